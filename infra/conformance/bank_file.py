@@ -275,6 +275,8 @@ def _find_faults(part: BankPart, folder: Path) -> Iterator[Fault]:
     for position, path in enumerate(part.not_offered):
         if path not in paths:
             yield f"not_offered.{position}", f"must be one of {', '.join(paths)}"
+    if part.hub.public_url is None and part.hub.listen.startswith(("0.0.0.0:", "[::]:")):
+        yield "hub.public_url", "is missing: hub.listen does not say how the bank reaches the kit"
     yield from _wrong_accounts(part, version, scopes)
     yield from _wrong_payment(part)
     yield from _wrong_psu(part.psu)

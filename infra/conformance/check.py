@@ -41,18 +41,24 @@ class Check:
 
     Attributes:
         check_id: group and name, such as ``accounts.answer-form``.
-        title: the rule in a few words.
+        rule: the rule in a few words.
         paragraph: where the rule stands.
         expected: what a conforming bank does.
         run: checks the bank. Raises: CheckFailed, CheckSkipped.
+        path: of the webhook or call that the check is about; empty if it is about none.
     """
 
     check_id: str
-    title: str
+    rule: str
     paragraph: str
     level: Level
     expected: str
     run: Callable[[Session], Evidence]
+    path: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.path}: {self.rule}" if self.path else self.rule
 
     @property
     def group(self) -> str:

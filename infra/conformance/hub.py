@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlsplit
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
@@ -133,6 +133,7 @@ class Hub:
 
     def handle(self, method: str, path: str, query: str, headers: Mapping[str, str], body: bytes) -> HttpAnswer:
         """Answer one HTTP request; ``headers`` have lower-case names."""
+        path = path.removeprefix(urlsplit(self.bank.public_url).path)
         with self.changed:
             answer = self._route(method, path, dict(parse_qsl(query, keep_blank_values=True)), headers, body)
             self.changed.notify_all()

@@ -84,9 +84,10 @@ def _require_reachable(session: Session) -> None:
 
 
 def run(session: Session, checks: Sequence[Check], show: Callable[[Result], None]) -> Run:
-    """Run checks against the bank of a session."""
+    """Run checks against the bank of a session, and end the consents that they have left."""
     clock, bank = session.hub.clock, session.bank
     started_at, started = timestamp(clock.time()), clock.monotonic()
     results = run_checks(session, checks, show)
+    session.end_consents()
     seconds = clock.monotonic() - started
     return Run(bank.bic, bank.version.number, bank.base_url, started_at, seconds, tuple(results))

@@ -25,6 +25,7 @@ h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .
 .counts li { background: var(--card); border: 1px solid var(--line); border-radius: .3rem; padding: .5rem .9rem;
   color: var(--dim); } .counts b { color: var(--text); font-size: 1.3rem; margin-right: .4rem; }
 details { background: var(--card); border: 1px solid var(--line); border-radius: .3rem; margin: .35rem 0; }
+summary::before { content: "\\25b8"; color: var(--dim); } [open] > summary::before { content: "\\25be"; }
 summary { cursor: pointer; padding: .5rem .8rem; display: flex; flex-wrap: wrap; gap: .2rem .7rem;
   align-items: baseline; } summary:focus-visible { outline: 2px solid var(--text); }
 .mark { font-weight: 600; min-width: 4.6rem; }
@@ -58,7 +59,8 @@ def _parts(run: Run, title: str) -> Iterator[str]:
     yield f"<h1>{title}</h1>\n"
     yield f'<p class="facts">{escape(run.address)} · started {escape(run.started_at)} · {run.seconds:.1f} s</p>\n'
     bad = run.has_failed
-    said = "A mandatory check failed" if bad else "No mandatory check failed"
+    count = run.count("failed", "mandatory")
+    said = f"{count} mandatory check{'s' * (count > 1)} failed" if bad else "No mandatory check failed"
     yield f'<p class="verdict{" bad" if bad else ""}">{said}</p>\n'
     counts = (
         (run.count("passed"), "passed"),

@@ -86,6 +86,7 @@ class Session:
         self._attempts: dict[str, Attempt] = {}
         self._taken: dict[Any, Any] = {}
         self._waited: set[Any] = set()
+        self._ended: set[str] = set()
 
     @property
     def account(self) -> AccountPart:
@@ -155,6 +156,7 @@ class Session:
         call = self.good(subject)
         if call.reply is None or answers.read(self.version, subject.webhook, call.members, call.reply).faults:
             raise CheckSkipped("the bank has not acknowledged the end of a consent: see revoke_token.answer-form")
+        self._ended.add(self.token("ended"))
         return self.token("ended")
 
     def end_at_bank(self) -> tuple[str, ReceivedCall | None, PsuOutcome]:
@@ -167,7 +169,7 @@ class Session:
 
     def _end_at_bank(self) -> tuple[str, ReceivedCall | None, PsuOutcome]:
         token = self.token()
-        self._end_others()
+        self.end_consents(token)
         outcome = self.psu.act(Task("revoke", "", "", lambda: token in self.hub.revoked))
         if outcome.state == "unsupported":
             raise CheckSkipped(f"the PSU's part was not played: {outcome.text}")
@@ -175,14 +177,12 @@ class Session:
             self.hub.wait_for(lambda: token in self.hub.revoked, self.limits.report)
         return token, self.hub.revoked.get(token), outcome
 
-    def _end_others(self) -> None:
-        """End the consents of other steps, so that the PSU finds one of this run only."""
-        others: tuple[ConsentName, ...] = ("narrow", "one-time")
-        for name in others:
-            played = self._attempts.get(name)
-            if played is not None and played.authorization.token:
-                members = {"access_token": played.authorization.token}
-                self.caller.send(self.version.revoke_token, members, token=played.authorization.token)
+    def end_consents(self, *kept: str) -> None:
+        """End the consents of this run that are in force, except ``kept``."""
+        for token in list(self.hub.tokens):
+            if token not in (*kept, *self._ended, *self.hub.revoked):
+                self._ended.add(token)
+                self.caller.send(self.version.revoke_token, {"access_token": token}, token=token)
 
     # -- webhooks
 

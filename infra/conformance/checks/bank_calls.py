@@ -84,7 +84,7 @@ def _checks_of(version: Version, call: BankCall) -> list[Check]:
         ),
     ]
     return [
-        Check(f"bank-{call.name}.{name}", f"{path} {title}", rule, level, expected, _runner(call, judge))
+        Check(f"bank-{call.name}.{name}", title, rule, level, expected, _runner(call, judge), path)
         for name, title, rule, level, expected, judge in rows
     ]
 

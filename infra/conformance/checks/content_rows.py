@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.caller import Call
-from infra.conformance.check import Check, Evidence, Level
-from infra.conformance.checks.judging import service_to_bank
+from infra.conformance.check import Check, Level
+from infra.conformance.checks.judging import RunOnSubject, row, service_to_bank
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
-Run = Callable[[Session, Subject], Evidence]
-Row = tuple[str, str, str, Level, str, Run]
+Row = tuple[str, str, str, Level, str, RunOnSubject]
 """Name, title, paragraph (empty: the webhook's own table), level, what is expected, and the check."""
 
 
@@ -21,20 +20,9 @@ def build(version: Version, subject: Subject, rows: Iterable[Row]) -> list[Check
     """The checks of a webhook from its rows."""
     stands = service_to_bank(version, subject.webhook.path)
     return [
-        Check(
-            f"{subject.name}.{name}",
-            f"{subject.webhook.path} {title}",
-            paragraph or stands,
-            level,
-            expected,
-            _runner(run, subject),
-        )
-        for name, title, paragraph, level, expected, run in rows
+        row(subject, name, rule, paragraph or stands, level, expected, run)
+        for name, rule, paragraph, level, expected, run in rows
     ]
-
-
-def _runner(run: Run, subject: Subject) -> Callable[[Session], Evidence]:
-    return lambda session: run(session, subject)
 
 
 def answered(session: Session, subject: Subject, **changes: Any) -> tuple[Call, Mapping[str, Any]]:

@@ -10,8 +10,8 @@ from chalicelib.openbanking.protocol.payment_statuses import NUMBERS
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
 from infra.conformance.checks import content_rows
-from infra.conformance.checks.content_rows import Row, Run, answered
-from infra.conformance.checks.judging import demand, require_refused
+from infra.conformance.checks.content_rows import Row, answered
+from infra.conformance.checks.judging import RunOnSubject, demand, require_refused
 from infra.conformance.requests import UNKNOWN_ID
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
@@ -88,7 +88,7 @@ def _unknown_payment(session: Session, subject: Subject) -> Evidence:
     return require_refused(session, subject, call)
 
 
-def _only(status: str) -> Run:
+def _only(status: str) -> RunOnSubject:
     other = {"booked": "pending", "pending": "booked"}[status]
 
     def run(session: Session, subject: Subject) -> Evidence:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from chalicelib.foundation.identifiers import new_credential
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import answers
-from infra.conformance.caller import Call
-from infra.conformance.check import CheckFailed, CheckSkipped, Evidence
+from infra.conformance.caller import Call, Headers
+from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Level
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
 SERVER_ERROR = 500
+RunOnSubject = Callable[[Session, Subject], Evidence]
 
 
 def require_refused(session: Session, subject: Subject, call: Call) -> Evidence:
@@ -49,3 +51,23 @@ def service_to_bank(version: Version, path: str) -> str:
 
 AUTHENTICATION = "Specification, Authentication: {header}"
 RULES = "Bank integration: {section}"
+
+
+def row(
+    subject: Subject, name: str, rule: str, paragraph: str, level: Level, expected: str, run: RunOnSubject
+) -> Check:
+    """A check of a webhook."""
+    return Check(
+        f"{subject.name}.{name}",
+        rule,
+        paragraph,
+        level,
+        expected,
+        lambda session: run(session, subject),
+        subject.webhook.path,
+    )
+
+
+def wrong_key(headers: Headers) -> None:
+    """Replace the API key of a call with one that is not the bank's."""
+    headers["X-Api-Key"] = new_credential("WRONGKEY")[0]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
-from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
 from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
@@ -14,15 +13,13 @@ from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import answers, requests
 from infra.conformance.caller import Call
 from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Level
-from infra.conformance.checks.judging import RULES, demand, service_to_bank
+from infra.conformance.checks import declined
+from infra.conformance.checks.declined import evidence_of, is_failure_of
+from infra.conformance.checks.judging import RULES, RunOnSubject, demand, row, service_to_bank
 from infra.conformance.hub import WITHOUT_ORDER
 from infra.conformance.session import Decision, PlayedPayment, Session
 from infra.conformance.subjects import Subject, subjects
 
-Run = Callable[[Session, Subject], Evidence]
-FAILED = ("RJCT", "CANC")
-"""The statuses of payments that are not executed, in neutral form."""
-_UNDECIDED = (408, 409, 425)
 _REDIRECT = "Specification, Service to bank: redirect after confirmation"
 _REPORTS = "Specification, States and transitions: payment flow"
 _ORDERS = RULES.format(section="Payments")
@@ -31,7 +28,7 @@ _ORDERS = RULES.format(section="Payments")
 def checks(version: Version, subject: Subject) -> list[Check]:
     """The checks of one kind of payment."""
     stands = service_to_bank(version, subject.webhook.path)
-    rows: list[tuple[str, str, str, Level, str, Run]] = [
+    rows: list[tuple[str, str, str, Level, str, RunOnSubject]] = [
         (
             "confirmation-url",
             "has a confirmation page on the web",
@@ -150,25 +147,6 @@ def checks(version: Version, subject: Subject) -> list[Check]:
                 _queried("refuse"),
             ),
         ]
-    if subject.webhook.scope is not None:
-        rows += [
-            (
-                "declined",
-                "declines an amount above the balance",
-                "Specification, Flows: payment flow, step 2",
-                "mandatory",
-                "The order is refused, or ends as failed or cancelled",
-                _declined,
-            ),
-            (
-                "declined-form",
-                "declines with a code and a status below 500",
-                _ORDERS,
-                "mandatory",
-                "The refusal has an error code, and a status below 500 other than 408, 409 and 425",
-                _declined_form,
-            ),
-        ]
     if subject.kind == "bulk":
         rows.append(
             (
@@ -180,14 +158,8 @@ def checks(version: Version, subject: Subject) -> list[Check]:
                 _thousand,
             )
         )
-    return [
-        Check(f"{subject.name}.{name}", f"{subject.webhook.path} {title}", rule, level, expected, _runner(run, subject))
-        for name, title, rule, level, expected, run in rows
-    ]
-
-
-def _runner(run: Run, subject: Subject) -> Callable[[Session], Evidence]:
-    return lambda session: run(session, subject)
+    found = [row(subject, *each) for each in rows]
+    return [*found, *declined.checks(subject)] if subject.webhook.scope is not None else found
 
 
 # -- orders
@@ -245,18 +217,10 @@ def _thousand(session: Session, subject: Subject) -> Evidence:
 # -- the PSU's decision
 
 
-def _evidence(payment: PlayedPayment) -> Evidence:
-    """The order, the PSU's part and the return as text."""
-    order = payment.call.evidence
-    part = f"\n\nThe PSU's part: {payment.outcome.text}" if payment.outcome.text else ""
-    back = "did not come back" if payment.returned is None else f"came back with {dict(payment.returned)}"
-    return Evidence(f"{order.sent}\n\nThe PSU: {payment.decision}{part}", f"{order.received}\n\nThe browser {back}")
-
-
-def _returned(decision: Decision) -> Run:
+def _returned(decision: Decision) -> RunOnSubject:
     def run(session: Session, subject: Subject) -> Evidence:
         payment = session.played(subject, decision)
-        evidence = _evidence(payment)
+        evidence = evidence_of(payment)
         if payment.returned is None:
             _skip_refused(session, payment)
             lost = session.hub.returns.get(WITHOUT_ORDER, [])
@@ -273,7 +237,7 @@ def _returned(decision: Decision) -> Run:
     return run
 
 
-def _returned_status(decision: Decision) -> Run:
+def _returned_status(decision: Decision) -> RunOnSubject:
     def run(session: Session, subject: Subject) -> Evidence:
         payment = session.played(subject, decision)
         if payment.returned is None or not payment.returned.get("status"):
@@ -281,15 +245,15 @@ def _returned_status(decision: Decision) -> Run:
         given = payment.returned["status"]
         known = {str(status) for status in session.version.statuses.meanings}
         if given not in known:
-            raise CheckFailed(_evidence(payment), f"status {given} is none of the version's")
-        return _demand_outcome(session, _evidence(payment), decision, given)
+            raise CheckFailed(evidence_of(payment), f"status {given} is none of the version's")
+        return _demand_outcome(session, evidence_of(payment), decision, given)
 
     return run
 
 
 def _demand_outcome(session: Session, evidence: Evidence, decision: Decision, status: object) -> Evidence:
     """Raises: CheckFailed: a status does not fit the PSU's decision."""
-    failed = session.version.statuses.read(status) in FAILED
+    failed = is_failure_of(session)(status)
     said = f"status {status} does not fit: the PSU was asked to {decision} the payment"
     return demand(failed == (decision == "refuse"), evidence, said)
 
@@ -298,16 +262,16 @@ def _message(session: Session, subject: Subject) -> Evidence:
     payment = session.played(subject, "refuse")
     if payment.returned is None:
         raise CheckSkipped(f"the browser did not come back: see {subject.name}.refused-returned")
-    return demand(bool(payment.returned.get("message")), _evidence(payment), "there is no message in the query")
+    return demand(bool(payment.returned.get("message")), evidence_of(payment), "there is no message in the query")
 
 
-def _reported(decision: Decision) -> Run:
+def _reported(decision: Decision) -> RunOnSubject:
     def run(session: Session, subject: Subject) -> Evidence:
         payment = session.played(subject, decision)
         if payment.outcome.state != "done" and payment.returned is None:
             raise CheckSkipped(f"the PSU did not decide: see {subject.name}.{decision}ed-returned")
-        reports = session.reports(payment, *([_is_failure(session)] if decision == "refuse" else []))
-        evidence = _evidence(payment)
+        reports = session.reports(payment, *([is_failure_of(session)] if decision == "refuse" else []))
+        evidence = evidence_of(payment)
         if not reports:
             _skip_refused(session, payment)
             raise CheckFailed(evidence, f"no report came within {session.limits.report:g} s; {_others(session)}")
@@ -316,10 +280,6 @@ def _reported(decision: Decision) -> Run:
         return _demand_outcome(session, seen, decision, last.status)
 
     return run
-
-
-def _is_failure(session: Session) -> Callable[[object], bool]:
-    return session.once("is failure", lambda: lambda status: session.version.statuses.read(status) in FAILED)
 
 
 def _skip_refused(session: Session, payment: PlayedPayment) -> None:
@@ -334,7 +294,7 @@ def _others(session: Session) -> str:
     return f"there were {len(others)} reports about other payments" if others else "there was no report at all"
 
 
-def _queried(decision: Decision) -> Run:
+def _queried(decision: Decision) -> RunOnSubject:
     def run(session: Session, subject: Subject) -> Evidence:
         payment = session.played(subject, decision)
         if payment.outcome.state != "done" and payment.returned is None:
@@ -363,44 +323,3 @@ def _final(session: Session, subject: Subject) -> Evidence:
             evidence = after.received.evidence
             demand(is_good, evidence, f"status {after.status} was reported after {before.status}")
     return evidence
-
-
-# -- amounts above the balance
-
-
-def _order_too_much(session: Session, subject: Subject) -> tuple[Call, str]:
-    """The answer to an order above the balance, and the order's id. Raises: CheckSkipped."""
-    return session.once(("too much", subject.name), lambda: _send_too_much(session, subject))
-
-
-def _send_too_much(session: Session, subject: Subject) -> tuple[Call, str]:
-    session.request(subject)
-    assert subject.kind is not None
-    order_id, order = session.order(session.bank.payment.declined_amount)
-    return session.send(subject, requests.payment_request(session.bank, subject.kind, order)), order_id
-
-
-def _declined(session: Session, subject: Subject) -> Evidence:
-    call, order_id = _order_too_much(session, subject)
-    if call.reply is None:
-        raise CheckFailed(call.evidence, "there is no response")
-    if answers.is_refusal(session.version, subject.webhook, call.reply):
-        return call.evidence
-    payment = session.decide(call, session.read(subject, call), order_id, "confirm")
-    is_failure = _is_failure(session)
-    failed = any(is_failure(each.status) for each in session.reports(payment, is_failure))
-    return demand(failed, _evidence(payment), "the order was accepted, and no report says that the payment failed")
-
-
-def _declined_form(session: Session, subject: Subject) -> Evidence:
-    call, _ = _order_too_much(session, subject)
-    if call.reply is None or not answers.is_refusal(session.version, subject.webhook, call.reply):
-        raise CheckSkipped("the order was not refused at once")
-    return demand(_is_certain(session, subject, call.reply), call.evidence, "TPPs learn that the outcome is unknown")
-
-
-def _is_certain(session: Session, subject: Subject, reply: Reply) -> bool:
-    """Whether the hub takes a refusal for certain: the bank has no payment."""
-    found, form = answers.read_object(reply) or {}, answers.form_of(session.version, subject.webhook)
-    is_error = found.get(form.code) is not None or found.get("status") == "error"
-    return is_error and reply.status < 500 and reply.status not in _UNDECIDED

@@ -40,8 +40,10 @@ def checks(version: Version, subject: Subject) -> list[Check]:
 
 
 def _check(subject: Subject, stands: str, name: str, what: str, run: Callable[[Session], Evidence]) -> Check:
-    title = f"{subject.webhook.path} refuses {what}"
-    return Check(f"{subject.name}.request-{name}", title, stands, "advice", "The call is refused with an error", run)
+    expected = "The call is refused with an error"
+    return Check(
+        f"{subject.name}.request-{name}", f"refuses {what}", stands, "advice", expected, run, subject.webhook.path
+    )
 
 
 def mandatory_members(model: type[BaseModel]) -> Iterator[Path]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -10,26 +10,27 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import TimedOut
 from chalicelib.foundation.identifiers import new_credential, new_id
 from chalicelib.openbanking.protocol.version import Version
-from chalicelib.openbanking.protocol.webhooks import AnswerForm
 from infra.conformance import answers
 from infra.conformance.caller import Call, Change, Headers
 from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Level
+from infra.conformance.checks import errors
 from infra.conformance.checks.judging import (
     AUTHENTICATION,
     RULES,
-    SERVER_ERROR,
     demand,
     refusal_of,
     require_refused,
+    row,
     service_to_bank,
+    wrong_key,
 )
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
 Run = Callable[[Session], Evidence]
 _GOOD = "A good request is answered in the form of the reference"
-_TIMESTAMP = 25
-_LONGEST_CODE = 255
+_ENDED = "X-Auth-Token is of a consent that has ended"
+_NARROW = "X-Auth-Token is of a consent without the scope"
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
@@ -37,7 +38,7 @@ def checks(version: Version, subject: Subject) -> list[Check]:
     good = list(_answer_checks(version, subject))
     bad = [*_authentication_checks(version, subject), *_token_checks(version, subject)]
     first, last = (bad, good) if subject.role == "revocation" else (good, bad)
-    return [*first, *last, *_error_checks(version, subject)]
+    return [*first, *last, *errors.checks(version, subject)]
 
 
 # -- the response to a good request
@@ -47,8 +48,8 @@ def _answer_checks(version: Version, subject: Subject) -> list[Check]:
     path = subject.webhook.path
     stands, answers_rule = service_to_bank(version, path), RULES.format(section="Answers")
     return [
-        _row(subject, "answer-time", "is answered within 20 s", answers_rule, "mandatory", _GOOD, _answer_time),
-        _row(
+        row(subject, "answer-time", "is answered within 20 s", answers_rule, "mandatory", _GOOD, _answer_time),
+        row(
             subject,
             "answer-form",
             "is answered with all mandatory members, of the right types",
@@ -57,7 +58,7 @@ def _answer_checks(version: Version, subject: Subject) -> list[Check]:
             f"{_GOOD}: no mandatory member is missing or has another type",
             _answer_form,
         ),
-        _row(
+        row(
             subject,
             "answer-details",
             "is answered with members of the lengths and characters of the reference",
@@ -66,7 +67,7 @@ def _answer_checks(version: Version, subject: Subject) -> list[Check]:
             f"{_GOOD}, lengths, characters and optional members included",
             _answer_details,
         ),
-        _row(
+        row(
             subject,
             "content-type",
             "is answered as application/json",
@@ -76,17 +77,6 @@ def _answer_checks(version: Version, subject: Subject) -> list[Check]:
             _content_type,
         ),
     ]
-
-
-def _row(subject: Subject, name: str, title: str, paragraph: str, level: Level, expected: str, run: Any) -> Check:
-    return Check(
-        f"{subject.name}.{name}",
-        f"{subject.webhook.path} {title}",
-        paragraph,
-        level,
-        expected,
-        lambda session: run(session, subject),
-    )
 
 
 def _replied(session: Session, subject: Subject) -> Call:
@@ -139,12 +129,24 @@ def _authentication_checks(version: Version, subject: Subject) -> list[Check]:
     signature = AUTHENTICATION.format(header="X-Signature")
     key, request_id = AUTHENTICATION.format(header="X-Api-Key"), AUTHENTICATION.format(header="X-Request-Id")
     signed: Level = "mandatory" if version.signature_required else "advice"
-    refused = "The call is refused with an error"
+    refused, path = "The call is refused with an error", subject.webhook.path
     rows: list[tuple[str, str, str, Level, Run]] = [
         ("key-missing", "without X-Api-Key", key, "mandatory", _varied(subject, change=_without("X-Api-Key"))),
-        ("key-wrong", "with a wrong X-Api-Key", key, "mandatory", _varied(subject, change=_wrong_key)),
+        (
+            "key-wrong",
+            "with a wrong X-Api-Key",
+            key,
+            "mandatory",
+            _varied(subject, change=wrong_key, note="X-Api-Key is wrong"),
+        ),
         ("signature-missing", "without X-Signature", signature, signed, _varied(subject, change=_without(_SIGNATURE))),
-        ("signature-wrong", "with a wrong X-Signature", signature, signed, _varied(subject, change=_wrong_signature)),
+        (
+            "signature-wrong",
+            "with a wrong X-Signature",
+            signature,
+            signed,
+            _varied(subject, change=_wrong_signature, note="X-Signature is wrong"),
+        ),
         ("signature-other-key", "signed with another key", signature, signed, partial(_other_key, subject=subject)),
         ("signature-other-bytes", "signed over other bytes", signature, signed, partial(_other_bytes, subject=subject)),
         (
@@ -163,7 +165,7 @@ def _authentication_checks(version: Version, subject: Subject) -> list[Check]:
         ),
     ]
     return [
-        Check(f"{subject.name}.{name}", f"{subject.webhook.path} {what} is refused", paragraph, level, refused, run)
+        Check(f"{subject.name}.{name}", f"a call {what} is refused", paragraph, level, refused, run, path)
         for name, what, paragraph, level, run in rows
     ]
 
@@ -183,10 +185,6 @@ def _without(name: str) -> Change:
         del headers[name]
 
     return change
-
-
-def _wrong_key(headers: Headers) -> None:
-    headers["X-Api-Key"] = new_credential("WRONGKEY")[0]
 
 
 def _invalid_request_id(headers: Headers) -> None:
@@ -226,20 +224,29 @@ def _token_checks(version: Version, subject: Subject) -> list[Check]:
         ("token-ended", "with the token of an ended consent", state, _ended_token(subject)),
         ("scope-not-approved", "with a token without its scope", RULES.format(section="Webhooks"), _narrow(subject)),
     ]
-    refused = "The call is refused with an error: the PSU has not consented to it"
+    refused, path = "The call is refused with an error: the PSU has not consented to it", subject.webhook.path
     found = [
-        Check(f"{subject.name}.{name}", f"{subject.webhook.path} {what} is refused", stands, "mandatory", refused, run)
+        Check(
+            f"{subject.name}.{name}",
+            f"a call {what} is refused",
+            stands,
+            "mandatory",
+            refused,
+            run,
+            subject.webhook.path,
+        )
         for name, what, stands, run in rows
     ]
     code = f"The error has the code {' or '.join(sorted(version.answers.unknown_token))}, or status 401 without a code"
     found.append(
         Check(
             f"{subject.name}.token-code",
-            f"{subject.webhook.path} refuses a token with the code that has the PSU authorize again",
+            "refuses a token with the code that has the PSU authorize again",
             RULES.format(section="Answers"),
             "advice",
             code,
             lambda session: _token_code(session, subject),
+            path,
         )
     )
     return found
@@ -247,7 +254,8 @@ def _token_checks(version: Version, subject: Subject) -> list[Check]:
 
 def _send_unknown(session: Session, subject: Subject) -> Call:
     return session.once(
-        ("unknown token", subject.name), lambda: session.send(subject, token=new_credential(new_id())[0])
+        ("unknown token", subject.name),
+        lambda: session.send(subject, token=new_credential(new_id())[0], note="X-Auth-Token is unknown"),
     )
 
 
@@ -258,7 +266,9 @@ def _unknown_token(subject: Subject) -> Run:
 def _ended_token(subject: Subject) -> Run:
     def run(session: Session) -> Evidence:
         members = session.request(subject)
-        return require_refused(session, subject, session.send(subject, members, token=session.ended_token()))
+        return require_refused(
+            session, subject, session.send(subject, members, token=session.ended_token(), note=_ENDED)
+        )
 
     return run
 
@@ -269,7 +279,9 @@ def _narrow(subject: Subject) -> Run:
         scope = subject.webhook.scope
         if scope is not None and scope.name in session.scopes_of("narrow"):
             raise CheckSkipped(f"{scope} is the one scope of the consent with a single scope")
-        return require_refused(session, subject, session.send(subject, members, token=session.token("narrow")))
+        return require_refused(
+            session, subject, session.send(subject, members, token=session.token("narrow"), note=_NARROW)
+        )
 
     return run
 
@@ -282,95 +294,3 @@ def _token_code(session: Session, subject: Subject) -> Evidence:
     assert call.reply is not None
     is_known = str(code) in form.unknown_token if code else call.reply.status == 401
     return demand(is_known, call.evidence, "TPPs learn that the bank failed, not that the PSU must authorize again")
-
-
-# -- errors
-
-
-def _error_checks(version: Version, subject: Subject) -> list[Check]:
-    form = version.answers
-    errors = f"Specification, {'Events: error response to a webhook' if form.says_status else 'Errors: error response'}"
-    shape = "status is error" if form.says_status else f"{form.code} is text"
-    details = (
-        f"{form.code} is a number and {form.text} is text"
-        if form.says_status
-        else f"{form.text} is text, timestamp has at most {_TIMESTAMP} characters, additionalErrors a list of objects"
-    )
-    return [
-        _row(
-            subject,
-            "error-form",
-            "answers errors in the form of the version",
-            errors,
-            "mandatory",
-            f"An error is a JSON object in which {shape}",
-            _error_form,
-        ),
-        _row(
-            subject,
-            "error-status",
-            "answers errors with a status from 400 to 499",
-            f"{errors}; {RULES.format(section='Answers')}",
-            "advice" if form.says_status else "mandatory",
-            "A refusal has a status from 400 to 499: 500 and above count as failures of the bank",
-            _error_status,
-        ),
-        _row(
-            subject,
-            "error-details",
-            "answers errors with all members of the table",
-            errors,
-            "advice",
-            f"In an error, {details}",
-            _error_details,
-        ),
-    ]
-
-
-def _refused_call(session: Session, subject: Subject) -> Call:
-    """A call that every bank has to refuse."""
-    return session.once(("refused", subject.name), lambda: session.send(subject, change=_wrong_key))
-
-
-def _error_form(session: Session, subject: Subject) -> Evidence:
-    call = _refused_call(session, subject)
-    found = refusal_of(session, subject, call)
-    if found is None:
-        raise CheckFailed(call.evidence, "the error is not a JSON object")
-    wrong = [_wrong_shape(form, found) for form in answers.error_forms(session.version, subject.webhook)]
-    return demand(not all(wrong), call.evidence, " and ".join(wrong))
-
-
-def _wrong_shape(form: AnswerForm, found: Mapping[str, Any]) -> str:
-    if form.says_status:
-        return "" if found.get("status") == "error" else "status is not error"
-    code = found.get(form.code)
-    return "" if isinstance(code, str) and 1 <= len(code) <= _LONGEST_CODE else f"{form.code} is not text"
-
-
-def _error_status(session: Session, subject: Subject) -> Evidence:
-    call = _refused_call(session, subject)
-    refusal_of(session, subject, call)
-    assert call.reply is not None
-    return demand(400 <= call.reply.status < SERVER_ERROR, call.evidence, f"the status is {call.reply.status}")
-
-
-def _error_details(session: Session, subject: Subject) -> Evidence:
-    call = _refused_call(session, subject)
-    found = refusal_of(session, subject, call) or {}
-    wrong = [list(_wrong_details(form, found)) for form in answers.error_forms(session.version, subject.webhook)]
-    return demand(not all(wrong), call.evidence, "; ".join(wrong[-1]))
-
-
-def _wrong_details(form: AnswerForm, found: Mapping[str, Any]) -> Iterator[str]:
-    if not isinstance(found.get(form.text), str):
-        yield f"{form.text} is missing or no text"
-    if form.says_status:
-        if not str(found.get(form.code, "")).isdecimal():
-            yield f"{form.code} is missing or no number"
-        return
-    stamp, more = found.get("timestamp"), found.get("additionalErrors", [])
-    if not isinstance(stamp, str) or not 0 < len(stamp) <= _TIMESTAMP:
-        yield "timestamp is missing or too long"
-    if not isinstance(more, list) or not all(isinstance(each, dict) and "code" in each for each in more):
-        yield "additionalErrors is no list of objects with code"

@@ -103,6 +103,7 @@ def test_the_file_of_the_guide_can_be_used(tmp_path: Path) -> None:
         (MINIMAL + "not_offered: [/accounts]", ("not_offered.0 must be one of /v2_accounts",)),
         (MINIMAL + "hub: {listen: localhost}", ("hub.listen must be a host and a port",)),
         (MINIMAL + "hub: {listen: 'localhost:99999'}", ("hub.listen must be a host and a port",)),
+        (MINIMAL + "hub: {listen: '0.0.0.0:9700'}", ("hub.public_url is missing: hub.listen does not say",)),
         (MINIMAL + "hub: {public_url: 'ftp://a'}", ("hub.public_url must begin with https",)),
         (MINIMAL + "hub: {private_key: none.pem}", ("hub.private_key names a file that cannot be read",)),
         (MINIMAL + "payment: {amount: 1.00}", ()),

@@ -82,7 +82,7 @@ def test_a_mandatory_check_that_fails_is_exit_code_1_and_explained(
         assert part in said
     (check,) = json.loads((tmp_path / "reports/report.json").read_text("utf-8"))["checks"]
     assert check["outcome"] == "failed"
-    assert check["sent"].startswith("POST /v2_accounts")
+    assert check["sent"].startswith("# X-Signature is wrong\nPOST /v2_accounts")
     assert check["received"].startswith("the bank accepted the call\n\n200 after")
 
 

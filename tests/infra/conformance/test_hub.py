@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.caller import Call
 from infra.conformance.hub import BODY_BYTES, CLIENT_ID, Hub
+from infra.conformance.hub_server import serving
 from infra.conformance.hub_state import Authorization, HttpAnswer
 from infra.conformance.masking import Masking
 from tests.infra.conformance.playing import HUB_KEY, file_of
@@ -228,3 +231,39 @@ def test_the_public_key_is_published_in_both_forms(caller: Caller) -> None:
 
 def test_other_pages_do_not_exist(caller: Caller) -> None:
     assert [caller.get(path).status for path in ("/", "/other", f"{caller.version.base}/cancel/x")] == [404, 404, 404]
+
+
+# -- over HTTP
+
+
+def sent_raw(text: bytes) -> bytes:
+    """What the kit's server answers to the bytes of a request."""
+    caller = Caller(VERSIONS[2])
+    with serving(caller.hub), socket.create_connection(caller.hub.bank.listen, 5) as connection:
+        connection.sendall(text)
+        answered = b""
+        while piece := connection.recv(65536):
+            answered += piece
+    return answered
+
+
+@pytest.mark.parametrize(
+    "body", [b"Content-Length: 1\r\n\r\n{", b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n"]
+)
+def test_a_body_is_read_in_one_piece_or_in_chunks(body: bytes) -> None:
+    headers = (
+        f"POST /bank/v2/consent HTTP/1.1\r\nHost: kit\r\nConnection: close\r\nX-Api-Key: {API_KEY}\r\n"
+        f"X-Request-Id: {new_uuid()}\r\nX-Signature: {signatures.sign(KEY, b'{')}\r\n"
+    )
+    answered = sent_raw(headers.encode() + body)
+
+    assert answered.startswith(b"HTTP/1.1 400 ")
+    assert b"the body is not valid JSON" in answered
+
+
+def test_a_path_before_the_kit_is_left_out() -> None:
+    caller = Caller(VERSIONS[1])
+    caller.hub.bank = replace(caller.hub.bank, public_url="https://tunnel.example.com/kit")
+
+    assert caller.get("/kit/bank/public_key").status == 200
+    assert caller.get("/bank/public_key").status == 200

@@ -49,3 +49,10 @@ def test_the_steps_that_a_chosen_check_needs_are_taken() -> None:
         ("account_balance.token-ended", "passed"),
         ("payment-direct.refused-report", "passed"),
     ]
+
+
+def test_consents_that_a_run_leaves_are_ended() -> None:
+    with running(SmallBank(VERSIONS[2])) as bank:
+        play(bank, "account.answer-form,accounts.scope-not-approved,account_balance.scope-not-approved")
+
+        assert bank.consents == {}
