@@ -70,6 +70,12 @@ def _check_printable(text: str) -> str:
     return text
 
 
+def _check_ascii(text: str) -> str:
+    if not text.isascii():
+        raise ValueError("must be ASCII: it is sent in a header")
+    return text
+
+
 def _check_iban(text: str) -> str:
     if not is_iban(text):
         raise ValueError("is not a valid IBAN in capitals without spaces")
@@ -171,7 +177,9 @@ class BankPart(Part):
     version: Annotated[int, AfterValidator(_check_version)]
     bic: Bic
     base_url: BaseUrl
-    api_key: Annotated[str, Field(min_length=8, max_length=255), AfterValidator(_check_printable)]
+    api_key: Annotated[
+        str, Field(min_length=8, max_length=255), AfterValidator(_check_printable), AfterValidator(_check_ascii)
+    ]
     hub: HubPart = HubPart()
     bank_public_key: str
     authorization_url: Url

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.signatures import sign
 from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, TimedOut
 from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.openbanking.bank_client.bank_failures import TOO_MANY_REQUESTS
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from infra.conformance.check import Evidence
 from infra.conformance.masking import Masking
@@ -20,6 +22,8 @@ SHOWN = 4000
 """The most characters of a body that a report shows."""
 HIDDEN_HEADERS = ("x-api-key", "x-auth-token", "x-signature", "authorization", "cookie", "set-cookie")
 """Headers whose values a report never shows."""
+_RATE_TRIES, _LONGEST_PAUSE = 5, 10
+"""How often a call is repeated that the bank refuses with 429, and the longest pause before, in seconds."""
 Headers = dict[str, str]
 Change = Callable[[Headers], None]
 """Changes the headers of a request before it is sent."""
@@ -70,7 +74,7 @@ def shorten(text: str) -> str:
 
 @dataclass(slots=True)
 class Caller:
-    """Sends webhooks to the bank, each on its own connection, and never again after a failure.
+    """Sends webhooks to the bank, each on its own connection, and never again after a failure other than 429.
 
     ``paused`` has the paths at which the bank did not answer in time; they are not called again.
     """
@@ -82,6 +86,7 @@ class Caller:
     outbound: Outbound
     paused: set[str] = field(default_factory=set)
     observers: list[Callable[[Call], None]] = field(default_factory=list)
+    pause: Callable[[float], None] = time.sleep
 
     def send(
         self,
@@ -123,7 +128,7 @@ class Caller:
         reply: Reply | None = None
         failure: OutboundError | None = None
         try:
-            reply = self.outbound.post(f"{self.base_url}{path}", body, headers, repeat=False, fresh=True)
+            reply = self._post_in_time(path, headers, body)
         except OutboundError as error:
             failure = error
             if isinstance(error, TimedOut | NotReached):
@@ -132,3 +137,12 @@ class Caller:
         for observe in self.observers:
             observe(call)
         return call
+
+    def _post_in_time(self, path: str, headers: Headers, body: bytes) -> Reply:
+        """Post a request; a bank that limits the rate of calls is asked again when it says. Raises: OutboundError."""
+        for _ in range(_RATE_TRIES):
+            reply = self.outbound.post(f"{self.base_url}{path}", body, headers, repeat=False, fresh=True)
+            if reply.status != TOO_MANY_REQUESTS:
+                break
+            self.pause(min(reply.retry_after(int(time.time())) or 1, _LONGEST_PAUSE))
+        return reply

@@ -15,7 +15,6 @@ from infra.conformance.bank_file import AccountPart, BankUnderTest
 Members = dict[str, Any]
 REFERENCE = "Conformance 1"
 UNKNOWN_ID = "no-such-account-0"
-SMALL_AMOUNT = "0.01"
 
 
 @dataclass(frozen=True, slots=True)

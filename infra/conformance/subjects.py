@@ -57,7 +57,7 @@ def _account(session: Session) -> Members:
 
 
 def _funds(session: Session) -> Members:
-    asked = EXAMPLES[session.version].funds(session.account, requests.SMALL_AMOUNT)
+    asked = EXAMPLES[session.version].funds(session.account, session.bank.payment.amount)
     if asked is None:
         raise CheckSkipped("customer.accounts.0 has no identifier for confirmations of funds")
     return asked

@@ -36,7 +36,7 @@ class Terminal:
         """One line for a check."""
         word = "advice" if result.outcome == "failed" and not result.fails_run else result.outcome
         line = f"  {self._paint(word, f'{word:<8}')}{result.check.check_id:<52} {result.seconds * 1000:5.0f} ms"
-        self._print(f"{line}  {first_line(result.problem)}" if result.problem else line)
+        self._print(f"{line}  {first_line(printable(result.problem))}" if result.problem else line)
 
     def end(self, run: Run, files: list[Path]) -> None:
         """The failures, and the summary."""
@@ -51,18 +51,23 @@ class Terminal:
     def _explain(self, result: Result) -> Iterator[str]:
         word = "failed" if result.fails_run else "advice"
         yield f"{self._paint(word, word.upper())} {result.check.check_id}: {result.check.title}"
-        yield f"  wrong     {result.problem}"
+        yield f"  wrong     {printable(result.problem)}"
         yield f"  expected  {result.check.expected}"
         yield f"  rule      {result.check.paragraph} ({result.check.level})"
         for name, text in (("sent", result.sent), ("received", result.received)):
             if text:
-                yield f"  {name}\n{indent(text[:_SHOWN].rstrip(), '    ')}"
+                yield f"  {name}\n{indent(printable(text[:_SHOWN]).rstrip(), '    ')}"
 
     def _paint(self, word: str, text: str) -> str:
         return f"\033[{_COLOURS[word]}m{text}\033[0m" if self._colour else text
 
     def _print(self, text: str) -> None:
         print(text, file=self._output, flush=True)
+
+
+def printable(text: str) -> str:
+    """Text from a bank or a command without characters that control the terminal."""
+    return "".join(each if each == "\n" or each.isprintable() else "?" for each in text)
 
 
 def first_line(text: str) -> str:

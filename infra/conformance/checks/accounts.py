@@ -14,7 +14,7 @@ from chalicelib.openbanking.records.consents import Consent
 from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
-from infra.conformance.checks.judging import RULES, demand, require_refused
+from infra.conformance.checks.judging import RULES, demand, require_answer, require_refused
 from infra.conformance.requests import EXAMPLES, UNKNOWN_ID
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject, subjects
@@ -139,7 +139,7 @@ def _too_much(session: Session, subject: Subject) -> Evidence:
     if asked is None:
         raise CheckSkipped("customer.accounts.0 has no identifier for confirmations of funds")
     call = session.send(subject, asked)
-    answer = subject.webhook.to_tpp_answer(asked, dict(session.read(subject, call)))
+    answer = subject.webhook.to_tpp_answer(asked, dict(require_answer(session, subject, call)))
     return demand(answer["funds_available"] is False, call.evidence, "payment.declined_amount is covered")
 
 

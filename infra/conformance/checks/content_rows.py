@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.caller import Call
 from infra.conformance.check import Check, Level
-from infra.conformance.checks.judging import RunOnSubject, row, service_to_bank
+from infra.conformance.checks.judging import RunOnSubject, require_answer, row, service_to_bank
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
@@ -26,8 +26,13 @@ def build(version: Version, subject: Subject, rows: Iterable[Row]) -> list[Check
 
 
 def answered(session: Session, subject: Subject, **changes: Any) -> tuple[Call, Mapping[str, Any]]:
-    """The response to the good request, or to one with changed members. Raises: CheckSkipped."""
+    """The response to the good request, or to one with changed members.
+
+    Raises:
+        CheckSkipped: there is no usable response to the good request.
+        CheckFailed: there is none to the changed one.
+    """
     if not changes:
         return session.good(subject), session.good_answer(subject)
     call = session.send(subject, {**session.request(subject), **changes})
-    return call, session.read(subject, call)
+    return call, require_answer(session, subject, call)

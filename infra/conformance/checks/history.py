@@ -11,7 +11,7 @@ from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
-from infra.conformance.checks.judging import RunOnSubject, demand, require_refused
+from infra.conformance.checks.judging import RunOnSubject, demand, require_answer, require_refused
 from infra.conformance.requests import UNKNOWN_ID
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
@@ -93,7 +93,7 @@ def _only(status: str) -> RunOnSubject:
 
     def run(session: Session, subject: Subject) -> Evidence:
         call = session.send(subject, {**session.request(subject), "booking_status": status})
-        found = session.read(subject, call)["transactions"]
+        found = require_answer(session, subject, call)["transactions"]
         return demand(not found.get(other), call.evidence, f"transactions.{other} was not requested")
 
     return run

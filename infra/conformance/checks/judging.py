@@ -26,6 +26,16 @@ def require_refused(session: Session, subject: Subject, call: Call) -> Evidence:
     return call.evidence
 
 
+def require_answer(session: Session, subject: Subject, call: Call) -> Mapping[str, Any]:
+    """The members of the response to another good request. Raises: CheckFailed: it is not usable."""
+    if call.reply is None:
+        raise CheckFailed(call.evidence, "there is no response")
+    reading = answers.read(session.version, subject.webhook, call.members, call.reply)
+    if reading.faults:
+        raise CheckFailed(call.evidence, "; ".join(reading.faults))
+    return reading.members
+
+
 def refusal_of(session: Session, subject: Subject, call: Call) -> Mapping[str, Any] | None:
     """The members of a refusal; ``None`` if it is no JSON object.
 

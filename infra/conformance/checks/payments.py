@@ -15,7 +15,7 @@ from infra.conformance.caller import Call
 from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Level
 from infra.conformance.checks import declined
 from infra.conformance.checks.declined import evidence_of, is_failure_of
-from infra.conformance.checks.judging import RULES, RunOnSubject, demand, row, service_to_bank
+from infra.conformance.checks.judging import RULES, RunOnSubject, demand, require_answer, row, service_to_bank
 from infra.conformance.hub import WITHOUT_ORDER
 from infra.conformance.session import Decision, PlayedPayment, Session
 from infra.conformance.subjects import Subject, subjects
@@ -174,7 +174,7 @@ def _confirmation_url(session: Session, subject: Subject) -> Evidence:
 def _payment_id(session: Session, subject: Subject) -> Evidence:
     first = session.good_answer(subject)["payment_id"]
     call = session.send(subject)
-    second = session.read(subject, call)["payment_id"]
+    second = require_answer(session, subject, call)["payment_id"]
     if not is_payment_id(str(second)):
         raise CheckFailed(call.evidence, "payment_id is too long or not printable")
     return demand(str(first) != str(second), call.evidence, "two orders have the same payment_id")
@@ -201,7 +201,7 @@ def _demand_same(session: Session, subject: Subject, call: Call, first: Mapping[
         raise CheckFailed(call.evidence, "there is no response")
     if answers.is_refusal(session.version, subject.webhook, call.reply):
         return call.evidence
-    second = session.read(subject, call)
+    second = require_answer(session, subject, call)
     is_same = str(second["payment_id"]) == str(first["payment_id"])
     return demand(is_same, call.evidence, f"a second payment was made; the first is {first['payment_id']}")
 
@@ -209,7 +209,7 @@ def _demand_same(session: Session, subject: Subject, call: Call, first: Mapping[
 def _thousand(session: Session, subject: Subject) -> Evidence:
     session.request(subject)
     assert subject.kind is not None
-    _, order = session.order(*(["0.01"] * BULK_ITEMS))
+    _, order = session.order(*([session.bank.payment.amount] * BULK_ITEMS))
     call = session.send(subject, requests.payment_request(session.bank, subject.kind, order))
     return demand(call.reply is not None and call.reply.status < 500, call.evidence, "the bank failed")
 
@@ -304,7 +304,7 @@ def _queried(decision: Decision) -> RunOnSubject:
         query = next(each for each in subjects(session).values() if each.webhook is webhook)
         token = session.token() if subject.webhook.sends_token else None
         call = session.send(query, {"payment_id": payment.payment_id}, token=token)
-        status = session.read(query, call)[session.version.status_member]
+        status = require_answer(session, query, call)[session.version.status_member]
         if status not in session.version.statuses.meanings:
             raise CheckFailed(call.evidence, f"{status} is none of the version's statuses")
         return _demand_outcome(session, call.evidence, decision, status)
