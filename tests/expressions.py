@@ -213,6 +213,8 @@ def updated(expression: str, row: Row, terms: Terms) -> tuple[Row, set[str]]:
                     after.pop(name, None)
                 case "ADD", [more]:
                     after[name] = _added(row.get(name), terms.operand({}, more))
+                case "DELETE", [gone]:
+                    after |= _deleted(name, after.pop(name, None), terms.operand({}, gone))
                 case _:
                     raise NotImplementedError(expression)
     return after, named
@@ -261,6 +263,16 @@ def _added(before: Value | None, more: Value | None) -> Value:
     if kind == "N":
         return {kind: _number(plain(before)[1] + plain(more)[1])}
     return {kind: [*before[kind], *(each for each in content if each not in before[kind])]}
+
+
+def _deleted(name: str, before: Value | None, gone: Value | None) -> Row:
+    """What is left of a set under its name; nothing of an empty one."""
+    assert gone is not None
+    ((kind, content),) = gone.items()
+    if kind not in _SETS or (before is not None and before.keys() != gone.keys()):
+        raise Invalid(f"{gone} cannot be deleted from {before}")
+    left = [each for each in (before or {kind: []})[kind] if each not in content]
+    return {name: {kind: left}} if left else {}
 
 
 def _number(value: Decimal) -> str:

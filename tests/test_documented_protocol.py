@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 from chalicelib.openbanking.flows import payment_execution
-from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault
+from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault, ReasonCode
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 from chalicelib.openbanking.protocol.payment_statuses import CODES
+from chalicelib.openbanking.protocol.psu_context import METHODS, PSU_HEADERS
 from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS as PAYMENT_CALLS
 from chalicelib.openbanking.protocol.webhooks import RELAYED, STATUS_PATH
+from chalicelib.openbanking.records.bank_record import MOST_UNATTENDED_READS
 from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
 from chalicelib.statistics.day_records import OLDEST_DAYS
 from infra.openapi.own_calls import webhooks_of
@@ -83,6 +85,20 @@ def test_the_concepts_give_the_limits_of_payments() -> None:
     assert f"at most {OLDEST_DAYS} days ago" in section(BANK, "## Daily performance")
 
 
+def test_the_concepts_list_the_psus_headers_with_their_forms() -> None:
+    found = [row for row in rows(section(REQUESTS, "## Attended and unattended reads")) if row[0].startswith("PSU-")]
+    told = {name: row[1] for row in found for name in row[0].split(", ")}
+
+    assert [*told] == [row.name for row in PSU_HEADERS]
+    for row in PSU_HEADERS:
+        if "printable" in row.form:
+            assert told[row.name] == row.form
+    assert all(method in told["PSU-Http-Method"] for method in METHODS)
+    headers = next(row for row in rows(section(BANK, "## Headers")) if "PSU-" in row[0])
+    assert headers[0].split(", ") == [*told]
+    assert f"1 to {MOST_UNATTENDED_READS}" in section(BANK, "## Registration")
+
+
 def test_the_numbers_that_stand_for_statuses_of_version_2_are_documented() -> None:
     text = section(BANK, "### Status reports")
 
@@ -90,11 +106,10 @@ def test_the_numbers_that_stand_for_statuses_of_version_2_are_documented() -> No
         assert f"{number} (`{CODES.write(CODES.read(number) or '')}`)" in text
 
 
-def test_what_a_failed_payment_is_told_begins_as_documented() -> None:
-    beginnings = [row[0] for row in tables(section(PAYMENTS, "## Failures"))[0][2:]]
-    told = (refusals.PAYMENT_NOT_SENT, refusals.PAYMENT_REFUSED, refusals.PAYMENT_OUTCOME_UNKNOWN)
+def test_every_reason_code_of_a_failed_payment_is_documented() -> None:
+    documented = [row[0] for row in tables(section(PAYMENTS, "## Failures"))[0][2:]]
 
-    assert [row.sentence.startswith(beginning) for row, beginning in zip(told, beginnings, strict=True)] == [True] * 3
+    assert sorted(documented) == sorted(get_args(ReasonCode))
 
 
 def documented_pair(fault: Fault) -> tuple[str, str, str, str]:
@@ -107,6 +122,7 @@ def documented_pair(fault: Fault) -> tuple[str, str, str, str]:
 def test_every_fault_that_a_bank_can_meet_is_paired_and_no_other() -> None:
     found = rows(section(BANK, "## Error codes of both versions"))
     of_tpps = {Fault.SCHEME, Fault.PARAMETER, Fault.FORBIDDEN, Fault.UNKNOWN_RESOURCE, Fault.BANK_FAILED}
+    of_tpps |= {Fault.ACCESS_EXCEEDED}
 
     pairs = {tuple(row[1:]) for row in found if row[2].isdigit()}
     assert pairs == {documented_pair(fault) for fault in Fault if fault not in of_tpps}

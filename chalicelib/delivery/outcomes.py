@@ -26,9 +26,9 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """The receiver accepted the delivery with this HTTP ``status``."""
+    """The receiver accepted the delivery with this HTTP ``status``; ``None`` if there was nothing left to send."""
 
-    status: int
+    status: int | None
     answer: StoredAnswer | None = None
     keep: Keep | None = None
 

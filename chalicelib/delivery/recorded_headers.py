@@ -41,6 +41,8 @@ HARMLESS = frozenset(
 MOST, NAME_LENGTH, VALUE_LENGTH = 32, 64, 128
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9a-z-]+")
 _SEPARATORS = re.compile(r"[ .,]+")
+_SHORTEST = 7
+"""The minimum length of a value that is treated as secret: that of an IPv4 address. Shorter ones match by chance."""
 _PART_LENGTH = 16
 """The minimum length of a part of a credential that is treated as secret."""
 
@@ -68,7 +70,7 @@ def _secrets(sent: Mapping[str, str]) -> Collection[str]:
     """The masked values of the sent headers, whole and in parts, in lower case."""
     values = [value.lower() for name, value in sent.items() if name.lower() not in HARMLESS]
     parts = [part for value in values for part in _SEPARATORS.split(value) if len(part) >= _PART_LENGTH]
-    return {*filter(None, values), *parts}
+    return {*(value for value in values if len(value) >= _SHORTEST), *parts}
 
 
 def _contains_secret(text: str, secrets: Collection[str]) -> bool:

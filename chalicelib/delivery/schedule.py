@@ -8,7 +8,7 @@ from typing import Literal
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
-Kind = Literal["revoke_token", "event", "card_event", "relay", "payment", "mail"]
+Kind = Literal["revoke_token", "event", "card_event", "relay", "payment", "payment_status", "mail"]
 
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 JITTER = 0.2
@@ -51,6 +51,13 @@ PLANS: Mapping[Kind, DeliveryPlan] = {
         lane="questions", waits=(5, 10, 20, 40, 60, 60, 60), put_off=MINUTE, lasts=5 * MINUTE, kept=DAY, has_caller=True
     ),
     "payment": DeliveryPlan(lane="payments", waits=(5,), put_off=MINUTE, lasts=5 * MINUTE, kept=DAY, has_caller=True),
+    "payment_status": DeliveryPlan(
+        lane="questions",
+        waits=(MINUTE, 4 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 8 * HOUR),
+        put_off=12 * MINUTE,
+        lasts=DAY,
+        kept=30 * DAY,
+    ),
     "mail": DeliveryPlan(
         lane="notices", waits=(5, 30, 2 * MINUTE, 10 * MINUTE), put_off=12 * MINUTE, lasts=HOUR, kept=DAY
     ),

@@ -11,10 +11,12 @@ from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.breaker import Breaker
 from chalicelib.foundation.http.pages import ErrorPage
 from chalicelib.openbanking.bank_client.bank_client import BankClient
+from chalicelib.openbanking.flows.read_limits import ReadLimits
 from chalicelib.openbanking.flows.relay import Relay
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consents
+from chalicelib.openbanking.records.unattended_reads import UnattendedReads
 from chalicelib.statistics.container import StatisticsContainer
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
     from chalicelib.openbanking.flows.callback_status import CallbackStatus
     from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
+    from chalicelib.openbanking.flows.consent_states import ConsentStates
     from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
     from chalicelib.openbanking.flows.introspection import Introspection
     from chalicelib.openbanking.flows.payment_execution import PaymentExecution
@@ -29,8 +32,10 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.flows.payment_status import PaymentStatus
     from chalicelib.openbanking.flows.performance_reports import PerformanceReports
     from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
+    from chalicelib.openbanking.flows.status_queries import OutcomeSettlement
     from chalicelib.openbanking.flows.tokens import TokenFlow
     from chalicelib.openbanking.flows.tpp_events import TppEvents
+    from chalicelib.openbanking.flows.unresolved_orders import UnresolvedOrders
     from chalicelib.openbanking.oauth.credential_checks import CredentialChecks
     from chalicelib.openbanking.oauth.dpop import DpopNonces
     from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
@@ -38,6 +43,7 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
     from chalicelib.openbanking.records.clients import Clients
     from chalicelib.openbanking.records.payments import Payments
+    from chalicelib.openbanking.records.request_ids import RequestIdClaims
 
 
 class OpenBankingContainer:
@@ -185,8 +191,20 @@ class OpenBankingContainer:
         )
 
     @cached_property
+    def consent_states(self) -> ConsentStates:
+        from chalicelib.openbanking.flows.consent_states import ConsentStates
+        from chalicelib.openbanking.records.consent_list import ConsentList
+
+        consents = ConsentList(self.shared.store, self.shared.keyring, self.shared.clock)
+        return ConsentStates(self.shared.store, self.shared.clock, consents)
+
+    @cached_property
     def relay(self) -> Relay:
-        return Relay(self.tpp_authentication, self.banks, self.consents, self.bank_client)
+        return Relay(self.tpp_authentication, self.banks, self.consents, self.bank_client, self.read_limits)
+
+    @cached_property
+    def read_limits(self) -> ReadLimits:
+        return ReadLimits(self.shared.store, self.shared.clock, UnattendedReads(self.shared.clock))
 
     @cached_property
     def payments(self) -> Payments:
@@ -195,15 +213,39 @@ class OpenBankingContainer:
         return Payments(self.shared.clock)
 
     @cached_property
+    def request_claims(self) -> RequestIdClaims:
+        from chalicelib.openbanking.records.request_ids import RequestIdClaims
+
+        return RequestIdClaims(self.shared.clock)
+
+    @cached_property
+    def outcome_settlement(self) -> OutcomeSettlement:
+        from chalicelib.openbanking.flows.status_queries import OutcomeSettlement
+
+        return OutcomeSettlement(
+            self.shared.store,
+            self.shared.clock,
+            self.payments,
+            self.request_claims,
+            self.tpp_events,
+            self.delivery.outbox,
+        )
+
+    @cached_property
+    def unresolved_orders(self) -> UnresolvedOrders:
+        from chalicelib.openbanking.flows.unresolved_orders import UnresolvedOrders
+
+        return UnresolvedOrders(self.shared.store, self.shared.clock, self.payments, self.request_claims)
+
+    @cached_property
     def payment_execution(self) -> PaymentExecution:
         from chalicelib.openbanking.flows.payment_execution import PaymentExecution
-        from chalicelib.openbanking.records.request_ids import RequestIdClaims
 
         return PaymentExecution(
             self.shared.store,
             self.consents,
             self.payments,
-            RequestIdClaims(self.shared.clock),
+            self.request_claims,
             self.tpp_events,
             self.delivery.outbox,
             self.bank_client,
@@ -240,6 +282,7 @@ class OpenBankingContainer:
             self.tpp_events,
             self.delivery.outbox,
             self.bank_client,
+            self.outcome_settlement,
         )
 
     @cached_property
@@ -261,7 +304,12 @@ class OpenBankingContainer:
         from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
 
         return DeferredCalls(
-            self.shared.store, self.shared.clock, self.tpp_authentication, self.delivery.bodies, self.delivery.outbox
+            self.shared.store,
+            self.shared.clock,
+            self.tpp_authentication,
+            self.delivery.bodies,
+            self.delivery.outbox,
+            self.read_limits,
         )
 
     @cached_property
@@ -274,15 +322,20 @@ class OpenBankingContainer:
         """The senders of open banking deliveries, by delivery kind."""
         from chalicelib.openbanking.flows.bank_notifications import BankNotifications
         from chalicelib.openbanking.flows.deferred_execution import PaymentOrderSender, RelayRequestSender
+        from chalicelib.openbanking.flows.status_queries import StatusQuerySender
         from chalicelib.openbanking.flows.tpp_events import TppEventSender
 
         notifications = BankNotifications(self.shared.store, self.banks, self.consents, self.bank_client)
         events = TppEventSender(self.shared.clock, self.clients, self.shared.outbound)
         relay_requests = RelayRequestSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)
         orders = PaymentOrderSender(self.shared.store, self.shared.clock, self.banks, self.payment_execution)
+        queries = StatusQuerySender(
+            self.shared.store, self.shared.clock, self.banks, self.consents, self.bank_client, self.outcome_settlement
+        )
         return {
             "revoke_token": Sender(notifications.send_revoke_token),
             "event": Sender(events.send),
             "relay": Sender(relay_requests.send, relay_requests.expire),
             "payment": Sender(orders.send, orders.expire),
+            "payment_status": Sender(queries.send),
         }

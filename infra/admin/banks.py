@@ -11,7 +11,13 @@ from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.records.bank_record import CONSENT_DAYS, LONGEST_CONSENT_DAYS, Bank, NewBank
+from chalicelib.openbanking.records.bank_record import (
+    CONSENT_DAYS,
+    LONGEST_CONSENT_DAYS,
+    MOST_UNATTENDED_READS,
+    Bank,
+    NewBank,
+)
 from infra.admin import connection, output
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
 from infra.admin.probe import probe
@@ -27,6 +33,14 @@ _API_VERSION = typer.Option(help=f"The protocol version it implements: {' or '.j
 _DOMAIN = typer.Option(metavar="URL", help="The base URL of its webhooks.")
 _AUTHORIZATION_URL = typer.Option(metavar="URL", help="Its page where PSUs approve requests.")
 _CONSENT_DAYS = typer.Option(help=f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}.")
+UnattendedReads = Annotated[
+    int | None,
+    typer.Option(
+        help="How often a day a TPP may read an account without its PSU, at most "
+        f"{MOST_UNATTENDED_READS}; 0 removes the limit. Default: no limit.",
+        show_default=False,
+    ),
+]
 Schemes = Annotated[
     list[str] | None,
     typer.Option("--scheme", metavar="NAME", help="A payment scheme it offers; repeatable. Default: all."),
@@ -65,6 +79,7 @@ def add(
     consent_days: Annotated[int, _CONSENT_DAYS] = CONSENT_DAYS,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
+    unattended_reads: UnattendedReads = None,
     inactive: Annotated[
         bool, typer.Option("--inactive", help="Register it as inactive: no client can use it.")
     ] = False,
@@ -91,6 +106,7 @@ def add(
         consent_days=consent_days,
         certificate_subject=certificate_subject,
         signature_required=signature_required,
+        unattended_reads=unattended_reads,
         active=not inactive,
     )
     bank, api_key = connection.connect().openbanking.banks.add(new)
@@ -136,6 +152,7 @@ def change(
     consent_days: Annotated[int | None, _CONSENT_DAYS] = None,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
+    unattended_reads: UnattendedReads = None,
     active: Annotated[
         bool | None, typer.Option("--active/--inactive", help="Whether clients can use it.", show_default=False)
     ] = None,
@@ -147,6 +164,7 @@ def change(
     \b
     Examples:
       .venv/bin/python -m infra.admin banks change DEMOGB21 --name "Demo Bank" --consent-days 90
+      .venv/bin/python -m infra.admin banks change DEMOGB21 --unattended-reads 4
       .venv/bin/python -m infra.admin banks change DEMOGB21 --inactive
     """
     given: dict[str, Any] = {
@@ -160,6 +178,7 @@ def change(
         "consent_days": consent_days,
         "certificate_subject": certificate_subject,
         "signature_required": signature_required,
+        "unattended_reads": unattended_reads,
         "active": active,
     }
     changes = {member: value for member, value in given.items() if value is not None}
@@ -326,6 +345,7 @@ def _bank_members(bank: Bank) -> dict[str, Any]:
         "consent_days": bank.consent_days,
         "certificate_subject": bank.certificate_subject,
         "signature_required": bank.signature_required,
+        "unattended_reads": bank.unattended_reads,
         "public_keys": [signatures.key_id(key) for key in reversed(bank.verification_keys())],
         "api_keys_made_at": [timestamp(entry["created_at"]) for entry in bank.api_keys],
         "api_keys_shown_from": [timestamp(entry["active_from"]) for entry in bank.api_keys],

@@ -10,7 +10,19 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from infra.admin import banks, certificates, clients, consents, deliveries, keys, ledger, programme, statistics, users
+from infra.admin import (
+    banks,
+    certificates,
+    clients,
+    consents,
+    deliveries,
+    keys,
+    ledger,
+    payments,
+    programme,
+    statistics,
+    users,
+)
 from infra.admin.output import command
 from infra.admin.trace import trace
 
@@ -56,6 +68,18 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-for module in (banks, certificates, clients, consents, deliveries, keys, ledger, programme, statistics, users):
+for module in (
+    banks,
+    certificates,
+    clients,
+    consents,
+    deliveries,
+    keys,
+    ledger,
+    payments,
+    programme,
+    statistics,
+    users,
+):
     program.add_typer(module.group, name=module.__name__.rpartition(".")[2])
 command(program, "trace")(trace)

@@ -18,14 +18,14 @@ ConsentId = Annotated[str, typer.Argument(metavar="CONSENT_ID", help="The consen
 
 @command(group, "show")
 def show(consent_id: ConsentId) -> Report:
-    """Show a consent with its client, scopes, accounts and state.
+    """Show a consent with its client, scopes, accounts and state, and the day on which the TPP last got a token for it.
 
     \b
     Example:
       .venv/bin/python -m infra.admin consents show 0f8c27b3a1d94e6f5a7b0c
     """
     consent = _find_consent(consent_id)
-    data = {"client_id": consent.client_id, **describe_consent(consent)}
+    data = {"client_id": consent.client_id, **describe_consent(consent), "last_used_on": consent.last_used_on}
     return Report({"consent": data}, format_members(data))
 
 

@@ -173,7 +173,10 @@ _AUTHORIZATION = (
     *("authorization_id", *_OF_ALL, "scopes", "consent_type", "valid_until"),
     *("consent_id", "error", "error_description"),
 )
-_CONSENT = ("consent_id", *_OF_ALL, "scopes", "consent_type", "valid_until", "spent_at", "ended_at", "ended_by")
+_CONSENT = (
+    *("consent_id", *_OF_ALL, "scopes", "consent_type", "valid_until", "last_used_on"),
+    *("spent_at", "ended_at", "ended_by"),
+)
 _PAYMENT = ("payment_id", *_OF_ALL, "kind", "consent_id", "request_id", "history")
 """An allow-list of members per record, so that new members are not shown by accident."""
 _TOGETHER = 100

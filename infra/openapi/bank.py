@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from chalicelib.openbanking.protocol import own_answers, v1
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
+from chalicelib.openbanking.protocol.errors import ADDED_CODES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from infra.openapi import introduction, refusals_of_calls
+from infra.openapi import introduction, psu_headers, refusals_of_calls
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning, model_of
 from infra.openapi.own_calls import PUBLIC_KEY, CancelQuery, WebhookError, WebhookErrorV1, answer_to_bank
@@ -31,7 +33,8 @@ calls{webhooks}.
 Requests in both directions carry the bank's API key in `X-Api-Key`, a UUID in `X-Request-Id`, and in `X-Signature` the
 base64-encoded RSA signature (PKCS#1 v1.5, SHA-256) of the exact bytes of the body. {signed} The service always signs;
 its public keys are at `GET /bank/public_key`. Repeating a successful call within 24 hours with the same `X-Request-Id`
-and body returns the same response. Timestamps have the form `YYYY-MM-DDTHH:MM:SS+00:00`.
+and body returns the same response, except for calls that only read ({reads}). Timestamps have the form
+`YYYY-MM-DDTHH:MM:SS+00:00`.
 
 A bank has 3 seconds to accept a webhook's connection and 20 seconds to respond. {errors}
 """
@@ -53,7 +56,7 @@ _WORDS: Mapping[int, Mapping[str, str]] = {
 _FINAL: Mapping[int, str] = {1: "`2`, `3`, `4`", 2: "`ACCC`, `RJCT`, `CANC`; `ACSC` may still become `ACCC`"}
 _TABLES: Mapping[int, Callable[[], list[str]]] = {
     1: lambda: [introduction.codes_of_version_1()],
-    2: lambda: [introduction.balance_types(), introduction.codes_of_version_2()],
+    2: lambda: [introduction.balance_types(), introduction.codes_of_version_2(*ADDED_CODES)],
 }
 _WEBHOOK_ERRORS: Mapping[int, Model] = {1: WebhookErrorV1, 2: WebhookError}
 _BANK_KEY: Json = {
@@ -73,6 +76,7 @@ def build(version: Version) -> Json:
     calls = [call for call in BANK_CALLS if call.name in version.calls]
     paths = {f"{version.base}{call.path}": {"post": made.call(call)} for call in calls}
     paths |= {PUBLIC_KEY: {"get": made.public_key()}, version.cancel_path: {"get": made.cancel()}}
+    reads = ", ".join(f"`POST {version.base}{call.path}`" for call in calls if call.is_read)
     webhooks = {row.path.strip("/"): {"post": made.webhook(row)} for row in version.webhooks}
     tables = [
         introduction.scopes(version),
@@ -82,7 +86,7 @@ def build(version: Version) -> Json:
     ]
     return document(
         f"Causeway: bank-facing API, version {version}",
-        "\n".join([_INTRODUCTION.format(version=version, **_WORDS[number]), "\n\n".join(tables)]),
+        "\n".join([_INTRODUCTION.format(version=version, reads=reads, **_WORDS[number]), "\n\n".join(tables)]),
         tags=_TAGS,
         paths=paths,
         webhooks=webhooks,
@@ -112,9 +116,7 @@ def _parameters(version: Version) -> Mapping[str, Json]:
             "X-Auth-Token", "The token of the PSU's consent", {"type": "string"}, _token(), required=True
         ),
         **({"AuthTokenIfAny": if_any} if version.answers_status_queries else {}),  # a direct payment's status has none
-        "PsuAddress": header(
-            "PSU-IP-Address", "The PSU's IP address, if the TPP supplied it", {"type": "string"}, "203.0.113.7"
-        ),
+        **psu_headers.parameters("Present if the TPP supplied it"),
     }
 
 
@@ -141,7 +143,7 @@ class _BankOperations:
             "security": [{"bankKey": []}],
             "parameters": [_ref("RequestId"), _ref("Signature")],
             "requestBody": body(json_content(self._schemas.ref(request), {"usual": ("Usual", self._example(request))})),
-            "responses": {"200": good} | self._responses.refusals(path, refusals_of_calls.of_bank_call(call.name)),
+            "responses": {"200": good} | self._responses.refusals(path, refusals_of_calls.of_bank_call(call)),
         }
 
     def public_key(self) -> Json:
@@ -185,7 +187,7 @@ class _BankOperations:
                 f"webhook_{row.path.strip('/')}", purpose.title, " ".join(filter(None, (purpose.text, scope))), 1
             ),
             "security": [{"bankKey": []}],
-            "parameters": [_ref("RequestId"), _ref("ServiceSignature"), *self._token_of(row), _ref("PsuAddress")],
+            "parameters": [_ref("RequestId"), _ref("ServiceSignature"), *self._token_of(row), *self._psu_of(row)],
             "requestBody": body(
                 json_content(
                     self._schemas.ref(row.request, name=name, way="sent"), {"usual": ("Usual", example(row.request))}
@@ -202,13 +204,18 @@ class _BankOperations:
 
     def _example(self, model: Model) -> Json:
         """An example with the URLs and scopes of this version."""
-        found = example(model)
         old, new = meaning(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")[1], self._version.cancel_path
         moved = old.replace(v1.VERSION.cancel_path.partition("{")[0], new.partition("{")[0])
-        found = {name: moved if value == old else value for name, value in found.items()}
-        if "scopes" in found:
-            found["scopes"] = [next(iter(self._version.scopes))]
-        return found
+        return self._with_scopes({name: moved if value == old else value for name, value in example(model).items()})
+
+    def _with_scopes(self, members: Json) -> Json:
+        """An example with the scopes of this version, also in the objects of lists."""
+        made = {name: self._with_scopes_inside(value) for name, value in members.items()}
+        return made | ({"scopes": [next(iter(self._version.scopes))]} if "scopes" in made else {})
+
+    def _with_scopes_inside(self, value: Any) -> Any:
+        objects = isinstance(value, list) and value and isinstance(value[0], dict)
+        return [self._with_scopes(each) for each in value] if objects else value
 
     def _token_of(self, row: Webhook) -> list[Json]:
         if not row.sends_token:
@@ -216,6 +223,9 @@ class _BankOperations:
         always = (self._version.revoke_token, self._version.payment_status.get("bulk"))
         required = row.scope is not None or row in always
         return [_ref("AuthToken" if required else "AuthTokenIfAny")]
+
+    def _psu_of(self, row: Webhook) -> list[Json]:
+        return [] if row is self._version.revoke_token else psu_headers.references()
 
     def _webhook_success(self, row: Webhook) -> Json:
         answer, shown = self._schemas.ref(row.answer), example(row.answer)

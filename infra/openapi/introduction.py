@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
+from chalicelib.openbanking.protocol.errors import ADDED_CODES, ADDITIONAL, VERSION_1, VERSION_2
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import Status, Statuses
 from chalicelib.openbanking.protocol.scopes import Scope
@@ -74,7 +74,11 @@ def codes_of_version_1() -> str:
 
 
 def codes_of_version_2(*without: str) -> str:
-    rows = [(f"`{code}`", row.status, row.meaning) for code, row in VERSION_2.items() if code not in without]
+    rows = [
+        (f"`{code}`", row.status, f"{row.meaning} (a code of this service)" if code in ADDED_CODES else row.meaning)
+        for code, row in VERSION_2.items()
+        if code not in without
+    ]
     more = [(f"`{code}`", meaning) for code, meaning in ADDITIONAL.items()]
     return "\n\n".join(
         [

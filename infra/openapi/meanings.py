@@ -15,15 +15,15 @@ from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, REQUE
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
+from infra.openapi.consent_meanings import BANK_TOKEN, CONSENT, CONSENT_STATES, CONSENTS, RANDOM
+from infra.openapi.error_meanings import ERRORS
 from infra.openapi.metadata_meanings import METADATA, OWN_ADDRESS, Meaning
 
-_CONSENT, _REQUEST = "5f8d0c1e9b7a463f2d1c0b", "b81f6e03d29c4a57e6f1d8"
+_REQUEST = "b81f6e03d29c4a57e6f1d8"
 _STATE = "lVZ1uF2wC8mJr0d6oKxq3A"
-_RANDOM = "3q2-7wX9aLr0Zk5vYtJmNcB1dFgHsUe4iOpQlAzXyVw"
-_CODE = f"5f8d0c1e9b7a463f2d1c0b.{_RANDOM}"
-_ACCESS = f"5f8d0c1e9b7a463f2d1c0b~a41b22c63d84e5f607182a~DEMODEF1XXX.{_RANDOM}"
-_REFRESH = f"5f8d0c1e9b7a463f2d1c0b~c93d1e5f708192a3b4c5d6.{_RANDOM}"
-_BANK_TOKEN = f"7a3e9c1d5b20f8e6a4c2d1.{_RANDOM}"
+_CODE = f"5f8d0c1e9b7a463f2d1c0b.{RANDOM}"
+_ACCESS = f"5f8d0c1e9b7a463f2d1c0b~a41b22c63d84e5f607182a~DEMODEF1XXX.{RANDOM}"
+_REFRESH = f"5f8d0c1e9b7a463f2d1c0b~c93d1e5f708192a3b4c5d6.{RANDOM}"
 _CHALLENGE = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
 _THUMBPRINT = "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I"
 _ASSERTION = "eyJhbGciOiJFUzI1NiIsImtpZCI6IjIwMjYtMTEifQ.eyJpc3MiOiI0ZjFjMmI3YSJ9.MEUCIQDx"
@@ -172,6 +172,15 @@ MEANINGS: Mapping[str, Meaning] = {
     "town_name": ("The town", "Berlin"),
     "transaction_status": ("The payment's status", "ACSC"),
     "payment_status": ("The payment's status", 4),
+    "outcome": (
+        "Present while it is not known whether the bank has the payment, or once it is known that it does not",
+        "unknown",
+    ),
+    "tpp_calls.PaymentStatusQuery.request_id": (
+        "The order's X-Request-Id, in place of the payment_id",
+        "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
+    ),
+    "own_answers.UnsettledOrder.request_id": ("The order's X-Request-Id", "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"),
     "bank_calls.PaymentsStatusV2.payment_status": (
         "The payment's status as a code, or as a number, since the protocol's table specifies type N",
         "ACSC",
@@ -188,7 +197,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "code_challenge_method": ("PKCE: the method that produced the challenge", "S256"),
     "code_verifier": ("PKCE: the verifier; required if, and only if, the request had a challenge", _VERIFIER),
     "client_id": ("The Client ID, if no header contains it", "4f1c2b7a9d8e6f503a1b2c"),
-    "client_secret": ("The client's secret, if its method is a secret", _RANDOM),
+    "client_secret": ("The client's secret, if its method is a secret", RANDOM),
     "client_assertion": ("A signed assertion, if the client's method is `private_key_jwt` (RFC 7523)", _ASSERTION),
     "client_assertion_type": ("Mandatory with `client_assertion`: its only value", ASSERTION_TYPE),
     "dpop_jkt": (
@@ -224,9 +233,9 @@ MEANINGS: Mapping[str, Meaning] = {
     "own_answers.TokenAnswer.access_token": ("The access token, to be sent in the scheme `token_type`", _ACCESS),
     "own_answers.SaveConsentAnswer.access_token": (
         "The token of this consent, which webhooks carry in X-Auth-Token",
-        _BANK_TOKEN,
+        BANK_TOKEN,
     ),
-    "bank_calls.access_token": ("The token of the consent, as issued to the bank", _BANK_TOKEN),
+    "bank_calls.access_token": ("The token of the consent, as issued to the bank", BANK_TOKEN),
     "own_answers.PushedAnswer.expires_in": ("The seconds within which the PSU's browser must open it", 60),
     "token_type": ("The scheme in which to send the access token; `DPoP` if it is bound to a DPoP key", "Bearer"),
     "active": ("Whether the token is valid now", True),
@@ -238,7 +247,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "The key to which the access token is bound: `jkt` (RFC 9449) or `x5t#S256` (RFC 8705); absent if to none",
         {"jkt": _THUMBPRINT},
     ),
-    "consent_id": ("The consent's identifier", _CONSENT),
+    "consent_id": ("The consent's identifier", CONSENT),
     "valid_until": ("The end of the consent and of all its tokens", "2027-05-20T09:30:00+00:00"),
     "own_answers.ConsentAnswer.status": (
         "The consent's status; once a consent has ended, its bearer is refused",
@@ -264,7 +273,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "tpp_registration_number": ("The TPP's registration number, to show to the PSU", "SANDBOX-4f1c2b7a"),
     "cancel_url": (
         "The URL for the PSU's browser if no consent is given; you may add `error` and `error_description`",
-        f"{OWN_ADDRESS}/bank/cancel/d04b98f48e8f8bcc15c6ae.{_RANDOM}",
+        f"{OWN_ADDRESS}/bank/cancel/d04b98f48e8f8bcc15c6ae.{RANDOM}",
     ),
     "own_answers.callback_url": (
         "The URL to send the PSU's browser to, unchanged",
@@ -274,28 +283,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "date": ("The day the data is for", "2026-11-20"),
     "consent_duration": ("Average time to confirm a consent, in milliseconds", 42000),
     "payment_duration": ("Average time to complete a payment confirmation, in milliseconds", 31500),
-    # errors
-    "error_code": ("The error code", 4301),
-    "message": (
-        "A description of the error for people",
-        "Parameter request_url not correct: the request URL is unknown",
-    ),
-    "own_calls.WebhookErrorV1.status": ("Always `error`", "error"),
-    "own_calls.WebhookErrorV1.error_code": ("The bank's own code", 5101),
-    "own_calls.WebhookErrorV1.message": ("A description of the error for people", "Insufficient funds in the account"),
-    "errors.Error.code": ("The error code", "FORMAT_ERROR"),
-    "errors.TokenError.code": ("The error code", "FORMAT_ERROR"),
-    "own_calls.WebhookError.code": ("The error code", "FORMAT_ERROR"),
-    "errors.AdditionalError.code": ("The error code", "INVALID_MODEL_TYPE"),
-    "own_calls.WebhookAdditionalError.code": ("The error code", "INVALID_MODEL_TYPE"),
-    "title": ("A description of the error for people; its wording may change", "currency is required"),
-    "details": ("The location of the error, for people; its wording may change", "currency is required"),
-    "timestamp": ("When the error occurred", "2026-11-21T09:30:00+00:00"),
-    "request_id": ("The request's X-Request-Id, or a generated one", "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"),
-    "additional_errors": ("The individual errors, at most 50", None),
-    "error": ("The RFC 6749 error code", "invalid_grant"),
+    # authorization endpoints
     "own_calls.error": ("The reason why no consent was given; access_denied when absent", "access_denied"),
-    "error_description": ("A description of the error for people", "the authorization code has expired"),
     "own_calls.error_description": ("The reason why no consent was given, for people", "The customer declined"),
     "own_calls.scope": ("The scopes, separated by spaces", "accounts"),
     "own_calls.client_id": ("The Client ID", "4f1c2b7a9d8e6f503a1b2c"),
@@ -323,16 +312,20 @@ MEANINGS: Mapping[str, Meaning] = {
     "tpp_events.error_description": ("The reason why no consent was given, for people", "The customer declined"),
     "tpp_events.revoked_by": ("Who ended the consent; `service` after the misuse of a code or refresh token", "bank"),
     "tpp_events.ConsentEnding.valid_until": ("The end of the consent", "2026-11-28T09:30:00+00:00"),
-    "tpp_events.PaymentStatusChanged.consent_id": ("The consent of the payment; absent for a direct payment", _CONSENT),
+    "tpp_events.PaymentStatusChanged.consent_id": ("The consent of the payment; absent for a direct payment", CONSENT),
     "tpp_events.payment_status": ("The payment's status at a version 1 bank", 4),
     "tpp_events.transaction_status": ("The payment's status at a version 2 bank", "ACSC"),
     "tpp_events.message": ("A message", "This is a test."),
+    **CONSENTS,
+    **ERRORS,
     **METADATA,
 }
 
 _CREDENTIALS = ("client_id", "client_secret", "client_assertion_type", "client_assertion")
 _CHOSEN = ("redirect_uri", "state", "code_challenge", "code_challenge_method", "dpop_jkt")
 LEFT_OUT: Mapping[str, frozenset[str]] = {
+    "tpp_calls.ConsentsQuery": frozenset({"after"}),
+    "bank_calls.ConsentsStatus": frozenset({"consent_ids"}),
     "v1.AccountRequest": frozenset({"iban"}),
     "v1.PaymentsRequest": frozenset({"iban"}),
     "v1.FundsAccount": frozenset({"account_id"}),
@@ -355,12 +348,17 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
     "tpp_calls.RevokeRequest": frozenset({*_CREDENTIALS, "token_type_hint"}),
     "tpp_calls.IntrospectionRequest": frozenset({*_CREDENTIALS, "token_type_hint"}),
     "own_calls.PushedMembers": frozenset({*_CREDENTIALS, *_CHOSEN} - {"client_id"}),
-    "tpp_calls.PaymentStatusQuery": frozenset({"bic"}),
+    "tpp_calls.PaymentStatusQuery": frozenset({"bic", "request_id"}),
+    "own_answers.ReportedStatus": frozenset({"outcome"}),
+    "own_calls.AskedStatus": frozenset({"outcome"}),
+    "errors.Error": frozenset({"reason_code"}),
+    "errors.TokenError": frozenset({"reason_code"}),
     "own_calls.FrontDoorQuery": frozenset({*_CHOSEN, "request_uri"} - {"state"}),
 }
 """Members omitted from a model's example: alternatives and rarely used ones."""
 
 TABLES: Mapping[str, Mapping[Any, str]] = {
+    **CONSENT_STATES,
     "payment_scheme": SCHEME_MEANINGS,
     "balance_type": BALANCE_TYPES,
     "transaction_status": CODES.meanings,

@@ -13,17 +13,18 @@ from infra.openapi import meanings
 from infra.openapi.metadata_meanings import Meaning
 
 Model = type[BaseModel]
+Spell = Callable[[str], str] | None
 _OPEN = frozenset({Success})
 """Responses that may have more members than their types declare."""
 
 
-def model_of(shape: type[Any], spell: Callable[[str], str] | None = None) -> type[Message]:
+def model_of(shape: type[Any], spell: Spell = None) -> type[Message]:
     """A type's model: the type itself, or a model created from a ``TypedDict``, with names converted by ``spell``."""
     if not is_typeddict(shape):
         assert issubclass(shape, Message)
         return shape
     hints = get_type_hints(shape, include_extras=True)
-    fields: dict[str, Any] = {name: _field(hint, spell(name) if spell else None) for name, hint in hints.items()}
+    fields: dict[str, Any] = {name: _field(hint, name, spell) for name, hint in hints.items()}
     base = OpenMessage if shape in _OPEN else Message
     made: type[Message] = create_model(
         shape.__name__, __base__=base, __module__=shape.__module__, __doc__=shape.__doc__, **fields
@@ -31,22 +32,23 @@ def model_of(shape: type[Any], spell: Callable[[str], str] | None = None) -> typ
     return made
 
 
-def _field(hint: Any, alias: str | None) -> tuple[Any, Any]:
+def _field(hint: Any, name: str, spell: Spell) -> tuple[Any, Any]:
     """A member's annotation and field."""
+    alias = spell(name) if spell else None
     if get_origin(hint) is NotRequired:
-        return _with_models(get_args(hint)[0]) | None, Field(None, alias=alias)
-    return _with_models(hint), Field(alias=alias)
+        return _with_models(get_args(hint)[0], spell) | None, Field(None, alias=alias)
+    return _with_models(hint, spell), Field(alias=alias)
 
 
-def _with_models(annotation: Any) -> Any:
+def _with_models(annotation: Any, spell: Spell) -> Any:
     """Replace each ``TypedDict`` in an annotation with its model."""
     if is_typeddict(annotation):
-        return model_of(annotation)
+        return model_of(annotation, spell)
     inner = get_args(annotation)
     if get_origin(annotation) is list:
-        return list[_with_models(inner[0])]  # type: ignore[misc]
+        return list[_with_models(inner[0], spell)]  # type: ignore[misc]
     if get_origin(annotation) is Annotated:
-        return Annotated[_with_models(inner[0]), *inner[1:]]
+        return Annotated[_with_models(inner[0], spell), *inner[1:]]
     return annotation
 
 

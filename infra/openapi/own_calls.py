@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 from chalicelib.foundation.fields.field_types import AN, Bic, Message, OpenMessage
 from chalicelib.openbanking.api import oauth_api, tpp_api
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow, describe_authorization
+from chalicelib.openbanking.flows.consent_states import ConsentStates
 from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
 from chalicelib.openbanking.flows.introspection import Introspection
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
@@ -22,12 +23,13 @@ from chalicelib.openbanking.flows.performance_reports import PerformanceReports
 from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.protocol import tpp_events
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
     BanksQuery,
     ClientMembers,
+    ConsentsQuery,
     ConsentType,
     IntrospectionRequest,
     RevokeRequest,
@@ -150,6 +152,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
     OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
     OwnCall("GET", "/tpp/banks", "client", tpp_api.page_of_banks, query=BanksQuery),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
+    OwnCall("GET", "/tpp/consents", "client", ConsentStates.list_page, query=ConsentsQuery),
     OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),
     OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
     OwnCall("GET", "/.well-known/oauth-protected-resource", "anybody", oauth_api.describe_resource),
@@ -176,6 +179,7 @@ BANK_STEPS: Mapping[str, Callable[..., object]] = {
     "revoke_token": TokenFlow.revoke_by_bank,
     "report_status": PaymentStatus.record_report,
     "report_day": PerformanceReports.record_report,
+    "list_states": ConsentStates.list_states,
 }
 """The functions that handle a bank's calls, by call name."""
 
@@ -223,6 +227,7 @@ class AskedStatus(OpenMessage):
 
     payment_id: AN[PAYMENT_ID]
     transaction_status: AN[255]
+    outcome: PaymentOutcome | None = None
 
 
 class WebhookErrorV1(OpenMessage):

@@ -66,6 +66,13 @@ TPP_CALLS: Mapping[str, Purpose] = {
     "/tpp/consent": Purpose(
         "Read the consent of a bearer", "The scopes and accounts that the PSU approved, and the end of the consent."
     ),
+    "/tpp/consents": Purpose(
+        "List the client's consents",
+        "All consents that PSUs gave to this client, newest first, including those that have ended and those at banks "
+        "that are no longer reachable. Needs no token and returns none. Pass `next` as `after` to get the following "
+        "page, with the same or other filters. With `bic` or `status`, a page examines ten consents for each that it "
+        "may have: it may have fewer than `limit`, even none, although `has_more` is true.",
+    ),
     "/tpp/requests/{request_id}": Purpose(
         "Read the outcome of a deferred call",
         "For calls that returned 202. `status` and `body` are null until the state is `done` or `failed`; then "
@@ -120,7 +127,8 @@ TPP_CALLS: Mapping[str, Purpose] = {
         "Read a payment's status",
         "Version 1 banks: the statuses reported by the bank, with their history. Version 2 banks: the current "
         "status, requested from the bank. For a direct payment, pass `bic` and no bearer. A spent one-time bearer "
-        "can still read its own payment.",
+        "can still read its own payment. With `request_id` instead of `payment_id`, the payment is found by the "
+        "X-Request-Id of its order, for 90 days; if the bank named no payment, the answer has the order's `outcome`.",
     ),
     "/.well-known/oauth-authorization-server": Purpose(
         "Read the authorization server's metadata (RFC 8414)", "For off-the-shelf OAuth clients."
@@ -160,6 +168,14 @@ BANK_CALLS: Mapping[str, Purpose] = {
         "Report a day's performance",
         "Call this once a day with the average times that PSUs took to confirm consents and payments. A later "
         "report for the same day replaces the earlier one.",
+    ),
+    "list_states": Purpose(
+        "Read the states of consents",
+        "For a bank that may have missed something, for example after an outage: the states of up to 100 of its "
+        "consents, identified by their access tokens or by their ids, the part of a token before the dot. The response "
+        "has an entry for each, in the order of the request: first those of tokens, then those of ids. A consent is "
+        "`unknown` if it does not exist or is another bank's, or if the token is not that of the consent. Nothing is "
+        "stored: repeating the call, also with the same X-Request-Id, returns the states at that time.",
     ),
     "public_key": Purpose(
         "Read the service's public keys",

@@ -16,11 +16,14 @@ from chalicelib.foundation.http.web import BODY_BYTES, JSON, Incoming, Unreadabl
 from chalicelib.openbanking.api.answers import as_refusal
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payment_execution import refuse_payment
+from chalicelib.openbanking.flows.read_limits import refuse_access
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Refusal, refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
+
+_AN_HOUR_BEFORE_MIDNIGHT = 23 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +145,7 @@ CASES = _by_name(
         "The call does not have this query parameter",
         _query(ScopeQuery, {"bic": "DEMODEF1", "colour": "red"}),
     ),
+    Case("cursor_invalid", "after is not the `next` of an earlier response to this client", refusals.CURSOR_INVALID()),
     Case("parameters_none", "A query parameter was sent, but the call has none", refusals.PARAMETERS_NOT_ALLOWED()),
     Case(
         "parameter_repeated",
@@ -163,7 +167,16 @@ CASES = _by_name(
         "member_unknown", "The call does not have this member", _body(AuthorizeRequest, {**_AUTHORIZE, "colour": "red"})
     ),
     Case("content_type", "Content-Type is not supported", _unreadable(Incoming.json, kind="text/plain")),
-    Case("psu_address", "PSU-IP-Address is not an IP address", refusals.PSU_ADDRESS_WRONG()),
+    Case(
+        "psu_headers",
+        "A header about the PSU is not valid",
+        refusals.PSU_HEADERS_WRONG(problems="PSU-IP-Address must be an IP address"),
+    ),
+    Case(
+        "access_exceeded",
+        "The bank's limit of reads without the PSU is reached for today",
+        refuse_access(4, now=_AN_HOUR_BEFORE_MIDNIGHT),
+    ),
     Case("bank_unknown", "No bank with this BIC can be reached", refusals.BANK_UNKNOWN()),
     Case("bank_gone", "The bank of the consent is no longer reachable", refusals.CONSENT_BANK_GONE()),
     Case("version", "The bank's protocol version does not support this call", refusals.CALL_NOT_IN_VERSION(version=1)),
@@ -272,6 +285,11 @@ CASES = _by_name(
         "outcome_unknown",
         "It is unknown whether the bank received the payment",
         refuse_payment(BankFailed("no answer came in time")),
+    ),
+    Case(
+        "bad_answer",
+        "The bank's response cannot be used, and it is unknown whether the bank has the payment",
+        refuse_payment(BankFailed("the bank's response has no usable payment_id", status=200)),
     ),
     Case("payment_unknown", "This client has no such payment at this bank", refusals.PAYMENT_UNKNOWN()),
     # deferred calls

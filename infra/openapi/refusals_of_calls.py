@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from chalicelib.openbanking.protocol.bank_calls import BankCall
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall
 from infra.openapi.own_calls import ACCEPTED_REQUEST, webhooks_of
 from infra.openapi.refusal_cases import CASES, Case
@@ -19,7 +20,7 @@ _BANK_FAILS = ("bank_gone", "bank_failed", "bank_not_asked", "bank_token")
 _KEYS = ("key_wrong", "key_used", "still_running", "never_ended")
 _PAYMENT = (
     *("callback_foreign", "scheme", "order_id_used", "not_sent", "not_sent_for_now"),
-    *("refused_by_bank", "outcome_unknown", "not_kept", "acceptance_unknown"),
+    *("refused_by_bank", "outcome_unknown", "bad_answer", "not_kept", "acceptance_unknown"),
 )
 _ACCOUNTS = {"iban", "account_id", "account"}
 _OURS = ("failed", "storage")
@@ -40,13 +41,14 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "/tpp/scope": (*_CLIENT, *_QUERY, "bank_unknown"),
     "/tpp/banks": (*_CLIENT, *_QUERY),
     "/tpp/consent": (*_CONSENT, "parameters_none"),
+    "/tpp/consents": (*_CLIENT, *_QUERY, "cursor_invalid"),
     ACCEPTED_REQUEST: (
         *(*_CLIENT, "bearer_of_request", "bearer_invalid", *_PROOF, "parameters_none", "request_unknown"),
     ),
 }
 _GATE = (
     *("bank_key_missing", "bank_key_wrong", "other_version", "certificate", "request_id", "signature"),
-    *("not_json", "too_large", "content_type", "member_wrong", "member_unknown", "request_id_used"),
+    *("not_json", "too_large", "content_type", "member_wrong", "member_unknown"),
 )
 _BANK: Mapping[str, tuple[str, ...]] = {
     "initiate": ("url_missing", "url_not_valid", "tpp_gone"),
@@ -57,6 +59,7 @@ _BANK: Mapping[str, tuple[str, ...]] = {
     "revoke_token": ("token_malformed", "token_unknown"),
     "report_status": ("payment_id", "payment_status"),
     "report_day": ("day",),
+    "list_states": (),
 }
 
 
@@ -72,24 +75,25 @@ def of_relayed_call(call: RelayedCall) -> list[Case]:
     asked = query if call.method == "GET" else ("parameters_none", *_BODY)
     dates = ("parameter_date",) if "date_from" in members else ()
     accounts = ("account",) if members & _ACCOUNTS else ()
-    return _cases(_CONSENT, ("version", "scope", "psu_address"), asked, dates, accounts, _BANK_FAILS, _OURS)
+    limit = ("access_exceeded",) if call.reads_accounts else ()
+    return _cases(_CONSENT, ("version", "scope", "psu_headers"), asked, dates, accounts, _BANK_FAILS, limit, _OURS)
 
 
 def of_payment_call(call: PaymentCall) -> list[Case]:
     """The refusals of a payment initiation."""
     admitted = (*_CLIENT, "bank_unknown") if call.kind == "direct" else (*_CONSENT, "scope", "account", "bank_gone")
     consented = () if call.kind == "direct" else ("token_refused",)
-    return _cases(admitted, ("parameters_none",), _KEYS, ("psu_address",), _BODY, _PAYMENT, consented, _OURS)
+    return _cases(admitted, ("parameters_none",), _KEYS, ("psu_headers",), _BODY, _PAYMENT, consented, _OURS)
 
 
 def of_payment_status() -> list[Case]:
     """The refusals of the payment status call."""
-    return _cases(_CONSENT, _QUERY, ("psu_address", "bank_unknown", "payment_unknown"), _BANK_FAILS, _OURS)
+    return _cases(_CONSENT, _QUERY, ("psu_headers", "bank_unknown", "payment_unknown"), _BANK_FAILS, _OURS)
 
 
-def of_bank_call(name: str) -> list[Case]:
+def of_bank_call(call: BankCall) -> list[Case]:
     """The refusals of a bank's call."""
-    return _cases(_GATE, _BANK[name], _OURS)
+    return _cases(_GATE, () if call.is_read else ("request_id_used",), _BANK[call.name], _OURS)
 
 
 def _cases(*names: Sequence[str]) -> list[Case]:

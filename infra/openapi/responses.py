@@ -28,6 +28,7 @@ _STATUS_WORDS = {
     403: "The request is not allowed.",
     404: "The resource does not exist.",
     409: "The request conflicts with an earlier or a running one.",
+    429: "Too many requests.",
     500: "The service failed.",
     502: "The bank failed.",
 }

@@ -19,7 +19,7 @@ from chalicelib.openbanking.protocol.webhooks import (
     RelayedCall,
     Webhook,
 )
-from infra.openapi import introduction, refusals_of_calls, security, webhooks
+from infra.openapi import introduction, psu_headers, refusals_of_calls, security, webhooks
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, form_content, header, json_content
 from infra.openapi.meanings import PROOF
 from infra.openapi.models import Model, example, meaning, model_of
@@ -91,12 +91,7 @@ _PARAMETERS: Mapping[str, Json] = {
         {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
         "order-2026-117",
     ),
-    "PsuAddress": header(
-        "PSU-IP-Address",
-        "The PSU's IP address, passed to the bank",
-        {"type": "string", "anyOf": [{"format": "ipv4"}, {"format": "ipv6"}]},
-        "203.0.113.7",
-    ),
+    **psu_headers.parameters("Passed to the bank"),
     "DpopProof": header(
         "DPoP",
         "A proof of possession of the key to which a token is bound, or is to be bound: a JWT signed for this request "
@@ -149,6 +144,7 @@ _MORE_EXAMPLES: Mapping[Model, Mapping[str, tuple[str, Json]]] = {
     TokenRequest: {"refresh": ("A refresh token", {"refresh_token": meaning(TokenRequest, "refresh_token")[1]})},
 }
 _PROOF = "DpopProof"
+_PSU = psu_headers.references()
 _NONCE = ("DPoP-Nonce",)
 _BANKS: Mapping[int, Json] = {1: {"bic": "DEMOGB21"}}
 """The banks used in examples, where they differ from the default."""
@@ -229,7 +225,7 @@ class _TppOperations:
             call.path,
             "Account",
             "consent",
-            [*parameters, _ref(_PROOF), _ref("PsuAddress"), _ref("Prefer")],
+            [*parameters, _ref(_PROOF), *_PSU, _ref("Prefer")],
             {"200": answer, "202": self._accepted_response(call.path, *_NONCE)} | refused,
             _needs(rows),
         )
@@ -245,20 +241,31 @@ class _TppOperations:
         refused = self._responses.refusals(call.path, refusals_of_calls.of_payment_call(call), *nonce)
         caller: Caller = "client" if is_direct else "consent"
         proof = [] if is_direct else [_ref(_PROOF)]
-        parameters = [*proof, _ref("IdempotencyKey"), _ref("PsuAddress"), _ref("Prefer")]
+        parameters = [*proof, _ref("IdempotencyKey"), *_PSU, _ref("Prefer")]
         responses = {"200": answer, "202": self._accepted_response(call.path, *nonce)} | refused
         made = _operation(call.path, "Payments", caller, parameters, responses, _needs(rows))
         return made | {"requestBody": self._bodies(rows, extra)}
 
     def payment_status(self) -> Json:
         """The operation for the payment status call."""
-        answer = self._good(STATUS_PATH, {1: model_of(own_answers.ReportedStatus), 2: AskedStatus}, *_NONCE)
+        answer = self._status_response()
         refused = self._responses.refusals(STATUS_PATH, refusals_of_calls.of_payment_status(), *_NONCE)
-        parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref(_PROOF), _ref("PsuAddress"), _ref("Prefer")]
+        parameters = [*self._schemas.parameters(PaymentStatusQuery), _ref(_PROOF), *_PSU, _ref("Prefer")]
         responses = {"200": answer, "202": self._accepted_response(STATUS_PATH, *_NONCE)} | refused
         return _operation(STATUS_PATH, "Payments", "consent or client", parameters, responses)
 
     # -- inside
+
+    def _status_response(self) -> Json:
+        """The response to a status query: a payment at a bank of either version, or an order without one."""
+        models: dict[str, tuple[str, Model]] = {
+            "version_1": ("A version 1 bank", model_of(own_answers.ReportedStatus)),
+            "version_2": ("A version 2 bank", AskedStatus),
+            "order": ("An order for which the bank named no payment", model_of(own_answers.UnsettledOrder)),
+        }
+        schema = _any_of([self._schemas.ref(model) for _, model in models.values()])
+        shown = {name: {"summary": summary, "value": example(model)} for name, (summary, model) in models.items()}
+        return self._responses.success(STATUS_PATH, schema, shown, "Success.", *_NONCE)
 
     def _good(self, path: str, models: Mapping[Any, Model], *headers: str) -> Json:
         schema = _any_of([self._schemas.ref(model) for model in models.values()])

@@ -35,7 +35,7 @@ class BareRefresh:
         before, self._token_id = self._token_id, secrets.token_hex(11)
         self._dynamodb.transact_write_items(
             TransactItems=[
-                self._unchanged(),
+                self._used(),
                 self._rotated(before),
                 self._token("access", secrets.token_hex(11), 3600),
                 self._token("refresh", self._token_id, _LONGER),
@@ -45,14 +45,18 @@ class BareRefresh:
     def _key(self, part: str) -> dict[str, dict[str, str]]:
         return {"consent_id": {"S": self._consent_id}, "part": {"S": part}}
 
-    def _unchanged(self) -> dict[str, object]:
+    def _used(self) -> dict[str, object]:
         return {
-            "ConditionCheck": {
+            "Update": {
                 "TableName": self._consents,
                 "Key": self._key("consent"),
+                "UpdateExpression": "SET last_used_on = :today",
                 "ConditionExpression": "#status = :status",
                 "ExpressionAttributeNames": {"#status": "status"},
-                "ExpressionAttributeValues": {":status": {"S": "authorised"}},
+                "ExpressionAttributeValues": {
+                    ":today": {"S": time.strftime("%Y-%m-%d", time.gmtime())},
+                    ":status": {"S": "authorised"},
+                },
             }
         }
 

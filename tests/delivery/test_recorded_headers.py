@@ -101,6 +101,16 @@ def test_a_secret_that_the_receiver_says_back_is_masked_wherever_it_stands(secre
     assert found == {"server": MASK, "content-type": MASK, "date": "today"}
 
 
+def test_what_is_too_short_to_tell_of_somebody_masks_nothing_else() -> None:
+    psu = {"PSU-Http-Method": "GET", "PSU-IP-Port": "80", "PSU-Accept": "*/*"}
+    answer = {"Content-Length": "1803", "Allow": "GET, POST", "X-Target": "1"}
+
+    found = record_headers(CapturedHeaders(SENT | psu, answer))
+
+    assert {found["sent"][name.lower()] for name in psu} == {MASK}
+    assert found["received"] == {"content-length": "1803", "allow": "GET, POST", "x-target": MASK}
+
+
 def test_a_secret_that_the_receiver_makes_a_name_is_not_kept() -> None:
     assert received(**{f"X-{API_KEY}": "1", "Server": "bank"}) == {"server": "bank"}
 

@@ -19,6 +19,7 @@ from tests.demo_bank.connected_banks import PAYMENT_SCOPES, Psu, connect_banks, 
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import STAGES
 from tests.openbanking.deferred_payments import LaterPayer
+from tests.openbanking.key_holder import KeyHolder, secure
 from tests.website.deliveries import send, send_test_event
 from tests.website.journey import with_tokens
 from tests.website.person import Person, known
@@ -116,12 +117,21 @@ def report(world: World) -> None:
     direct.report(4)
 
 
+def refresh_and_list(world: World) -> None:
+    """What a client with a key does: a refresh that keeps its refresh token, and the list of its consents."""
+    holder = KeyHolder()
+    secure(world, holder, security_profile="fapi2")
+    holder.refresh(world, holder.tokens(world)["refresh_token"])
+    world.tpp("GET", "/tpp/consents", headers={"x-client-assertion": holder.assertion(world)})
+
+
 def test_the_interface_uses_what_it_may_of_all_but_the_cards_and_may_what_it_uses(
     connected: World, rights: Rights
 ) -> None:
     visit(connected)
     pay(connected)
     report(connected)
+    refresh_and_list(connected)
 
     cards = tuple(f"{TABLE}{name}" for name in CARD_TABLES)
     taken = {right for right in rights.of_requests if not right[1].startswith(cards)}

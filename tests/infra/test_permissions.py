@@ -161,6 +161,7 @@ def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
         direct = LaterPayer(world, 1, "direct")
         direct.pay_at_once()
         direct.report(4)
+        world.tpp("GET", "/tpp/consents")
         world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
         world.hub.delivery.journal.of_client(world.client.client_id)
 

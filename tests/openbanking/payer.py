@@ -100,6 +100,11 @@ class Payer:
         bic = f"&bic={self.side.bank.bic}" if self.kind == "direct" else ""
         return self.world.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}{bic}", bearer=self.bearer)
 
+    def status_of_order(self) -> Answer:
+        """The status of the payment that was ordered with this X-Request-Id."""
+        bic = f"&bic={self.side.bank.bic}" if self.kind == "direct" else ""
+        return self.world.tpp("GET", f"/tpp/payment_status?request_id={self.request_id}{bic}", bearer=self.bearer)
+
     def report(self, status: Any, payment_id: str | int = "P-1", **headers: Any) -> Answer:
         names = ("payment_id", "payment_status") if self.version == 1 else ("paymentId", "paymentStatus")
         members = dict(zip(names, (payment_id, status), strict=True))

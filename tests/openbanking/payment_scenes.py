@@ -260,6 +260,46 @@ def pay_at_a_bank_that_gives_a_payment_id_out_again(
     return run
 
 
+UNUSABLE = {"confirmation_url": "javascript:1"}
+
+
+def _unknown(world: World, kind: str = "single") -> Payer:
+    """A TPP whose payment at a version 2 bank, P-1, has an unknown outcome."""
+    payer = Payer(world, 2, kind)
+    payer.request_id = str(uuid.uuid4())
+    payer.bank_does(taken(2) | UNUSABLE)
+    assert payer.pay().status == 502
+    return payer
+
+
+@scene("single", "direct")
+def look_for_a_payment_by_the_id_of_its_order(world: World, kind: str) -> Run:
+    payer = Payer(world, 1, kind)
+    payer.request_id = str(uuid.uuid4())
+    payer.pay()
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, payer.status_of_order)
+        assert (answer.body["payment_id"], answer.body["payment_status"]) == ("P-1", 1)
+
+    return run
+
+
+@scene("single", "direct")
+def ask_a_bank_about_a_payment_with_an_unknown_outcome(world: World, kind: str) -> Run:
+    payer = _unknown(world, kind)
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, payer.status)
+        assert answer.body == {"payment_id": "P-1", "transaction_status": "ACSC"}
+        assert payer.status().status == 200
+        (payment,) = items(world, "payments")
+        assert (payment["status"], "outcome" in payment) == ("ACSC", False)
+
+    return run
+
+
 # -- calls that are answered later
 
 

@@ -28,7 +28,7 @@ from tests.world import Answer, World
 Run = Callable[[Fault], None]
 Scene = Callable[[World], Run]
 
-_ROUNDS = 8
+_ROUNDS = 16
 _PART_BYTES = 400
 """So short that an order is kept in parts."""
 _REPAIRS = 2

@@ -7,6 +7,8 @@ from typing import Any
 from tests.world import Answer
 
 TOKEN = {1: "access_token", 2: "accessToken"}
+TOKENS = {1: "access_tokens", 2: "accessTokens"}
+CONSENT_IDS = {1: "consent_ids", 2: "consentIds"}
 URL = {1: "request_url", 2: "requestUrl"}
 
 

@@ -121,7 +121,7 @@ class Stage:
 def error_of(answer: Answer) -> tuple[int, str, list[Json]]:
     """Status, code and additional errors of a refusal, which has the right form."""
     body = answer.body
-    assert set(body) - {"additionalErrors"} == {"code", "title", "timestamp", "requestId"}, answer
+    assert set(body) - {"additionalErrors", "reason_code"} == {"code", "title", "timestamp", "requestId"}, answer
     assert body["requestId"] == answer.headers["x-request-id"]
     assert len(body["timestamp"]) == 25
     additional = body.get("additionalErrors", [])

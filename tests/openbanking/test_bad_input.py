@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
 from tests.openbanking.odd_input import documented, near, odd_text, relaxed
-from tests.openbanking.spelling import TOKEN, URL
+from tests.openbanking.spelling import CONSENT_IDS, TOKEN, TOKENS, URL
 from tests.world import IBAN, World, always
 
 costly = settings(relaxed, max_examples=20)
@@ -151,6 +152,23 @@ def test_a_banks_revocation_answers_anything_and_a_refusal_ends_nothing(
     assert not lives(world, bearer)
 
 
+@VERSIONS
+@costly
+@given(data=st.data())
+def test_the_states_of_consents_are_answered_or_refused_whatever_is_asked(
+    world: World, version: int, data: st.DataObject
+) -> None:
+    world.forget_journeys()
+    token = world.approve(version).bank_token
+    valid = {TOKENS[version]: [token], CONSENT_IDS[version]: [token.partition(".")[0]]}
+
+    answer = world.bank(version, "/consents/status", data.draw(near(valid)))
+
+    documented(answer, version)
+    found = world.bank(version, "/consents/status", valid).body["consents"]
+    assert [entry["status"] for entry in found] == ["authorised"] * 2
+
+
 # -- bytes, headers, parameters
 
 CONTENT_TYPES = ["application/json", "application/x-www-form-urlencoded", "text/plain", "", "ä", "a/b;c"]
@@ -170,7 +188,7 @@ def test_any_bytes_of_a_tpp_are_answered(world: World, path: str, raw: bytes, co
 @given(
     raw=st.binary(max_size=200),
     content_type=st.sampled_from(CONTENT_TYPES),
-    path=st.sampled_from(["/init_authorization", "/consent", "/token/revoke"]),
+    path=st.sampled_from(["/init_authorization", "/consent", "/token/revoke", "/consents/status"]),
 )
 def test_any_signed_bytes_of_a_bank_are_answered(
     world: World, version: int, path: str, raw: bytes, content_type: str
@@ -186,7 +204,7 @@ def test_any_signed_bytes_of_a_bank_are_answered(
 @given(
     value=odd_text,
     name=st.sampled_from(["x-api-key", "x-request-id", "x-signature", "content-type", "authorization", "cookie"]),
-    path=st.sampled_from(["/init_authorization", "/consent", "/token/revoke"]),
+    path=st.sampled_from(["/init_authorization", "/consent", "/token/revoke", "/consents/status"]),
 )
 def test_any_header_of_a_bank_is_answered(world: World, version: int, path: str, name: str, value: str) -> None:
     documented(world.bank(version, path, {}, headers={name: value}), version)
@@ -205,7 +223,8 @@ def bearer(request: pytest.FixtureRequest, world: World) -> Iterator[str]:
     assert world.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
 
 
-HEADERS = ["x-api-key", "authorization", "x-request-id", "psu-ip-address", "content-type", "cookie", "prefer", "host"]
+PSU = [row.name.lower() for row in PSU_HEADERS]
+HEADERS = ["x-api-key", "authorization", "x-request-id", *PSU, "content-type", "cookie", "prefer", "host"]
 
 
 @relaxed
@@ -218,7 +237,7 @@ def test_any_header_of_a_tpp_is_answered(world: World, bearer: str, name: str, v
     sent = [each.headers for side in world.banks.values() for each in side.received]
     for headers in sent:
         assert all(text.isascii() and text.isprintable() for text in headers.values())
-        assert set(headers) - {"PSU-IP-Address"} == {
+        assert set(headers) - {row.name for row in PSU_HEADERS} == {
             "Content-Type",
             "X-Api-Key",
             "X-Request-Id",
@@ -227,14 +246,15 @@ def test_any_header_of_a_tpp_is_answered(world: World, bearer: str, name: str, v
         }
 
 
+PATHS = ["account", "accounts", "consent", "consents", "banks"]
 odd_parameter = st.tuples(
-    st.one_of(odd_text, st.sampled_from(["iban", "account_id", "page", "limit", "bic"])),
+    st.one_of(odd_text, st.sampled_from(["iban", "account_id", "page", "limit", "bic", "status", "after"])),
     st.one_of(odd_text, st.sampled_from([IBAN, "DE89370400440532013000", "77", "1", "ALPHGB21"])),
 )
 
 
 @relaxed
-@given(pairs=st.lists(odd_parameter, max_size=4), path=st.sampled_from(["account", "accounts", "consent", "banks"]))
+@given(pairs=st.lists(odd_parameter, max_size=4), path=st.sampled_from(PATHS))
 def test_any_parameters_are_answered(world: World, bearer: str, path: str, pairs: list[tuple[str, str]]) -> None:
     before = sum(len(side.received) for side in world.banks.values())
 

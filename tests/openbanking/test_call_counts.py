@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
-from tests.dynamodb_calls import counted
+from tests.dynamodb_calls import counted, transactions
+from tests.openbanking.circuits import opened
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.payer import Payer
+from tests.openbanking.spelling import TOKENS
 from tests.openbanking.stage import Stage
-from tests.world import World
+from tests.openbanking.unattended import ATTENDED, Reader, limit_reads
+from tests.world import IBAN, World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
+LATER = {"prefer": "respond-async"}
 
 
 @pytest.fixture
@@ -132,6 +137,41 @@ def test_a_look_at_what_is_known_takes_one_read(warm: World, path: str) -> None:
     assert calls == ["BatchGetItem"]
 
 
+@pytest.mark.parametrize("query", ["", "?status=authorised", "?bic=ALPHGB21&limit=1"])
+def test_a_page_of_consents_takes_two_reads_and_a_query_and_an_empty_one_no_second_read(
+    warm: World, query: str
+) -> None:
+    with counted(warm) as calls:
+        assert warm.tpp("GET", f"/tpp/consents{query}").body["consents"] == []
+    assert calls == ["BatchGetItem", "Query"]
+
+    for _ in range(2):
+        warm.tokens(1)
+    with counted(warm) as calls:
+        assert warm.tpp("GET", f"/tpp/consents{query}").body["consents"] != []
+    assert calls == ["BatchGetItem", "Query", "BatchGetItem"]
+
+
+@VERSIONS
+def test_the_states_of_a_banks_consents_take_one_read(warm: World, version: int) -> None:
+    consented = warm.approve(version)
+
+    with counted(warm) as calls:
+        assert warm.bank(version, "/consents/status", {TOKENS[version]: [consented.bank_token]}).status == 200
+
+    assert calls == ["BatchGetItem"]
+
+
+def test_recording_the_last_use_takes_no_operation_more(warm: World) -> None:
+    tokens, code = warm.tokens(1), warm.approve(1).query["code"]
+
+    with transactions(warm) as seen:
+        warm.tpp("POST", "/tpp/token", {"code": code})
+        warm.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+
+    assert seen == [["Update consent", "Update grant", "Put access", "Put refresh"]] * 2
+
+
 def test_a_bank_is_read_again_after_a_minute_and_not_before(warm: World) -> None:
     bearer = warm.tokens(1)["access_token"]
     warm.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
@@ -144,6 +184,58 @@ def test_a_bank_is_read_again_after_a_minute_and_not_before(warm: World) -> None
         seen.append(len(calls))
 
     assert seen == [1, 2, 1]
+
+
+READS = {
+    1: [("accounts", {}), ("account", {"iban": IBAN}), ("account", {"iban": IBAN, "account_id": "77"})],
+    2: [("accounts", {}), ("account_transactions", {"account_id": "r1", "booking_status": "both"})],
+}
+EVERY_READ = pytest.mark.parametrize(
+    ("version", "call", "query"), [(version, *read) for version, reads in READS.items() for read in reads]
+)
+
+
+@EVERY_READ
+def test_an_unattended_read_at_a_bank_with_a_limit_takes_one_round_trip_more_and_others_do_not(
+    warm: World, version: int, call: str, query: dict[str, Any]
+) -> None:
+    limit_reads(warm, version, 2)
+    reader, write = Reader(warm, version), "TransactWriteItems" if len(query) > 1 and version == 1 else "UpdateItem"
+    for headers, expected, status in (
+        ({}, ["BatchGetItem", write], 200),
+        (ATTENDED, ["BatchGetItem"], 200),
+        (LATER, ["BatchGetItem", "TransactWriteItems"], 202),
+        ({}, ["BatchGetItem", write], 429),
+        (LATER, ["BatchGetItem", "TransactWriteItems"], 429),
+    ):
+        with counted(warm) as calls:
+            assert reader.read(call, headers, **query).status == status
+        assert calls == expected
+
+
+def test_a_later_page_takes_no_further_round_trip(warm: World) -> None:
+    limit_reads(warm)
+    reader = Reader(warm)
+
+    with counted(warm) as calls:
+        reader.use_up("account_transactions", 1, account_id="r1", booking_status="both", page_key="next")
+
+    assert calls == ["BatchGetItem"]
+
+
+def test_a_bank_that_is_paused_costs_no_further_round_trip_and_giving_back_costs_one(warm: World) -> None:
+    limit_reads(warm)
+    reader = Reader(warm)
+    reader.bank_gives("/v2_accounts", NotReached("no connection"))
+
+    with counted(warm) as calls:
+        assert reader.read().status == 502
+    assert calls == ["BatchGetItem", "UpdateItem", "TransactWriteItems"]
+
+    opened(warm, 2)
+    with counted(warm) as calls:
+        assert reader.read().status == 502
+    assert calls == ["BatchGetItem"]
 
 
 # -- payments and reports
@@ -239,6 +331,17 @@ def test_a_payments_status_takes_one_read(warm: World, version: int, kind: str) 
     assert calls == ["BatchGetItem"]
 
 
+@pytest.mark.parametrize("kind", ["single", "direct"])
+def test_a_payments_status_by_its_orders_id_takes_two_reads(warm: World, kind: str) -> None:
+    payer = Payer(warm, 1, kind)
+    payer.request_id = payer.pay().headers["x-request-id"]
+
+    with counted(warm) as calls:
+        assert payer.status_of_order().status == 200
+
+    assert calls == ["BatchGetItem", "BatchGetItem"]
+
+
 @VERSIONS
 def test_a_banks_report_takes_two_round_trips_and_a_third_for_the_events_url_when_it_changes_something(
     warm: World, version: int
@@ -276,7 +379,6 @@ def test_a_days_performance_takes_two_round_trips(warm: World) -> None:
 
 # -- what is told and what is answered later
 
-LATER = {"prefer": "respond-async"}
 ACCEPTED = ["BatchGetItem", "TransactWriteItems"]
 ATTEMPT = ["BatchGetItem", "TransactWriteItems", "BatchGetItem", "TransactWriteItems"]
 """The record with its body, the claim, what the sender reads, the outcome."""

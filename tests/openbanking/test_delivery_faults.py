@@ -42,6 +42,7 @@ from tests.openbanking.scenes import (
     status_of_consent,
     told,
 )
+from tests.openbanking.unattended import Reader, limit_reads
 from tests.statistics.made_up import counted
 from tests.statistics.nights import ingest
 from tests.world import Sent, World
@@ -168,6 +169,24 @@ def ask_a_bank_that(world: World, version: int, does: str) -> Run:
     return run
 
 
+@scene("is never reached", "is never asked")
+def read_without_the_psu_at_a_bank_that(world: World, does: str) -> Run:
+    limit_reads(world, 1)
+    reader = Reader(world, 1)
+    reader.bank_gives("/accounts", NotReached("no connection"))
+    asked = reader.read(headers=LATER).body["request_id"]
+    world.clock.advance(PLANS["relay"].lasts + (1 if does == "is never asked" else -1))
+
+    def run(fault: Fault) -> None:
+        assert reader.counted() == 1
+        attempted(world, fault, "relay")
+        found = outcome(world, asked, reader.bearer)
+        assert (found["state"], found["status"]) == ("failed", 502)
+        assert reader.counted() == 0 or (fault.lasting and reader.counted() == 1)
+
+    return run
+
+
 @scene("single", "direct")
 def ask_where_a_payment_stands(world: World, kind: str) -> Run:
     payer = LaterPayer(world, 2, kind)
@@ -250,7 +269,7 @@ def have_a_payment_made_at_a_bank_that_gives_its_payment_id_out_again(world: Wor
         attempted(world, fault, "payment")
         found = payer.outcome(accepted)
         assert (found["state"], found["status"]) == ("failed", 502)
-        assert refusals.PAYMENT_OUTCOME_UNKNOWN.sentence in found["body"]["title"]
+        assert found["body"]["reason_code"] in ("bad_answer", "outcome_unknown" if fault.lasting else "")
         assert items(world, "payments") == [before]
         assert payer.calls == 1 or (fault.lasting and payer.calls == 0)
         _pays_once_more(payer, given_back=False)
@@ -395,6 +414,26 @@ def have_a_payment_made_whose_consent_is_revoked_before_the_bank_is_not_reached(
         found = records(world, "payment")[0]
         assert (found["state"], found["answer"]["status"]) == ("failed", 502)
         assert not _holds_its_id(payer) or (fault.lasting and sent), "what became of the order is unknown then"
+
+    return run
+
+
+@scene("answers", "is late")
+def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(world: World, does: str) -> Run:
+    payer = Payer(world, 2, consent_type="one_time")
+    payer.bank_does(taken(2) | {"confirmation_url": "javascript:1"})
+    payer.pay()
+    payer.side.received.clear()
+
+    def run(fault: Fault) -> None:
+        answers: list[Any] = [TimedOut("late")] if does == "is late" else []
+        status = {"transaction_status": "ACSC"}
+        payer.side.answers["/v2_payment_single_status"] = lambda sent: answers.pop() if answers else status
+        attempted(world, fault, "payment_status")
+        (record,), (payment,) = records(world, "payment_status"), items(world, "payments")
+        assert record["state"] == "delivered"
+        assert (payment["status"], "outcome" in payment) == ("ACSC", False)
+        assert len({sent.headers["X-Request-Id"] for sent in payer.side.received}) == 1
 
     return run
 

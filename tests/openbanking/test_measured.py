@@ -20,6 +20,7 @@ from tests.openbanking.circuits import Reader, opened
 from tests.openbanking.examples import ROWS
 from tests.openbanking.meter import BIC, LATER, counters, counts, deliver, error, measured, of
 from tests.openbanking.stage import Stage
+from tests.openbanking.unattended import limit_reads
 from tests.world import World
 
 BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -125,6 +126,26 @@ def test_what_is_refused_here_is_the_callers_fault_once_the_bank_is_known(world:
             assert world.tpp("GET", path, bearer=bearer).status == status
 
         assert measured(world, ask) == of(version, service, calls=1, caller_failures=1), path
+
+
+@BOTH_VERSIONS
+def test_a_read_above_the_banks_limit_is_the_callers_fault_and_the_bank_was_not_asked(
+    world: World, version: int
+) -> None:
+    limit_reads(world, version, 1)
+    reader = Reader(world, version)
+    assert measured(world, reader.ask) == of(version, "AISP", calls=1, answered=1)
+
+    assert measured(world, reader.ask) == of(version, "AISP", calls=1, caller_failures=1)
+
+
+@BOTH_VERSIONS
+def test_a_bank_with_a_limit_that_is_left_alone_was_not_asked_once(world: World, version: int) -> None:
+    limit_reads(world, version)
+    reader = Reader(world, version)
+    opened(world, version)
+
+    assert measured(world, reader.ask) == of(version, "AISP", calls=1, not_asked=1)
 
 
 def test_a_bank_that_was_switched_off_is_refused_like_anything_else_that_is_not_there(world: World) -> None:

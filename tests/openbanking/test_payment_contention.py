@@ -17,6 +17,7 @@ from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.flows.payment_orders import PaymentOrder
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.psu_context import UNATTENDED
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
@@ -71,7 +72,7 @@ class Contest:
         try:
             admitted = flow.authorize(CALL, credentials, sent, None)
             assert isinstance(admitted, PaymentOrder)
-            return flow.initiate(admitted, members, request_id=request_id, psu_address=None)
+            return flow.initiate(admitted, members, request_id=request_id, psu=UNATTENDED)
         except Refusal as refusal:
             return refusal.fault
         except StoreError as error:

@@ -9,13 +9,13 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.openbanking import security_scenes  # noqa: F401 - its scenes are played, too
+from tests.openbanking import read_scenes, security_scenes  # noqa: F401 - their scenes are played, too
 from tests.openbanking.call_sites import sites_of_requests
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.payer import Payer
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run, completed, never_says, parts, records, refused, status_of_consent, told
-from tests.openbanking.spelling import TOKEN, URL
+from tests.openbanking.spelling import TOKEN, TOKENS, URL
 from tests.website import fault_scenes  # noqa: F401 - its scenes are played, too
 from tests.world import IBAN, Answer, World
 
@@ -300,6 +300,33 @@ def ask_with_a_bearer(world: World, path: str) -> Run:
 
     def run(fault: Fault) -> None:
         completed(fault, lambda: world.tpp("GET", path, bearer=bearer))
+
+    return run
+
+
+@scene("/tpp/consents?limit=1", "/tpp/consents?status=authorised")
+def list_consents(world: World, path: str) -> Run:
+    expected = {world.tokens(1)["consent_id"] for _ in range(2)}
+
+    def run(fault: Fault) -> None:
+        page = completed(fault, lambda: world.tpp("GET", path)).body
+        found = page["consents"]
+        if page["has_more"]:
+            found += world.tpp("GET", f"{path}&after={page['next']}").body["consents"]
+        assert {entry["consent_id"] for entry in found} == expected
+
+    return run
+
+
+@scene(1, 2)
+def ask_for_the_states_of_consents(world: World, version: int) -> Run:
+    token = world.approve(version).bank_token
+    stored = items(world, "idempotency")
+
+    def run(fault: Fault) -> None:
+        answer = completed(fault, lambda: world.bank(version, "/consents/status", {TOKENS[version]: [token]}))
+        assert [entry["status"] for entry in answer.body["consents"]] == ["authorised"]
+        assert items(world, "idempotency") == stored
 
     return run
 

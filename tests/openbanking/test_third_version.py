@@ -53,6 +53,12 @@ class PaymentsStatus(bank_calls.PaymentsStatusV2):
     model_config = ConfigDict(alias_generator=to_pascal)
 
 
+class ConsentsStatus(bank_calls.ConsentsStatus):
+    """``/bank/v3/consents/status``."""
+
+    model_config = ConfigDict(alias_generator=to_pascal)
+
+
 def error_body(refusal: Refusal, request_id: str, now: int) -> dict[str, Any]:
     body = v2.VERSION.errors.body(refusal, request_id, now)
     return {name[0].upper() + name[1:]: value for name, value in body.items()}
@@ -74,6 +80,7 @@ THIRD: Version = replace(
         "save_consent": SaveConsent,
         "revoke_token": RevokeToken,
         "report_status": PaymentsStatus,
+        "list_states": ConsentsStatus,
     },
     load_webhooks=lambda: WEBHOOKS,
 )
@@ -278,3 +285,23 @@ def test_a_consent_that_the_bank_ends_is_over(bank: ThirdBank) -> None:
 
     assert (ended.status, ended.body) == (200, {"Status": "success"})
     assert bank.world.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
+
+
+def test_its_bank_learns_the_states_of_its_consents_in_its_spelling(bank: ThirdBank) -> None:
+    token = bank.approve("accounts").body["AccessToken"]
+    consent_id = token.partition(".")[0]
+
+    told = bank.call("/consents/status", {"AccessTokens": [token], "ConsentIds": ["unknown"]})
+    listed = bank.world.tpp("GET", f"/tpp/consents?bic={BIC}").body["consents"]
+
+    known, unknown = told.body["Consents"]
+    assert known == {
+        "ConsentId": consent_id,
+        "Status": "authorised",
+        "Scopes": ["accounts"],
+        "ValidUntil": listed[0]["valid_until"],
+        "EndedAt": None,
+        "EndedBy": None,
+    }
+    assert (set(unknown), unknown["Status"]) == (set(known), "unknown")
+    assert [entry["consent_id"] for entry in listed] == [consent_id]

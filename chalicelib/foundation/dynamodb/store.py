@@ -78,7 +78,7 @@ class Put:
 class Update:
     """Set, remove or add to attributes of one item, creating the item unless a condition forbids it.
 
-    ``add`` increments a number, or adds members to a set of numbers or strings.
+    ``add`` increments a number, or adds members to a set of numbers or strings; ``delete`` removes members of a set.
     """
 
     table: str
@@ -87,6 +87,7 @@ class Update:
     remove: Sequence[str] = ()
     add: Mapping[str, int | frozenset[int] | frozenset[str]] = field(default_factory=dict)
     condition: ConditionBase | None = None
+    delete: Mapping[str, frozenset[int] | frozenset[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ class Store:
         *,
         set: Mapping[str, Any] | None = None,
         remove: Sequence[str] = (),
-        add: Mapping[str, int] | None = None,
+        add: Mapping[str, int | frozenset[int] | frozenset[str]] | None = None,
         condition: ConditionBase | None = None,
     ) -> Item:
         """Update one item and return its new attributes. Not retried after a lost response.
@@ -311,17 +312,16 @@ class Store:
         names = request.setdefault("ExpressionAttributeNames", {})
         values = request.setdefault("ExpressionAttributeValues", {})
         clauses = []
-        for verb, pattern, changes in (("SET", "{name} = {value}", update.set), ("ADD", "{name} {value}", update.add)):
+        verbs = {"SET": (" = ", update.set), "ADD": (" ", update.add), "DELETE": (" ", update.delete)}
+        for verb, (between, changes) in verbs.items():
             parts = []
             for attribute, value in changes.items():
                 name, placeholder = f"#u{len(names)}", f":u{len(values)}"
                 names[name], values[placeholder] = attribute, serialize(value)
-                parts.append(pattern.format(name=name, value=placeholder))
+                parts.append(f"{name}{between}{placeholder}")
             clauses += [f"{verb} {', '.join(parts)}"] if parts else []
-        removed = []
-        for attribute in update.remove:
-            names[f"#u{len(names)}"] = attribute
-            removed.append(f"#u{len(names) - 1}")
+        removed = {f"#u{number}": attribute for number, attribute in enumerate(update.remove, len(names))}
+        names |= removed
         clauses += [f"REMOVE {', '.join(removed)}"] if removed else []
         request["UpdateExpression"] = " ".join(clauses)
         if not values:

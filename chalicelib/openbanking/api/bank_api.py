@@ -55,6 +55,7 @@ def _step(openbanking: OpenBankingContainer, name: str) -> Step:
         "revoke_token": lambda: openbanking.token_flow.revoke_by_bank,
         "report_status": lambda: openbanking.payment_status.record_report,
         "report_day": lambda: openbanking.performance_reports.record_report,
+        "list_states": lambda: openbanking.consent_states.list_states,
     }
     return steps[name]()
 

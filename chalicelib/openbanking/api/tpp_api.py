@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,10 +17,12 @@ from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import Accepted, BankEntry, BanksAnswer, BankScope, ScopeAnswer
+from chalicelib.openbanking.protocol.psu_context import InvalidPsuHeaders, PsuContext, read_psu_headers
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
     AuthorizeRequest,
     BanksQuery,
+    ConsentsQuery,
     RevokeRequest,
     ScopeQuery,
     TokenRequest,
@@ -30,6 +31,7 @@ from chalicelib.openbanking.protocol.versions import services_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim
+from chalicelib.openbanking.records.payments import Payment
 from chalicelib.openbanking.records.request_ids import RequestId
 
 _KEY_LENGTH = 255
@@ -118,6 +120,12 @@ def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     return json_answer(describe_consent(caller.consent))
 
 
+@tpp_routes.get("/tpp/consents")
+def consents(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    client = openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
+    return json_answer(openbanking.consent_states.list_page(client, _read_query(incoming, ConsentsQuery)))
+
+
 def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:
     def relay_call(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
         started = openbanking.shared.clock.monotonic()
@@ -168,6 +176,8 @@ def payment_status(openbanking: OpenBankingContainer, incoming: Incoming) -> Res
     lookup = flow.look_up(read_credentials(openbanking, incoming), dict(incoming.query))
     travelling = _bank_headers(incoming)
     payment = flow.require_payment(lookup, incoming.parameters())
+    if not isinstance(payment, Payment):
+        return json_answer(payment)
     if _prefers_async(incoming) and payment.version.answers_status_queries:
         return _timed_answer(
             openbanking, openbanking.deferred_calls.accept_status(payment, lookup.consent, **travelling), started
@@ -248,18 +258,12 @@ def _prefers_async(incoming: Incoming) -> bool:
 
 
 def _bank_headers(incoming: Incoming) -> dict[str, Any]:
-    """The header values to pass to the bank: request id and PSU IP address. Raises: Refusal."""
-    return {"request_id": incoming.request_id, "psu_address": _psu_address(incoming)}
+    """The header values to pass to the bank: request id and the PSU's headers. Raises: Refusal."""
+    return {"request_id": incoming.request_id, "psu": _psu_context(incoming)}
 
 
-def _psu_address(incoming: Incoming) -> str | None:
-    given = incoming.headers.get("psu-ip-address")
-    if given is None:
-        return None
+def _psu_context(incoming: Incoming) -> PsuContext:
     try:
-        address = ipaddress.ip_address(given.strip())
-    except ValueError:
-        raise refusals.PSU_ADDRESS_WRONG() from None
-    if getattr(address, "scope_id", None) is not None:  # free text: the name of a network interface
-        raise refusals.PSU_ADDRESS_WRONG()
-    return str(address)
+        return read_psu_headers(incoming.headers, incoming.repeated_headers)
+    except InvalidPsuHeaders as error:
+        raise refusals.PSU_HEADERS_WRONG(problems=str(error)) from None

@@ -14,11 +14,12 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
-from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, ResponseTooLarge
+from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_answers import read_answer
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
+from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from chalicelib.openbanking.records.bank_record import Bank
@@ -70,7 +71,7 @@ class BankClient:
         *,
         request_id: str,
         token: str | None,
-        psu_address: str | None = None,
+        psu: PsuContext = UNATTENDED,
     ) -> BankAnswer:
         """Send ``webhook``, validate the response against its model and normalise it.
 
@@ -80,9 +81,7 @@ class BankClient:
             BankFailed: for any failure.
         """
         token = token if webhook.sends_token else None
-        outgoing = self.prepare(
-            bank, webhook.path, request, request_id=request_id, token=token, psu_address=psu_address
-        )
+        outgoing = self.prepare(bank, webhook.path, request, request_id=request_id, token=token, psu=psu)
         return self.call_prepared(outgoing, version, webhook, request)
 
     def call_prepared(
@@ -118,8 +117,7 @@ class BankClient:
         try:
             reply = self.send(outgoing, once=once)
         except BankFailed as failure:
-            was_answered = isinstance(failure.__cause__, ResponseTooLarge)
-            note("not_asked" if failure.not_asked else "answered" if was_answered else "unanswered")
+            note("not_asked" if failure.not_asked else "answered" if failure.is_unusable_answer else "unanswered")
             if not failure.not_asked:
                 current_call.record_failure("bank")
             raise
@@ -152,7 +150,7 @@ class BankClient:
         *,
         request_id: str,
         token: str | None,
-        psu_address: str | None = None,
+        psu: PsuContext = UNATTENDED,
     ) -> PreparedRequest:
         """Build a signed request. Every step that can fail before sending happens here."""
         body = jsontext.dumps(request).encode()
@@ -163,7 +161,7 @@ class BankClient:
             "X-Signature": sign(self.keyring.signing_key(), body),
         }
         headers |= {"X-Auth-Token": token} if token else {}
-        headers |= {"PSU-IP-Address": psu_address} if psu_address else {}
+        headers |= psu.headers
         return PreparedRequest(bank.bic, path, f"{bank.domain}{path}", body, headers)
 
     def require_closed(self, bank: Bank, webhook: Webhook) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from chalicelib.foundation.http.breaker import CircuitOpen
+from chalicelib.foundation.http.outbound import ResponseTooLarge
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Detail, Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
@@ -89,6 +90,12 @@ class BankFailed(Refusal):
     def responsible(self) -> Literal["bank", "caller"]:
         """``caller`` if the bank refused the request; ``bank`` if the bank itself failed or is overloaded."""
         return "caller" if self.reach == "refused" and not (self.is_rate_limited or self.broken) else "bank"
+
+    @property
+    def is_unusable_answer(self) -> bool:
+        """Whether the bank responded with success, but its response cannot be used."""
+        succeeded = self.status is not None and 200 <= self.status < 300
+        return self.reach == "unknown" and (succeeded or isinstance(self.__cause__, ResponseTooLarge))
 
     @property
     def is_rate_limited(self) -> bool:

@@ -11,7 +11,7 @@ from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.payment_status import query_bank
+from chalicelib.openbanking.flows.status_queries import query_bank
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.openbanking.records.banks import Banks
@@ -60,7 +60,7 @@ class CallbackStatus:
         if askable and self._count_query(payment, address):
             token = self.consents.bank_token(consent) if consent else None
             try:
-                answer = query_bank(self.bank_client, bank, payment, token, request_id=new_uuid(), psu_address=None)
+                answer = query_bank(self.bank_client, bank, payment, token, request_id=new_uuid())
             except BankFailed:
                 pass
             else:

@@ -15,13 +15,15 @@ from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.dynamodb.store import Store, StoreUnavailable
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.flows.relay import RelayRequest
+from chalicelib.openbanking.flows.read_limits import CountedRead, ReadLimits
+from chalicelib.openbanking.flows.relay_requests import RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.own_answers import AcceptedRequest
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS
 from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
@@ -39,18 +41,20 @@ class DeferredCalls:
     tpp_authentication: TppAuthentication
     bodies: SealedBodies
     outbox: Outbox
+    read_limits: ReadLimits
 
-    def accept(self, path: str, relayed: RelayRequest, *, request_id: str, psu_address: str | None) -> DeferredRequest:
-        """Accept a relayed call at ``path`` for deferred execution."""
-        consent = relayed.consent
-        body = {"request": relayed.request, "psu_address": psu_address}
-        return self._accept(path, consent.client_id, consent.bic, consent, body, request_id)
+    def accept(self, path: str, relayed: RelayRequest, *, request_id: str, psu: PsuContext) -> DeferredRequest:
+        """Accept a relayed call at ``path`` for deferred execution, and count an unattended read. Raises: Refusal."""
+        consent, read = relayed.consent, self.read_limits.counted_read(relayed, psu)
+        body = {"request": relayed.request, **psu.as_members()}
+        body |= read.reservation.as_members() if read else {}
+        return self._accept(path, consent.client_id, consent.bic, consent, body, request_id, read)
 
     def accept_status(
-        self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
+        self, payment: Payment, consent: Consent | None, *, request_id: str, psu: PsuContext
     ) -> DeferredRequest:
         """Accept a payment status query for deferred execution."""
-        body = {"payment_id": payment.payment_id, "psu_address": psu_address}
+        body = {"payment_id": payment.payment_id, **psu.as_members()}
         return self._accept(STATUS_PATH, payment.client_id, payment.bic, consent, body, request_id)
 
     def look_up(self, credentials: TppCredentials, request_id: str) -> AcceptedRequest:
@@ -79,7 +83,14 @@ class DeferredCalls:
     # -- inside
 
     def _accept(
-        self, path: str, client_id: str, bic: str, consent: Consent | None, body: Mapping[str, Any], request_id: str
+        self,
+        path: str,
+        client_id: str,
+        bic: str,
+        consent: Consent | None,
+        body: Mapping[str, Any],
+        request_id: str,
+        read: CountedRead | None = None,
     ) -> DeferredRequest:
         recorded = self.outbox.record(
             "relay",
@@ -91,7 +102,14 @@ class DeferredCalls:
             body=jsontext.dumps(body),
             request_id=request_id,
         )
-        self.store.transact(recorded.operations)
+        try:
+            if read is None:
+                self.store.transact(recorded.operations)
+            else:
+                self.read_limits.reserve(read, recorded.operations)
+        except StoreUnavailable:  # a repeat would be another call, and another read
+            if self.store.get(*record_key(recorded.delivery_ids[0])) is None:
+                raise
         self.outbox.dispatch(recorded)
         return DeferredRequest(recorded.delivery_ids[0])
 

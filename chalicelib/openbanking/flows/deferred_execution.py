@@ -21,10 +21,12 @@ from chalicelib.openbanking.flows.consent_permissions import require_bank, requi
 from chalicelib.openbanking.flows.payment_execution import PaymentExecution, refuse_payment
 from chalicelib.openbanking.flows.payment_orders import PaymentOrder
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
-from chalicelib.openbanking.flows.relay import Relay, RelayRequest
+from chalicelib.openbanking.flows.relay import Relay
+from chalicelib.openbanking.flows.relay_requests import RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
 from chalicelib.openbanking.records.banks import Banks
@@ -33,6 +35,7 @@ from chalicelib.openbanking.records.consents import TABLE as CONSENTS
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.payments import Payment, payment_key
 from chalicelib.openbanking.records.request_ids import RequestIdClaim
+from chalicelib.openbanking.records.unattended_reads import ReadReservation
 
 _RELAYED = {call.path: call for call in RELAYED}
 _PAYMENTS = {call.path: call for call in PAYMENTS}
@@ -50,9 +53,9 @@ class RelayRequestSender:
 
     def send(self, dispatch: Dispatch) -> Delivered:
         """Send the request to the bank. Raises: Undeliverable, final if the bank or this service refused it."""
-        delivery = dispatch.delivery
+        delivery, members = dispatch.delivery, jsontext.loads(dispatch.body)
         try:
-            answer = self._send(delivery, jsontext.loads(dispatch.body))
+            answer = self._send(delivery, members)
         except BankFailed as failure:
             raise Undeliverable(
                 failure.reason,
@@ -61,19 +64,21 @@ class RelayRequestSender:
                 retry_after=failure.retry_after,
                 not_made=failure.not_asked,
                 answer=self._stored_refusal(delivery, failure),
+                keep=self._release_read(delivery, members) if failure.reach == "never" else None,
             ) from None
         except Refusal as refusal:
-            raise Undeliverable(refusal.message, final=True, answer=self._stored_refusal(delivery, refusal)) from None
+            raise self._final_failure(delivery, refusal, self._release_read(delivery, members)) from None
         return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)))
 
     def expire(self, dispatch: Dispatch) -> Undeliverable:
         """The failure of a relayed call that could not be sent in time."""
-        refusal = refusals.BANK_FAILED(reason=_BUSY)
-        return Undeliverable(refusal.message, final=True, answer=self._stored_refusal(dispatch.delivery, refusal))
+        delivery = dispatch.delivery
+        unsent = None if delivery.sending else self._release_read(delivery, jsontext.loads(dispatch.body))
+        return self._final_failure(delivery, refusals.BANK_FAILED(reason=_BUSY), unsent)
 
     def _send(self, delivery: Delivery, members: dict[str, Any]) -> BankAnswer:
         """Repeat the permission checks and send the request. Raises: Refusal."""
-        travelling = {"request_id": delivery.request_id, "psu_address": members["psu_address"]}
+        travelling: dict[str, Any] = {"request_id": delivery.request_id, "psu": PsuContext.from_members(members)}
         of_payment = delivery.topic == STATUS_PATH
         keys = [payment_key(delivery.concerned_bank, members["payment_id"])] if of_payment else []
         client, consent, found = _read_client_and_consent(self.store, self.clock, delivery, keys, or_spent=of_payment)
@@ -84,9 +89,23 @@ class RelayRequestSender:
                 raise refusals.PAYMENT_GONE()
             return self.payment_status.get_status(Payment.from_item(found[0]), consent, **travelling)
         assert consent is not None, "a call for a PSU's data has a consent"
-        webhook = require_scope(_RELAYED[delivery.topic], consent)
+        call = _RELAYED[delivery.topic]
+        webhook = require_scope(call, consent)
         bank = require_bank(self.relay.banks, consent)
-        return self.relay.send(RelayRequest(bank, consent, webhook, members["request"]), **travelling)
+        return self.relay.send_accepted(RelayRequest(call, bank, consent, webhook, members["request"]), **travelling)
+
+    def _release_read(self, delivery: Delivery, members: dict[str, Any]) -> Keep | None:
+        """Gives the call's read back with its outcome; ``None`` if none was counted or an earlier attempt may be at the
+        bank.
+        """
+        reservation = ReadReservation.from_members(delivery.consent_id or "", members)
+        if reservation is None or delivery.abandoned or any("sent" in entry for entry in delivery.history):
+            return None
+        return lambda operations: self.relay.read_limits.release_with(reservation, operations)
+
+    def _final_failure(self, delivery: Delivery, refusal: Refusal, keep: Keep | None) -> Undeliverable:
+        answer = self._stored_refusal(delivery, refusal)
+        return Undeliverable(refusal.message, final=True, answer=answer, keep=keep)
 
     def _stored_refusal(self, delivery: Delivery, refusal: Refusal) -> StoredAnswer:
         return _stored_refusal(delivery, refusal, self.clock.time())
@@ -113,7 +132,9 @@ class PaymentOrderSender:
         if delivery.abandoned:
             raise self._final_failure(delivery, _unknown_outcome())
         order = self._read_order(delivery, members)
-        outgoing = self.execution.prepare(order, members["request"], delivery.request_id, members["psu_address"])
+        outgoing = self.execution.prepare(
+            order, members["request"], delivery.request_id, PsuContext.from_members(members)
+        )
         try:
             answer = self.execution.send(order, members["request"], outgoing)
         except BankFailed as failure:
@@ -182,7 +203,7 @@ class PaymentOrderSender:
     ) -> Keep:
         if failure.reach == "never":
             return self._release_attempt(order.caller, members)
-        return lambda operations: self.execution.record_named_payment(order, failure, delivery.request_id, operations)
+        return lambda operations: self.execution.record_failure(order, failure, delivery.request_id, operations)
 
     def _final_failure(
         self, delivery: Delivery, refusal: Refusal, keep: Keep | None = None, status: int | None = None

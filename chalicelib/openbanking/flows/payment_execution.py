@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from dataclasses import replace
+from typing import Any
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed, Reach
 from chalicelib.openbanking.flows.payment_orders import PaymentOrder
+from chalicelib.openbanking.flows.status_queries import record_status_query
 from chalicelib.openbanking.flows.tpp_authentication import Caller
-from chalicelib.openbanking.flows.tpp_events import TppEvents
+from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url, is_payment_id
-from chalicelib.openbanking.protocol.tpp_events import PaymentStatusChanged
-from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome, is_confirmation_url, is_payment_id
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.records.consents import Consents
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early
 from chalicelib.openbanking.records.request_ids import RequestIdClaim, RequestIdClaims
@@ -49,14 +50,12 @@ class PaymentExecution:
     """Whether a confirmation_url without TLS is allowed."""
 
     def prepare(
-        self, order: PaymentOrder, request: dict[str, Any], request_id: str, psu_address: str | None
+        self, order: PaymentOrder, request: dict[str, Any], request_id: str, psu: PsuContext
     ) -> PreparedRequest:
         """Build the request to the bank, before any claim is made."""
         token = self.consents.bank_token(order.consent) if order.consent and order.webhook.sends_token else None
         path = order.webhook.path
-        return self.bank_client.prepare(
-            order.bank, path, request, request_id=request_id, token=token, psu_address=psu_address
-        )
+        return self.bank_client.prepare(order.bank, path, request, request_id=request_id, token=token, psu=psu)
 
     def require_reachable(self, order: PaymentOrder) -> None:
         """Refuse an order while calls to its bank are paused. Raises: Refusal."""
@@ -76,18 +75,6 @@ class PaymentExecution:
             raise _unusable_answer(answer, f"the bank's response to a payment is larger than {LONGEST_ANSWER} bytes")
         return answer
 
-    def record_named_payment(
-        self, order: PaymentOrder, failure: BankFailed, request_id: str, kept: Sequence[Operation]
-    ) -> None:
-        """Record the payment in an unusable response, if it has a payment_id, and write ``kept``.
-
-        Raises:
-            StoreError.
-        """
-        named = {**(failure.answer or {}), "payment_id": failure.payment_id}
-        if failure.payment_id is None or not self._record_unless_taken(order, named, request_id, kept):
-            self._transact(kept)
-
     def record_payment(
         self, order: PaymentOrder, answer: BankAnswer, request_id: str, kept: Sequence[Operation]
     ) -> None:
@@ -97,14 +84,45 @@ class PaymentExecution:
             BankFailed: the payment_id belongs to another order; nothing was written.
             StoreError.
         """
-        if not self._record_unless_taken(order, answer.body, request_id, kept):
+        if not self._record_unless_taken(order, self._new_payment(order, answer.body, request_id), kept):
             raise _failure(answer, "the payment_id in the bank's response belongs to another order")
 
-    def _record_unless_taken(
-        self, order: PaymentOrder, answer: Mapping[str, Any], request_id: str, kept: Sequence[Operation]
-    ) -> bool:
-        """Write a payment and ``kept``; if the payment_id belongs to another order, write nothing and return false."""
-        payment = self.payments.new(
+    def record_failure(
+        self, order: PaymentOrder, failure: BankFailed, request_id: str, kept: Sequence[Operation]
+    ) -> None:
+        """Record what is known of an order that may be at the bank, and write ``kept`` in the same transaction.
+
+        A payment that an unusable response names is recorded with the outcome ``unknown``.
+
+        Raises:
+            StoreError.
+        """
+        if failure.payment_id is not None:
+            answer = {**(failure.answer or {}), "payment_id": failure.payment_id}
+            payment = self._new_payment(order, answer, request_id, "unknown")
+            if self._record_unless_taken(order, payment, kept):
+                return
+        claim = order.request_claim
+        if claim is None:
+            self._transact(kept)
+        elif failure.reach == "refused":
+            self._settle_refused(order, claim, kept)
+        else:
+            self._transact([*kept, *self._order_writes(order, self.request_claims.update_unknown(claim, None))])
+
+    def _settle_refused(self, order: PaymentOrder, claim: RequestIdClaim, kept: Sequence[Operation]) -> None:
+        """Record the bank's refusal, unless an earlier attempt may have sent the same order."""
+        try:
+            self._transact([*self._order_writes(order, self.request_claims.update_refused(claim)), *kept])
+        except ConditionFailed as failure:
+            if 0 not in failure.failed:
+                raise
+            self._transact(kept)
+
+    def _new_payment(
+        self, order: PaymentOrder, answer: Mapping[str, Any], request_id: str, outcome: PaymentOutcome | None = None
+    ) -> Payment:
+        return self.payments.new(
             order.bank.bic,
             answer["payment_id"],
             api_version=order.version.number,
@@ -114,8 +132,12 @@ class PaymentExecution:
             request_id=request_id,
             order_digest=order.request_claim.order_digest if order.request_claim else None,
             status=order.version.statuses.first_status(answer.get("status")),
+            outcome=outcome,
         )
-        deliveries = self._write_payment(order.client, payment, kept)
+
+    def _record_unless_taken(self, order: PaymentOrder, payment: Payment, kept: Sequence[Operation]) -> bool:
+        """Write a payment and ``kept``; if the payment_id belongs to another order, write nothing and return false."""
+        deliveries = self._write_payment(order, payment, kept)
         if deliveries is None:
             log.warning("payment_id reused", bic=payment.bic, payment_id=payment.payment_id)
             return False
@@ -133,7 +155,9 @@ class PaymentExecution:
         Raises:
             StoreError.
         """
-        undone: list[Operation] = [self.request_claims.update_to_release(request_claim)] if request_claim else []
+        undone: list[Operation] = []
+        if request_claim is not None:
+            undone.append(self.request_claims.update_to_release(request_claim, alone=True))
         if caller is not None and caller.consent.consent_type == "one_time":
             undone += self.consents.update_unspent(caller.consent, caller.token, attempt)
         try:
@@ -142,56 +166,78 @@ class PaymentExecution:
             if min(failure.failed) >= len(undone):
                 raise
             left = [write for position, write in enumerate(undone) if position not in failure.failed]
+            if request_claim is not None and 0 in failure.failed:
+                left.append(self.request_claims.update_to_release(request_claim, alone=False))
             self._transact([*left, *kept])
 
     def _transact(self, operations: Sequence[Operation]) -> None:
         if operations:
             self.store.transact(operations)
 
-    def _write_payment(self, client: Client, payment: Payment, kept: Sequence[Operation]) -> RecordedDeliveries | None:
+    def _write_payment(
+        self, order: PaymentOrder, payment: Payment, kept: Sequence[Operation]
+    ) -> RecordedDeliveries | None:
         """Write a new payment and apply early reports. Returns the deliveries of the resulting events.
 
         A payment_id identifies a single order: returns ``None`` if it belongs to another order. A repeated response for
-        the same order leaves the payment unchanged.
+        the same order changes nothing but an unknown outcome.
 
         Raises:
             StoreError.
         """
         found: Item | None = None
         for attempt in range(_TRIES):
-            if found is not None and not is_early(found):
-                if not Payment.from_item(found).is_of_one_order_with(payment):
-                    return None
-                self._transact(kept)
-                return RecordedDeliveries()
-            creation = self.payments.put_payment(payment, found)
-            written = Payment.from_item(creation.item)
-            event = (
-                record_status_changed(self.tpp_events, client, written)
-                if written.status != payment.status
-                else RecordedDeliveries()
-            )
+            known = Payment.from_item(found) if found is not None and not is_early(found) else None
+            if known is not None and not known.is_of_one_order_with(payment):
+                return None
+            writes, written = self._writes_of(payment, known, found)
+            deliveries = self._deliveries_of(order, payment, written) if known is None else RecordedDeliveries()
+            writes += [*self._outcome_writes(order, written), *kept, *deliveries.operations]
             try:
-                self.store.transact([creation, *kept, *event.operations])
+                self._transact(writes)
             except ConditionFailed as failure:
                 if 0 not in failure.failed:
                     raise
                 found = failure.item
                 self.store.wait(attempt)
             else:
-                return event
+                return deliveries
         raise Conflict("the payment kept changing")
 
+    def _writes_of(
+        self, payment: Payment, known: Payment | None, found: Item | None
+    ) -> tuple[list[Operation], Payment]:
+        """The writes that store a payment, or update the ``known`` one of the same order, and the result."""
+        if known is None:
+            creation = self.payments.put_payment(payment, found)
+            return [creation], Payment.from_item(creation.item)
+        if known.outcome is None or payment.outcome is not None:
+            return [], known
+        after = replace(known, outcome=None)
+        return [self.payments.update_payment(known, after)], after
 
-def record_status_changed(events: TppEvents, client: Client | None, payment: Payment) -> RecordedDeliveries:
-    """Record the event for a payment's new status."""
-    data = {
-        "consent_id": payment.consent_id,
-        "bic": payment.bic,
-        "payment_id": payment.payment_id,
-        payment.version.status_member: payment.status,
-    }
-    return events.record(client, "payment.status_changed", cast("PaymentStatusChanged", data))
+    def _deliveries_of(self, order: PaymentOrder, payment: Payment, written: Payment) -> RecordedDeliveries:
+        """The event for a status reported early, and the query about an unknown outcome."""
+        if written.outcome is not None:
+            return record_status_query(self.outbox, written)
+        if written.status == payment.status:
+            return RecordedDeliveries()
+        return record_status_changed(self.tpp_events, order.client, written)
+
+    def _outcome_writes(self, order: PaymentOrder, written: Payment) -> list[Operation]:
+        """The writes that record a payment in its order."""
+        claim, claims = order.request_claim, self.request_claims
+        if claim is None:
+            return []
+        if written.outcome is not None:
+            return self._order_writes(order, claims.update_unknown(claim, written.payment_id))
+        return self._order_writes(order, claims.update_taken(claim.key, written.payment_id, claim.order_digest))
+
+    def _order_writes(self, order: PaymentOrder, outcome: Update) -> list[Operation]:
+        """The write of an order's outcome, which also records an order that was not claimed before it was sent."""
+        if order.claims_before_sending:
+            return [outcome]
+        return [self.request_claims.update_to_note(order.required_request_claim, order.attempt, outcome)]
 
 
 def _unusable_answer(answer: BankAnswer, text: str) -> BankFailed:
@@ -212,7 +258,8 @@ def refuse_payment(failure: BankFailed) -> Refusal:
     """The refusal for a bank failure, which includes the payment's outcome."""
     named = f"; payment_id: {failure.payment_id}" if failure.payment_id is not None else ""
     hint = refusals.AUTHORIZE_AGAIN if failure.authorize_again else None
-    refusal = _BY_REACH[failure.reach](reason=f"{failure.detail}{named}", hint=hint)
+    row = refusals.PAYMENT_ANSWER_BAD if failure.is_unusable_answer else _BY_REACH[failure.reach]
+    refusal = row(reason=f"{failure.detail}{named}", hint=hint)
     refusal.bank_seconds = failure.bank_seconds
     if failure.reach == "never":  # otherwise a retry is not safe
         refusal.retry_after = failure.retry_after

@@ -12,6 +12,7 @@ from typing import Any
 
 from chalicelib.delivery.delivery_record import record_key
 from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.store import (
     ConditionFailed,
@@ -34,13 +35,14 @@ from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentic
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consents, consent_key
 from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim, IdempotencyKeys
-from chalicelib.openbanking.records.request_ids import RequestId, RequestIdClaim
+from chalicelib.openbanking.records.request_ids import RUNNING_SECONDS, Order, RequestId, RequestIdClaim
 from chalicelib.statistics import current_call
 
 
@@ -103,7 +105,7 @@ class PaymentInitiation:
         return _new_order(call, client, None, bank, webhook, claim, request_id)
 
     def initiate(
-        self, order: PaymentOrder, members: object, *, request_id: str, psu_address: str | None
+        self, order: PaymentOrder, members: object, *, request_id: str, psu: PsuContext
     ) -> BankAnswer | DeferredRequest:
         """Send the payment to the bank; a repeat with the same key returns the first response.
 
@@ -111,7 +113,7 @@ class PaymentInitiation:
             Refusal: nothing was sent, or the bank failed and the message states whether it may have the payment.
         """
         request = build_bank_request(order, members)
-        outgoing = self.execution.prepare(order, request, request_id, psu_address)
+        outgoing = self.execution.prepare(order, request, request_id, psu)
         self.execution.require_reachable(order)
         known = self._claim_attempt(order, [self.keys.put_claim(order.claim)] if order.claim else [])
         if known is not None:
@@ -127,7 +129,7 @@ class PaymentInitiation:
         return answer
 
     def accept(
-        self, order: PaymentOrder, members: object, *, request_id: str, psu_address: str | None
+        self, order: PaymentOrder, members: object, *, request_id: str, psu: PsuContext
     ) -> BankAnswer | DeferredRequest:
         """Accept the payment for deferred execution. One transaction writes the claims and the delivery.
 
@@ -141,7 +143,7 @@ class PaymentInitiation:
             "version": order.version.number,
             "attempt": order.attempt,
             "request_claim": order.required_request_claim.as_members(),
-            "psu_address": psu_address,
+            **psu.as_members(),
         }
         recorded = self.outbox.record(
             "payment",
@@ -201,7 +203,9 @@ class PaymentInitiation:
                 order.one_time_caller.consent, order.one_time_caller.token, order.attempt
             )
         operations += recorded
-        operations.append(self.execution.request_claims.update_to_claim(order.required_request_claim, order.attempt))
+        running = PLANS["payment"].lasts + RUNNING_SECONDS if recorded else RUNNING_SECONDS
+        request_claim = order.required_request_claim
+        operations.append(self.execution.request_claims.update_to_claim(request_claim, order.attempt, running))
         try:
             self.store.transact(operations)
         except ConditionFailed as failure:
@@ -248,12 +252,7 @@ class PaymentInitiation:
             raise refusals.PAYMENT_NOT_KEPT() from None
 
     def _put_outcome(self, order: PaymentOrder, keeping: Callable[[IdempotencyKeyClaim], Put]) -> list[Operation]:
-        """The write that stores an outcome for repeats; empty if it cannot be encrypted.
-
-        If nothing was claimed before the bank was called, it records the X-Request-Id instead.
-        """
-        if not order.claims_before_sending:
-            return [self.execution.request_claims.update_to_note(order.required_request_claim, order.attempt)]
+        """The write that stores an outcome for repeats; empty without a key, or if it cannot be encrypted."""
         try:
             return [keeping(order.claim)] if order.claim else []
         except Exception:
@@ -261,10 +260,7 @@ class PaymentInitiation:
             return []
 
     def _record_failure(self, order: PaymentOrder, failure: BankFailed, refusal: Refusal, request_id: str) -> None:
-        """Store the refusal for repeats, and release the claims if the bank was never reached.
-
-        A payment_id in an unusable response is recorded.
-        """
+        """Store the refusal for repeats and what is known of the order; if the bank was not reached, release claims."""
         if failure.reach == "never" and not order.claims_before_sending:
             return
         kept = self._put_outcome(order, lambda claim: self.keys.put_refusal(claim, refusal))
@@ -272,7 +268,7 @@ class PaymentInitiation:
             if failure.reach == "never":
                 self.execution.release_attempt(order.caller, order.request_claim, order.attempt, kept)
             else:
-                self.execution.record_named_payment(order, failure, request_id, kept)
+                self.execution.record_failure(order, failure, request_id, kept)
         except StoreError:
             log.exception("failed payment not recorded", request_id=request_id)
 
@@ -288,14 +284,10 @@ def _new_order(
 ) -> PaymentOrder:
     """A permitted order, in the version of the consent or, for a direct payment, of the bank."""
     consent = caller.consent if caller else None
-    request_claim = RequestIdClaim.of(
-        bank.bic,
-        request_id,
-        client_id=client.client_id,
-        path=call.path,
-        consent_id=consent.consent_id if consent else None,
-    )
     version = consent.version if consent else bank.version
+    consent_id = consent.consent_id if consent else None
+    order = Order(bank.bic, request_id.text, client.client_id, call.path, consent_id, version.number)
+    request_claim = RequestIdClaim.of(order, request_id)
     return PaymentOrder(call, client, caller, bank, version, webhook, claim, request_claim, new_id())
 
 

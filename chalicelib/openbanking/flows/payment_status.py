@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store, StoreError
 from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
-from chalicelib.openbanking.flows.payment_execution import record_status_changed
+from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.flows.status_queries import OutcomeSettlement, queried_status, query_bank
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
-from chalicelib.openbanking.flows.tpp_events import TppEvents
+from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import refuse_parameters
-from chalicelib.openbanking.protocol.own_answers import ReportedStatus, StatusEntry, Success
+from chalicelib.openbanking.protocol.own_answers import ReportedStatus, StatusEntry, Success, UnsettledOrder
+from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
@@ -28,6 +33,7 @@ from chalicelib.openbanking.records.banks import Banks, spellings
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consent, Consents
 from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, is_early, payment_key
+from chalicelib.openbanking.records.request_ids import RecordedOrder, is_order, order_key
 from chalicelib.statistics import current_call
 
 _TRIES = 8
@@ -35,11 +41,15 @@ _TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class PaymentLookup:
-    """A payment status query: its client, its consent, and the payment's item, if found."""
+    """A payment status query: its client, its consent, and the payment's item, if found.
+
+    ``order`` is the order asked for, if the query names an X-Request-Id and the bank named no payment for it.
+    """
 
     client: Client
     consent: Consent | None
     item: Item | None
+    order: RecordedOrder | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +66,7 @@ class PaymentStatus:
     tpp_events: TppEvents
     outbox: Outbox
     bank_client: BankClient
+    settlement: OutcomeSettlement
 
     def record_report(self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim) -> Success:
         """Record a bank's report; reports after a final status are ignored.
@@ -80,37 +91,41 @@ class PaymentStatus:
     def look_up(self, credentials: TppCredentials, query: Mapping[str, str]) -> PaymentLookup:
         """Check client, request id and bearer, and read the requested payment.
 
-        A direct payment is queried with ``bic`` instead of a bearer.
+        A direct payment is queried with ``bic`` instead of a bearer. A query by X-Request-Id reads the order, and then
+        its payment.
 
         Raises:
             Refusal.
         """
-        payment_id = query.get("payment_id", "")
         if credentials.bearer is None and "bic" in query:
-            keys = [payment_key(bic, payment_id) for bic in spellings(query["bic"].upper())]
+            keys = [_queried_key(bic, query) for bic in spellings(query["bic"].upper())]
             client, found = self.tpp_authentication.authenticate_client_and_read(credentials, keys, ["PISP"])
-            return PaymentLookup(client, None, next((item for item in found if item), None))
+            return self._find_payment(PaymentLookup(client, None, next((item for item in found if item), None)))
         if credentials.bearer is None:
             self.tpp_authentication.authenticate_client(credentials)
             raise refusals.BEARER_OR_BIC_MISSING()
-        key = payment_key(credentials.token.ids[2] if credentials.token else "", payment_id)
+        key = _queried_key(credentials.token.ids[2] if credentials.token else "", query)
         caller = self.tpp_authentication.authenticate_bearer(credentials, [key], or_spent=True)
         current_call.record_concern(caller.consent.bic, PAYMENT_SERVICE)
-        return PaymentLookup(caller.client, caller.consent, caller.items[0])
+        return self._find_payment(PaymentLookup(caller.client, caller.consent, caller.items[0]))
 
-    def require_payment(self, lookup: PaymentLookup, query: Mapping[str, str]) -> Payment:
-        """The payment, if it belongs to the caller; a spent bearer can only query its own payment.
+    def require_payment(self, lookup: PaymentLookup, query: Mapping[str, str]) -> Payment | UnsettledOrder:
+        """The payment, if it belongs to the caller, or the outcome of an order for which the bank named none.
+
+        A spent bearer can only query its own payment.
 
         Raises:
             Refusal: the client has no such payment.
         """
         spent = lookup.consent is not None and lookup.consent.status == "spent"
-        if spent and not _was_made_with(lookup.item, lookup.consent):
+        if spent and lookup.order is None and not _was_made_with(lookup.item, lookup.consent):
             raise refusals.BEARER_SPENT()
         try:
             PaymentStatusQuery.read(dict(query))
         except InvalidMessage as error:
             raise refuse_parameters(error) from None
+        if lookup.order is not None:
+            return {"request_id": lookup.order.order.request_id, "outcome": lookup.order.outcome or "unknown"}
         payment = Payment.from_item(lookup.item) if lookup.item and not is_early(lookup.item) else None
         if payment is None or payment.client_id != lookup.client.client_id or not _is_at(payment, query.get("bic")):
             raise refusals.PAYMENT_UNKNOWN()
@@ -119,10 +134,10 @@ class PaymentStatus:
             raise refusals.PAYMENT_BEARER_MISSING()
         return payment
 
-    def get_status(
-        self, payment: Payment, consent: Consent | None, *, request_id: str, psu_address: str | None
-    ) -> BankAnswer:
+    def get_status(self, payment: Payment, consent: Consent | None, *, request_id: str, psu: PsuContext) -> BankAnswer:
         """A payment's status, queried from the bank or, in versions without queries, as last reported.
+
+        A bank's answer settles an unknown outcome; without one, the payment is shown with that outcome.
 
         Raises:
             Refusal.
@@ -133,10 +148,39 @@ class PaymentStatus:
         if bank is None:
             raise refusals.PAYMENT_BANK_GONE()
         token = self.consents.bank_token(consent) if consent and payment.consent_id else None
-        answer = query_bank(self.bank_client, bank, payment, token, request_id=request_id, psu_address=psu_address)
+        try:
+            answer = query_bank(self.bank_client, bank, payment, token, request_id=request_id, psu=psu)
+        except BankFailed as failure:
+            if payment.outcome is None or failure.reach == "refused":
+                raise
+            return BankAnswer(_with_outcome(payment), failure.bank_seconds or 0)
+        self._settle_outcome(payment, answer)
         return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
 
     # -- inside
+
+    def _find_payment(self, lookup: PaymentLookup) -> PaymentLookup:
+        """The lookup with the payment of the order that it found, if it is the caller's."""
+        if lookup.item is None or not is_order(lookup.item):
+            return lookup
+        order = RecordedOrder.from_item(lookup.item)
+        if order is None or not _is_callers_order(lookup, order):
+            return replace(lookup, item=None)
+        if order.payment_id is None:
+            return replace(lookup, item=None, order=order)
+        return replace(lookup, item=self.store.get(*payment_key(order.order.bic, order.payment_id)))
+
+    def _settle_outcome(self, payment: Payment, answer: BankAnswer) -> None:
+        """Record the bank's answer about a payment with an unknown outcome; a failure is left to the next query."""
+        neutral = queried_status(payment, answer)
+        if payment.outcome is None or neutral is None:
+            return
+        try:
+            self.settlement.settle(payment, neutral)
+        except ConditionFailed:
+            return
+        except StoreError:
+            log.exception("payment outcome not settled", bic=payment.bic, payment_id=payment.payment_id)
 
     def _apply_report(
         self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim, item: Item | None
@@ -154,13 +198,8 @@ class PaymentStatus:
             log.info("status report ignored", bic=bank.bic, payment_id=before.payment_id, status=before.status)
             return self.bank_idempotency.store_answer(claim, answer)
         event = record_status_changed(self.tpp_events, self.tpp_events.find_client(before.client_id), after)
-        self.store.transact(
-            [
-                self.payments.update_payment(before, after),
-                self.bank_idempotency.put_answer(claim, answer),
-                *event.operations,
-            ]
-        )
+        answered = self.bank_idempotency.put_answer(claim, answer)
+        self.store.transact([*self.settlement.writes(before, after), answered, *event.operations])
         log.info("payment status reported", bic=before.bic, payment_id=before.payment_id, status=after.status)
         self.outbox.dispatch(event)
         return answer
@@ -172,25 +211,22 @@ class PaymentStatus:
         return PaymentStatusReport(version.statuses.write(neutral), self.clock.time())
 
 
-def query_bank(
-    bank_client: BankClient,
-    bank: Bank,
-    payment: Payment,
-    token: str | None,
-    *,
-    request_id: str,
-    psu_address: str | None,
-) -> BankAnswer:
-    """Query a payment's status at its bank. Raises: BankFailed."""
-    request, webhook = {"payment_id": payment.payment_id}, payment.version.payment_status[payment.kind]
-    return bank_client.call(
-        bank, payment.version, webhook, request, request_id=request_id, token=token, psu_address=psu_address
-    )
-
-
 def _was_made_with(item: Item | None, consent: Consent | None) -> bool:
     """Whether an item is a payment initiated with this consent."""
     return item is not None and consent is not None and item.get("consent_id") == consent.consent_id
+
+
+def _queried_key(bic: str, query: Mapping[str, str]) -> tuple[str, Item]:
+    """The key of what a query asks for: an order by its X-Request-Id, or a payment."""
+    if "payment_id" not in query and is_uuid(query.get("request_id", "")):
+        return order_key(bic, query["request_id"])
+    return payment_key(bic, query.get("payment_id", ""))
+
+
+def _is_callers_order(lookup: PaymentLookup, found: RecordedOrder) -> bool:
+    """Whether an order belongs to the calling client and, if it was made with a consent, to the bearer's."""
+    consent_id = lookup.consent.consent_id if lookup.consent else None
+    return (found.order.client_id, found.order.consent_id) == (lookup.client.client_id, consent_id)
 
 
 def _is_at(payment: Payment, bic: str | None) -> bool:
@@ -202,4 +238,11 @@ def _reported_status(payment: Payment) -> ReportedStatus:
     history: list[StatusEntry] = [
         {"payment_status": entry.status, "at": timestamp(entry.at)} for entry in payment.history
     ]
-    return {"payment_id": payment.payment_id, "payment_status": payment.status, "history": history}
+    status: ReportedStatus = {"payment_id": payment.payment_id, "payment_status": payment.status, "history": history}
+    return {**status, "outcome": payment.outcome} if payment.outcome else status
+
+
+def _with_outcome(payment: Payment) -> Mapping[str, Any]:
+    """A payment whose outcome is unknown, with the status recorded last."""
+    member = payment.version.status_member
+    return {"payment_id": payment.payment_id, member: payment.status, "outcome": payment.outcome}

@@ -25,7 +25,8 @@ from chalicelib.openbanking.protocol.bank_calls import RevokeToken
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.oauth_security import Confirmation, token_type
 from chalicelib.openbanking.protocol.own_answers import ConsentAnswer, RevokeAnswer, Success, TokenAnswer
-from chalicelib.openbanking.protocol.tpp_events import ConsentRevoked, EndedBy
+from chalicelib.openbanking.protocol.tpp_calls import EndedBy
+from chalicelib.openbanking.protocol.tpp_events import ConsentRevoked
 from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client

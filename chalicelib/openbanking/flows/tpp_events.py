@@ -7,7 +7,7 @@ because the signature covers the time of sending.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from chalicelib.delivery import event_sender
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
@@ -16,9 +16,10 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.protocol.tpp_events import EventData, EventType, TestEvent
+from chalicelib.openbanking.protocol.tpp_events import EventData, EventType, PaymentStatusChanged, TestEvent
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.clients import Clients, UnknownClient
+from chalicelib.openbanking.records.payments import Payment
 
 
 class NoEventsUrl(Exception):
@@ -61,6 +62,17 @@ class TppEvents:
         self.store.transact(recorded.operations)
         self.outbox.dispatch(recorded)
         return recorded.delivery_ids[0]
+
+
+def record_status_changed(events: TppEvents, client: Client | None, payment: Payment) -> RecordedDeliveries:
+    """Record the event for a payment's new status."""
+    data = {
+        "consent_id": payment.consent_id,
+        "bic": payment.bic,
+        "payment_id": payment.payment_id,
+        payment.version.status_member: payment.status,
+    }
+    return events.record(client, "payment.status_changed", cast("PaymentStatusChanged", data))
 
 
 @dataclass(frozen=True, slots=True)

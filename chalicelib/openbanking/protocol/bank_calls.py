@@ -1,9 +1,10 @@
 """Request models of the bank-facing API, in each version's spelling (specification, Endpoints)."""
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema
+from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, WithJsonSchema, model_validator
 from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields.field_types import AN, Day, Digits, Iban, Id, Message
@@ -79,6 +80,37 @@ class PaymentsStatus(Message):
     payment_status: Annotated[int | str, status_validator(NUMBERS)]
 
 
+MOST_CONSENTS = 100
+"""The consents that one call may ask for: as many as one read can have."""
+_CONSENT_ID = re.compile("[A-Za-z0-9_-]{1,64}")
+
+
+def _consent_id(value: object) -> str:
+    if not isinstance(value, str):
+        fault("type", "must be a string")
+    if not _CONSENT_ID.fullmatch(value):
+        fault("value", "must be the id of a consent: its access token up to the dot")
+    return value
+
+
+_CONSENT_ID_SCHEMA: Mapping[str, Any] = {"type": "string", "pattern": f"^{_CONSENT_ID.pattern}$"}
+ConsentId = Annotated[str, PlainValidator(_consent_id), WithJsonSchema(dict(_CONSENT_ID_SCHEMA))]
+
+
+class ConsentsStatus(Message):
+    """``/bank/consents/status``: the consents, at most 100, whose states the bank wants to know."""
+
+    access_tokens: Annotated[list[AN[512]], Field(max_length=MOST_CONSENTS)] | None = None
+    consent_ids: Annotated[list[ConsentId], Field(max_length=MOST_CONSENTS)] | None = None
+
+    @model_validator(mode="after")
+    def asks_for_some(self) -> Self:
+        count = len(self.access_tokens or ()) + len(self.consent_ids or ())
+        if not 1 <= count <= MOST_CONSENTS:
+            fault("value", f"1 to {MOST_CONSENTS} access tokens and consent ids are required")
+        return self
+
+
 class _Camel(Message):
     model_config = ConfigDict(alias_generator=to_camel)
 
@@ -101,6 +133,10 @@ class PaymentsStatusV2(_Camel, PaymentsStatus):
     payment_status: Annotated[int | str, status_validator(CODES)]
 
 
+class ConsentsStatusV2(_Camel, ConsentsStatus):
+    """``/bank/v2/consents/status``."""
+
+
 class DailyPerformance(_Camel):
     """``/bank/v2/daily_performance``: a day's average durations, in milliseconds."""
 
@@ -116,10 +152,12 @@ class BankCall:
     Attributes:
         name: the flow step that handles the call.
         path: relative to the version's base path, ``/bank`` or ``/bank/v2``.
+        is_read: whether the call changes nothing, so that its response is not stored: a repeat gets the current state.
     """
 
     name: str
     path: str
+    is_read: bool = False
 
 
 BANK_CALLS: tuple[BankCall, ...] = (
@@ -128,6 +166,7 @@ BANK_CALLS: tuple[BankCall, ...] = (
     BankCall("revoke_token", "/token/revoke"),
     BankCall("report_status", "/payments/status"),
     BankCall("report_day", "/daily_performance"),
+    BankCall("list_states", "/consents/status", is_read=True),
 )
 
 FIELD_FAULTS: Mapping[str, tuple[Fault, Fault]] = {

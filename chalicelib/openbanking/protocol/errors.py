@@ -61,7 +61,10 @@ VERSION_2: Mapping[str, CodeRow] = {
     "API_ACTION_DOES_NOT_EXIST": CodeRow(401, "This API action does not exist"),
     "SSL_CREDENTIALS_NOT_FOUND": CodeRow(401, "The client certificate is missing or not accepted"),
     "REQUEST_ID_NOT_UUID": CodeRow(401, "Header X-Request-Id is not a UUID"),
+    "ACCESS_EXCEEDED": CodeRow(429, "The account was read too often in a day without its PSU"),
 }
+ADDED_CODES = frozenset({"ACCESS_EXCEEDED"})
+"""Codes of version 2 that this service adds to those of the specification; for TPPs only."""
 
 ADDITIONAL: Mapping[str, str] = {
     "ASPSP_ERROR_DESC": "The bank's own description of the error",
@@ -130,6 +133,7 @@ class Fault(Enum):
     IBAN_NOT_VALID = FaultRow(4305, "FORMAT_ERROR", "AUTHORIZATION_IBAN_NOT_VALID")
     WRONG_SCOPES = FaultRow(4306, "FORMAT_ERROR", "AUTHORIZATION_SELECTED_WRONG_SCOPE")
     ACCOUNTS_MISSING = FaultRow(4307, "FORMAT_ERROR", "AUTHORIZATION_ACCOUNT_IDENTIFIERS_MISSING")
+    ACCESS_EXCEEDED = FaultRow(4001, "ACCESS_EXCEEDED")
     BANK_FAILED = FaultRow(4000, "ASPSP_UNKNOWN_ERROR", "ASPSP_ERROR_DESC")
 
 
@@ -149,6 +153,10 @@ FrontDoorError = Literal[
 ]
 """Additional ``error`` values of authorization requests (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6)."""
 AnyOauthError = Literal[OauthError, FrontDoorError]
+ReasonCode = Literal["outcome_unknown", "not_sent", "refused_by_bank", "bad_answer"]
+"""Why a payment failed: the outcome is unknown; it was not sent; the bank refused it; or the bank's response cannot be
+used, so that the outcome is unknown as well.
+"""
 Challenge = Literal["basic", "bearer", "invalid_token", "insufficient_scope", "invalid_dpop_proof", "use_dpop_nonce"]
 """What a refusal asks for: a client secret, or an access token, possibly with an error (RFC 6750 §3.1, RFC 9449 §7)."""
 
@@ -171,6 +179,7 @@ class Refusal(Exception):
         oauth_error: the RFC 6749 ``error`` at the token endpoints.
         retry_after: seconds after which a retry may succeed.
         challenge: the challenge in ``WWW-Authenticate``, if any.
+        reason_code: why a payment failed, for programs.
         bank_seconds: the bank's response time in seconds, if the bank was called.
         first: id and time (Unix seconds) of the request that was first refused; repeats get the same values.
     """
@@ -185,6 +194,7 @@ class Refusal(Exception):
         retry_after: int | None = None,
         challenge: Challenge | None = None,
         first: tuple[str, int] | None = None,
+        reason_code: ReasonCode | None = None,
         bank_seconds: float | None = None,
     ) -> None:
         self.fault = fault
@@ -194,6 +204,7 @@ class Refusal(Exception):
         self.retry_after = retry_after
         self.challenge = challenge
         self.first = first
+        self.reason_code = reason_code
         self.bank_seconds = bank_seconds
         super().__init__(f"{fault.name}: {message}")
 
@@ -249,6 +260,7 @@ class Error(TypedDict):
     title: AN[2048]
     timestamp: Timestamp
     requestId: Uuid
+    reason_code: NotRequired[ReasonCode]
     additionalErrors: NotRequired[Annotated[list[AdditionalError], Field(min_length=1)]]
 
 
@@ -276,6 +288,8 @@ def version_2_body(refusal: Refusal, request_id: str, now: int) -> Error:
     row = refusal.fault.value
     details = refusal.details or ((Detail(refusal.fault, refusal.message),) if row.additional else ())
     body: Error = {"code": row.v2, "title": refusal.message, "timestamp": timestamp(now), "requestId": request_id}
+    if refusal.reason_code is not None:
+        body["reason_code"] = refusal.reason_code
     if details:
         body["additionalErrors"] = [_additional(detail) for detail in details]
     return body

@@ -12,12 +12,19 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from pydantic import Field, WithJsonSchema
 
 from chalicelib.foundation.crypto.signatures import PublicKey
-from chalicelib.foundation.fields.field_types import AN, Timestamp, WebAddress
+from chalicelib.foundation.fields.field_types import AN, Day, Timestamp, Uuid, WebAddress
 from chalicelib.openbanking.protocol.oauth_security import TokenType
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status
 from chalicelib.openbanking.protocol.scopes import Service
-from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID, ConsentStatus, ConsentType
+from chalicelib.openbanking.protocol.tpp_calls import (
+    CURSOR,
+    REQUEST_ID,
+    ConsentState,
+    ConsentStatus,
+    ConsentType,
+    EndedBy,
+)
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
 Count = Annotated[int, Field(ge=0)]
@@ -121,6 +128,27 @@ class ConsentAnswer(TypedDict):
     valid_until: Timestamp
 
 
+class ConsentEntry(TypedDict):
+    """A consent of the client, without its tokens and accounts."""
+
+    consent_id: str
+    bic: AN[11]
+    status: ConsentState
+    consent_type: ConsentType
+    scopes: list[ScopeName]
+    created_at: Timestamp
+    valid_until: Timestamp
+    last_used_on: Day | None
+
+
+class ConsentsAnswer(TypedDict):
+    """One page of the client's consents."""
+
+    consents: list[ConsentEntry]
+    next: AN[CURSOR] | None
+    has_more: bool
+
+
 StatusNumber = Annotated[Status, WithJsonSchema({"type": "integer", "enum": list(NUMBERS.meanings)})]
 
 
@@ -137,6 +165,14 @@ class ReportedStatus(TypedDict):
     payment_id: AN[PAYMENT_ID]
     payment_status: StatusNumber
     history: list[StatusEntry]
+    outcome: NotRequired[PaymentOutcome]
+
+
+class UnsettledOrder(TypedDict):
+    """An order for which the bank named no payment."""
+
+    request_id: Uuid
+    outcome: PaymentOutcome
 
 
 class Accepted(TypedDict):
@@ -224,6 +260,23 @@ class SaveConsentAnswer(TypedDict):
     callback_url: WebAddress
     access_token: AN[512]
     valid_until: Timestamp
+
+
+class BankConsent(TypedDict):
+    """What has become of a consent; of an unknown one, all other members are null, but for an id that was sent."""
+
+    consent_id: str | None
+    status: Literal[ConsentState, "unknown"]
+    scopes: list[ScopeName] | None
+    valid_until: Timestamp | None
+    ended_at: Timestamp | None
+    ended_by: EndedBy | None
+
+
+class ConsentStatesAnswer(TypedDict):
+    """The consents that were asked for, in the order of the request: first those of tokens, then those of ids."""
+
+    consents: list[BankConsent]
 
 
 class Success(TypedDict):

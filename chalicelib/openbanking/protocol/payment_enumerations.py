@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 from chalicelib.openbanking.protocol import refusals
 
 Kind = Literal["single", "bulk", "direct"]
+PaymentOutcome = Literal["unknown", "not_taken"]
+"""What is known of an order without a usable response: nothing, or that the bank does not have the payment."""
 SCHEME = 35
 """The maximum accepted length of a scheme name; actual names have at most five letters."""
 SCHEME_MEANINGS: Mapping[str, str] = {

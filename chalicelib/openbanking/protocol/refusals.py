@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.protocol.errors import Challenge, Detail, Fault, FrontDoorError, OauthError, Refusal
+from chalicelib.openbanking.protocol.errors import (
+    Challenge,
+    Detail,
+    Fault,
+    FrontDoorError,
+    OauthError,
+    ReasonCode,
+    Refusal,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +27,7 @@ class RefusalRow:
 
     Attributes:
         sentence: the message for the caller; ``{name}`` is a placeholder for a value passed to the call.
-        oauth_error, retry_after, challenge: see ``Refusal``.
+        oauth_error, retry_after, challenge, reason_code: see ``Refusal``.
     """
 
     fault: Fault
@@ -29,6 +37,7 @@ class RefusalRow:
     oauth_error: OauthError | None = None
     retry_after: int | None = None
     challenge: Challenge | None = None
+    reason_code: ReasonCode | None = None
 
     def __call__(
         self,
@@ -54,6 +63,7 @@ class RefusalRow:
             oauth_error=oauth_error or self.oauth_error,
             retry_after=self.retry_after,
             challenge=self.challenge,
+            reason_code=self.reason_code,
         )
 
 
@@ -126,7 +136,17 @@ BEARER_SPENT = _bearer("this token's one-time consent has been used: the PSU mus
 # -- TPPs: calls
 
 PARAMETERS_NOT_ALLOWED = RefusalRow(Fault.PARAMETER, "this call takes no parameters")
-PSU_ADDRESS_WRONG = RefusalRow(Fault.HEADERS, "header PSU-IP-Address must be an IP address")
+CURSOR_INVALID = RefusalRow(
+    Fault.PARAMETER,
+    "after is not the next of a page of this client's consents",
+    details=(Detail(Fault.PARAMETER, "after must be the next of an earlier response to this client"),),
+)
+PSU_HEADERS_WRONG = RefusalRow(Fault.HEADERS, "the PSU's headers are not valid: {problems}")
+ACCESS_EXCEEDED = RefusalRow(
+    Fault.ACCESS_EXCEEDED,
+    "the bank's limit of unattended reads, {limit} a day, is reached: repeat the request after midnight UTC or, when "
+    "the PSU is present, with PSU-IP-Address",
+)
 CALL_NOT_IN_VERSION = RefusalRow(Fault.NO_SUCH_ACTION, "banks of version {version} do not support this call")
 SCOPE_NOT_GRANTED = RefusalRow(
     Fault.FORBIDDEN, "the consent does not include the scope {scope}", challenge="insufficient_scope"
@@ -197,6 +217,7 @@ NEVER_ENDED = RefusalRow(
     Fault.BANK_FAILED,
     "the first request with this Idempotency-Key never ended: it is unknown whether the bank has the payment",
     details=(Detail(Fault.BANK_FAILED, "no response from the bank was stored; ask the bank before you pay again"),),
+    reason_code="outcome_unknown",
 )
 ORDER_ID_USED = RefusalRow(
     Fault.HEADERS, "X-Request-Id has already been used for another order at this bank: send a new one"
@@ -205,16 +226,25 @@ ACCEPTANCE_UNKNOWN = RefusalRow(
     Fault.INTERNAL,
     "the storage did not respond: it is unknown whether the payment was accepted and will be sent; without an "
     "Idempotency-Key, repeating the request may cause a second payment",
+    reason_code="outcome_unknown",
 )
-PAYMENT_NOT_SENT = RefusalRow(Fault.BANK_FAILED, "the payment was not sent: the bank could not be reached")
-PAYMENT_REFUSED = RefusalRow(Fault.BANK_FAILED, "the bank refused the payment")
-PAYMENT_OUTCOME_UNKNOWN = RefusalRow(
-    Fault.BANK_FAILED,
-    "it is unknown whether the bank has taken the payment: do not send it again as a new one until you know; ask the "
-    "bank, quoting the X-Request-Id, or look for the payment in the account's list",
+PAYMENT_NOT_SENT = RefusalRow(
+    Fault.BANK_FAILED, "the payment was not sent: the bank could not be reached", reason_code="not_sent"
+)
+PAYMENT_REFUSED = RefusalRow(Fault.BANK_FAILED, "the bank refused the payment", reason_code="refused_by_bank")
+_UNKNOWN = "it is unknown whether the bank has taken the payment"
+_FIND_OUT = (
+    "do not send it again as a new one until you know; query GET /tpp/payment_status with the X-Request-Id as "
+    "request_id, or ask the bank, quoting the X-Request-Id"
+)
+PAYMENT_OUTCOME_UNKNOWN = RefusalRow(Fault.BANK_FAILED, f"{_UNKNOWN}: {_FIND_OUT}", reason_code="outcome_unknown")
+PAYMENT_ANSWER_BAD = RefusalRow(
+    Fault.BANK_FAILED, f"{_UNKNOWN}, because its response cannot be used: {_FIND_OUT}", reason_code="bad_answer"
 )
 PAYMENT_NOT_KEPT = RefusalRow(
-    Fault.INTERNAL, f"the bank responded, but its response could not be stored; {PAYMENT_OUTCOME_UNKNOWN.sentence}"
+    Fault.INTERNAL,
+    f"the bank responded, but its response could not be stored; {PAYMENT_OUTCOME_UNKNOWN.sentence}",
+    reason_code="outcome_unknown",
 )
 
 # -- Bank failures

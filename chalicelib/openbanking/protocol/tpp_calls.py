@@ -6,18 +6,25 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from chalicelib.foundation.fields.field_types import AN, Bic, Message, Whole
+from chalicelib.foundation.fields.field_types import AN, Bic, Message, Uuid, Whole
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.errors import Fault, FrontDoorError
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 
 ConsentType = Literal["reusable", "one_time"]
 ConsentStatus = Literal["authorised", "revoked", "spent"]
+"""The stored status of a consent."""
+ConsentState = Literal["authorised", "expired", "revoked", "spent"]
+"""What has become of a consent: its status, or ``expired`` if it is authorised and has reached its end."""
+EndedBy = Literal["tpp", "bank", "operator", "service"]
+"""Who revoked a consent."""
 
 ASSERTION = 16_384
 """The maximum length of a client assertion."""
 REQUEST_ID = 64
 """The maximum length of a deferred call's id."""
+CURSOR = 256
+"""The maximum length of the ``next`` of a page."""
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -101,16 +108,35 @@ class ScopeQuery(Message):
 
 
 class PaymentStatusQuery(Message):
-    """``GET /tpp/payment_status``; ``bic`` is the bank of a direct payment, which has no bearer."""
+    """``GET /tpp/payment_status``, by payment_id or by the order's X-Request-Id.
 
-    payment_id: AN[PAYMENT_ID]
+    ``bic`` is the bank of a direct payment, which has no bearer.
+    """
+
+    payment_id: AN[PAYMENT_ID] | None = None
+    request_id: Uuid | None = None
     bic: Bic | None = None
+
+    @model_validator(mode="after")
+    def one_id(self) -> Self:
+        if (self.payment_id is None) == (self.request_id is None):
+            fault("value", "payment_id is required or, instead, request_id: one of them")
+        return self
 
 
 class BanksQuery(Message):
     """``GET /tpp/banks``."""
 
     page: Whole[1_000_000] = 1
+    limit: Whole[100] = 20
+
+
+class ConsentsQuery(Message):
+    """``GET /tpp/consents``; ``after`` is the ``next`` of the page before."""
+
+    bic: Bic | None = None
+    status: ConsentState | None = None
+    after: AN[CURSOR] | None = None
     limit: Whole[100] = 20
 
 

@@ -11,7 +11,7 @@ from typing import Literal, NotRequired, TypedDict
 from chalicelib.foundation.fields.field_types import AN, Timestamp
 from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
-from chalicelib.openbanking.protocol.tpp_calls import ConsentType
+from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
 
 EventType = Literal[
     "consent.authorised",
@@ -22,7 +22,6 @@ EventType = Literal[
     "payment.status_changed",
     "test",
 ]
-EndedBy = Literal["tpp", "bank", "operator", "service"]
 """Who ended a consent."""
 
 EXPIRING_SECONDS = 7 * 24 * 3600

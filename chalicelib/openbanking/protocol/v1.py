@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -35,6 +35,11 @@ def schemes_of_payments(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any
     """Each payment in a bulk payment has its own scheme."""
     for payment in request["payments"]:
         yield payment, payment["currency"]
+
+
+def is_later_page(request: Mapping[str, Any]) -> bool:
+    """Pages of an account's payments are numbered."""
+    return bool(request["current_page"] > 1)
 
 
 ACCOUNT_LIST = Scope("account.list", "AISP", "account list")
@@ -80,6 +85,7 @@ def load_webhooks() -> Webhooks:
                 messages.PaymentsRequest,
                 messages.PaymentsAnswer,
                 messages.paginator_as_object,
+                is_later_page=is_later_page,
             ),
             "account_payment": Webhook(
                 "/account_payment", ACCOUNT_PAYMENT, messages.PaymentRequest, messages.PaymentAnswer
@@ -145,6 +151,7 @@ VERSION = Version(
         "save_consent": bank_calls.SaveConsent,
         "revoke_token": bank_calls.RevokeToken,
         "report_status": bank_calls.PaymentsStatus,
+        "list_states": bank_calls.ConsentsStatus,
     },
     load_webhooks=load_webhooks,
     revoke_token=REVOKE_TOKEN,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -24,6 +24,11 @@ def scheme_of_payment(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any],
 def scheme_of_bulk(request: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """All payments in a bulk payment share one scheme."""
     yield request, request["instructed_totals"]["currency"]
+
+
+def is_later_page(request: Mapping[str, Any]) -> bool:
+    """The bank names the next page of an account's transactions in the one before."""
+    return "page_key" in request
 
 
 ACCOUNTS = Scope("accounts", "AISP", "account list and details")
@@ -60,6 +65,7 @@ def load_webhooks() -> Webhooks:
                 messages.TransactionsRequest,
                 messages.TransactionsAnswer,
                 expected=messages.transactions_model,
+                is_later_page=is_later_page,
             ),
             "funds_confirmations": Webhook(
                 "/v2_funds_confirmations",
@@ -126,6 +132,7 @@ VERSION = Version(
         "revoke_token": bank_calls.RevokeTokenV2,
         "report_status": bank_calls.PaymentsStatusV2,
         "report_day": bank_calls.DailyPerformance,
+        "list_states": bank_calls.ConsentsStatusV2,
     },
     load_webhooks=load_webhooks,
     revoke_token=v1.REVOKE_TOKEN,

@@ -136,8 +136,13 @@ class Version:
         return self.relayed.get(call.name) if isinstance(call, RelayedCall) else self.payments.get(call.kind)
 
     def in_spelling(self, members: Mapping[str, T]) -> dict[str, T]:
-        """Convert snake_case members to the spelling of the banks' calls."""
-        return {self.spell(name): value for name, value in members.items()}
+        """Convert snake_case members, also those of objects in lists, to the spelling of the banks' calls."""
+        return {self.spell(name): self._spell_inside(value) for name, value in members.items()}
+
+    def _spell_inside(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self.in_spelling(each) if isinstance(each, dict) else each for each in value]
+        return value
 
 
 def by_name(*scopes: Scope) -> dict[str, Scope]:

@@ -72,6 +72,10 @@ def keep_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str,
     return answer
 
 
+def never_continues(request: Mapping[str, Any]) -> bool:
+    return False
+
+
 def no_schemes(request: dict[str, Any]) -> Iterable[tuple[dict[str, Any], str]]:
     return ()
 
@@ -93,6 +97,7 @@ class Webhook:
         part_of: the category under which calls are counted, if there is no scope.
         scheme_places: the parts of a payment request that have a ``payment_scheme``, each with its currency.
         form: the response format, if it differs from the version's.
+        is_later_page: whether a request continues a list whose first page was read before.
     """
 
     path: str
@@ -107,6 +112,7 @@ class Webhook:
     account_id: str | None = None
     scheme_places: Callable[[dict[str, Any]], Iterable[tuple[dict[str, Any], str]]] = no_schemes
     form: AnswerForm | None = None
+    is_later_page: Callable[[Mapping[str, Any]], bool] = never_continues
 
     def model_of_answer(self, request: Mapping[str, Any]) -> type[OpenMessage]:
         """The model of the response to ``request``."""
@@ -134,6 +140,11 @@ class RelayedCall:
     method: Literal["GET", "POST"]
     path: str
     service: CountedUnder
+
+    @property
+    def reads_accounts(self) -> bool:
+        """Whether it reads account information, which a TPP may do without the PSU (RTS on SCA, Article 36(5))."""
+        return self.service == "AISP"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,8 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 KEYS_KEPT = 2
 CONSENT_DAYS = 180
 LONGEST_CONSENT_DAYS = 365
+MOST_UNATTENDED_READS = 1000
+"""A limit's largest value: the item that counts the reads of a day takes 25 KB then."""
 DIRECTORY = "all"
 _OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at")
 """Members that the operator cannot change."""
@@ -31,7 +33,10 @@ class InvalidBank(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class NewBank:
-    """The operator's input for a bank. ``public_keys`` are in PEM format; empty ``scopes`` or ``schemes`` mean all."""
+    """The operator's input for a bank. ``public_keys`` are in PEM format; empty ``scopes`` or ``schemes`` mean all.
+
+    ``unattended_reads`` of 0 removes the limit.
+    """
 
     bic: str
     name: str
@@ -46,11 +51,15 @@ class NewBank:
     certificate_subject: str | None = None
     signature_required: bool | None = None
     active: bool = True
+    unattended_reads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Bank:
     """A registered bank; ``api_keys`` and ``public_keys`` are ordered from oldest to newest.
+
+    ``unattended_reads`` is the number of times a day that a TPP may read an account without its PSU; ``None`` if
+    unlimited.
 
     ``revision`` is incremented by every change, so that concurrent changes by two operators are detected.
     ``registered_at`` (Unix seconds) is ``None`` for banks registered before the service recorded it.
@@ -72,6 +81,7 @@ class Bank:
     revision: int
     api_keys: tuple[Item, ...] = field(repr=False)
     registered_at: int | None = None
+    unattended_reads: int | None = None
 
     @property
     def version(self) -> Version:
@@ -133,6 +143,8 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
         raise InvalidBank("name must be 1 to 128 printable characters")
     if not 1 <= new.consent_days <= LONGEST_CONSENT_DAYS:
         raise InvalidBank(f"consent_days must be from 1 to {LONGEST_CONSENT_DAYS}")
+    if not 0 <= (new.unattended_reads or 0) <= MOST_UNATTENDED_READS:
+        raise InvalidBank(f"unattended_reads must be from 1 to {MOST_UNATTENDED_READS}, or 0 for no limit")
     keys = tuple(_public_key(pem) for pem in new.public_keys)
     required = version.signature_required or bool(new.signature_required)
     if len(keys) > KEYS_KEPT:
@@ -153,6 +165,7 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
         certificate_subject=new.certificate_subject or None,
         signature_required=required,
         active=new.active,
+        unattended_reads=new.unattended_reads or None,
         revision=1,
         api_keys=(),
     )

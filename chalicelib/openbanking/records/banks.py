@@ -22,6 +22,8 @@ from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Ban
 
 TABLE = "banks"
 CACHED_SECONDS = 60
+_OPTIONAL = ("certificate_subject", "unattended_reads")
+"""Members that the operator can remove."""
 
 
 class UnknownBank(LookupError):
@@ -198,7 +200,7 @@ class Banks:
         kept = (bank.domain, bank.authorization_url)
         item = validate_bank(new, local=self._settings.is_local, kept=kept).to_item()
         members = {name: value for name, value in item.items() if name not in ("bic", "api_keys", "revision")}
-        return self._update(bank, members, [] if "certificate_subject" in members else ["certificate_subject"])
+        return self._update(bank, members, [name for name in _OPTIONAL if name not in members])
 
     def _update(self, bank: Bank, members: Mapping[str, Any], removed: list[str] | None = None) -> Bank:
         """Write changes, provided that ``bank.revision`` is still current. Raises: UnknownBank, InvalidBank."""

@@ -6,7 +6,12 @@ token has an item with its digest. Tokens are valid only while the consent is *a
 consent revokes them all. Exception: after a one-time consent is *spent*, its bearer can still read the status of its
 payment.
 
+``last_used_on`` is the UTC day on which the TPP last got a token for the consent. The transactions that issue tokens
+set it, so that no read writes: an access token is valid for an hour, so a use may be up to an hour later. Consents that
+have not been used since this member was introduced do not have it.
+
 A sparse index lists consents with an outstanding expiry event: ``notify`` is the next event, ``notify_at`` its time.
+Another lists each client's consents, see ``consent_list``.
 """
 
 from __future__ import annotations
@@ -25,8 +30,8 @@ from chalicelib.foundation.identifiers import OpaqueToken, new_credential, new_i
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.oauth_security import Confirmation
 from chalicelib.openbanking.protocol.scopes import Service
-from chalicelib.openbanking.protocol.tpp_calls import ConsentStatus, ConsentType
-from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS, EndedBy, EventType
+from chalicelib.openbanking.protocol.tpp_calls import ConsentState, ConsentStatus, ConsentType, EndedBy
+from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS, EventType
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest
@@ -44,7 +49,8 @@ Accounts = Mapping[str, Sequence[str]]
 class Consent:
     """A PSU's consent. Times are in Unix seconds.
 
-    ``accounts`` may contain ``ibans``, ``account_ids`` and ``account_numbers``.
+    ``accounts`` may contain ``ibans``, ``account_ids`` and ``account_numbers``. ``last_used_on`` is a UTC day,
+    ``YYYY-MM-DD``; ``ended_at`` and ``ended_by`` tell when and by whom a consent was revoked.
     """
 
     consent_id: str
@@ -56,12 +62,16 @@ class Consent:
     status: ConsentStatus
     accounts: dict[str, list[str]]
     valid_until: int
+    created_at: int
     bank_token_digest: str
     bank_token_sealed: bytes
+    last_used_on: str | None = None
+    ended_at: int | None = None
+    ended_by: EndedBy | None = None
 
     @classmethod
     def from_item(cls, item: Item) -> Consent:
-        members: dict[str, Any] = {name: item[name] for name in cls.__dataclass_fields__}
+        members: dict[str, Any] = {name: item[name] for name in cls.__dataclass_fields__ if name in item}
         return cls(**members | {"scopes": tuple(item["scopes"])})
 
     @property
@@ -74,11 +84,20 @@ class Consent:
         """The PSD2 services of its scopes."""
         return {self.version.scopes[name].service for name in self.scopes}
 
+    def state(self, now: int) -> ConsentState:
+        """Its status, or ``expired``: see ``state_of``."""
+        return state_of(self.status, self.valid_until, now)
+
     def is_valid(self, now: int) -> bool:
         return self.status == "authorised" and now < self.valid_until
 
     def is_spent(self, now: int) -> bool:
         return self.status == "spent" and now < self.valid_until
+
+
+def state_of(status: ConsentStatus, valid_until: int, now: int) -> ConsentState:
+    """A consent's status; ``expired`` once an authorised one has reached its end."""
+    return "expired" if status == "authorised" and now >= valid_until else status
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +216,8 @@ class Consents:
     ) -> tuple[TokenPair, list[Operation]]:
         """Issue tokens for an authorization code; the transaction fails if the code was already used.
 
-        The first operation is the condition on the consent, the second updates the grant. ``confirmation`` names the
-        key to which the tokens are bound.
+        The first operation is that on the consent, with the condition that it has not ended, the second updates the
+        grant. ``confirmation`` names the key to which the tokens are bound.
         """
         redemption = {"code_redeemed_at": self._clock.time()}
         return self._put_pair(consent, redemption, Attr("code_redeemed_at").not_exists(), confirmation)
@@ -219,7 +238,7 @@ class Consents:
         """
         pair, access = self._new_access(consent, refresh, confirmation)
         return pair, [
-            Check(*consent_key(consent.consent_id), Attr("status").eq("authorised")),
+            self._update_last_use(consent),
             Check(*grant_key(consent.consent_id), Attr("refresh_id").eq(refresh_id)),
             access,
         ]
@@ -246,10 +265,11 @@ class Consents:
 
         The access token's item is kept until the consent expires, so that it can read the payment's status.
         """
+        now, today = self._clock.time(), self._today()
         return [
             Update(
                 *consent_key(consent.consent_id),
-                set={"status": "spent", "spent_by": attempt, "spent_at": self._clock.time()},
+                set={"status": "spent", "spent_by": attempt, "spent_at": now, "last_used_on": today},
                 remove=(NOTIFY.partition,),
                 condition=Attr("status").eq("authorised"),
             ),
@@ -291,7 +311,7 @@ class Consents:
         members = {name: getattr(pair, name) for name in TokenPair.__dataclass_fields__}
         sealed = self._vault.seal(jsontext.dumps(members), _context(consent.consent_id, "pair"))
         return pair, [
-            Check(*consent_key(consent.consent_id), Attr("status").eq("authorised")),
+            self._update_last_use(consent),
             Update(
                 *grant_key(consent.consent_id),
                 set={**changes, "refresh_id": refresh_id, "pair_sealed": sealed, **_bound_to(confirmation)},
@@ -300,6 +320,17 @@ class Consents:
             access,
             _token(consent, f"refresh#{refresh_id}", refresh_digest, consent.valid_until),
         ]
+
+    def _update_last_use(self, consent: Consent) -> Update:
+        """The write that records the day of a consent's use; it fails if the consent has ended."""
+        return Update(
+            *consent_key(consent.consent_id),
+            set={"last_used_on": self._today()},
+            condition=Attr("status").eq("authorised"),
+        )
+
+    def _today(self) -> str:
+        return self._clock.now().date().isoformat()
 
     def _new_access(self, consent: Consent, refresh: str, confirmation: Confirmation | None) -> tuple[TokenPair, Put]:
         """A new access token beside ``refresh``, and the write that stores it."""

@@ -115,7 +115,13 @@ class IdempotencyKeys:
     def put_refusal(self, claim: IdempotencyKeyClaim, refusal: Refusal) -> Put:
         """The write that stores a refusal, including ``Refusal.first``."""
         details = [[detail.fault.name, detail.details] for detail in refusal.details]
-        members = {"fault": refusal.fault.name, "message": refusal.message, "details": details, "first": refusal.first}
+        members = {
+            "fault": refusal.fault.name,
+            "message": refusal.message,
+            "details": details,
+            "first": refusal.first,
+            "reason_code": refusal.reason_code,
+        }
         return self._put_outcome(claim, {"refusal": members})
 
     def _put_outcome(self, claim: IdempotencyKeyClaim, outcome: dict[str, Any]) -> Put:
@@ -144,4 +150,5 @@ def _read_outcome(outcome: Mapping[str, Any]) -> Mapping[str, Any] | DeferredReq
     kept = outcome["refusal"]
     details = [Detail(Fault[name], text) for name, text in kept["details"]]
     request_id, at = kept["first"]
-    raise Refusal(Fault[kept["fault"]], kept["message"], details, first=(request_id, at))
+    fault, reason_code = Fault[kept["fault"]], kept.get("reason_code")
+    raise Refusal(fault, kept["message"], details, first=(request_id, at), reason_code=reason_code)

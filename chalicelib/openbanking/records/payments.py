@@ -17,7 +17,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.protocol.payment_enumerations import Kind
+from chalicelib.openbanking.protocol.payment_enumerations import Kind, PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS, translate_status
@@ -44,7 +44,8 @@ class Payment:
     """A payment that a bank has accepted. ``consent_id`` is ``None`` for a direct payment.
 
     ``request_id`` is the X-Request-Id sent to the bank, ``order_digest`` the order's digest (see ``request_ids``);
-    ``None`` for old payments.
+    ``None`` for old payments. ``outcome`` is set if the bank named the payment in an unusable response, until it gives
+    a status.
     """
 
     bic: str
@@ -59,6 +60,7 @@ class Payment:
     history: tuple[PaymentStatusReport, ...]
     created_at: int
     revision: int
+    outcome: PaymentOutcome | None = None
 
     @classmethod
     def from_item(cls, item: Item) -> Payment:
@@ -79,11 +81,15 @@ class Payment:
         return self.request_id.lower(), self.client_id, self.consent_id
 
     def with_report(self, report: PaymentStatusReport) -> Payment:
-        """The payment after a report; unchanged if the status transition is not allowed or not new."""
+        """The payment after a report; unchanged if the status transition is not allowed or not new.
+
+        Every report shows that the bank has the payment.
+        """
+        known = self if self.outcome is None else replace(self, outcome=None)
         if not self.version.statuses.may_follow(self.status, report.status):
-            return self
+            return known
         first, *later = (*self.history, report)
-        return replace(self, status=report.status, history=(first, *later[-(HISTORY - 1) :]))
+        return replace(known, status=report.status, history=(first, *later[-(HISTORY - 1) :]))
 
 
 def payment_key(bic: str, payment_id: str) -> tuple[str, Item]:
@@ -114,6 +120,7 @@ class Payments:
         request_id: str,
         order_digest: str | None,
         status: Status,
+        outcome: PaymentOutcome | None = None,
     ) -> Payment:
         """A payment that a bank has just accepted, in its first status."""
         now = self._clock.time()
@@ -130,6 +137,7 @@ class Payments:
             history=(PaymentStatusReport(status, now),),
             created_at=now,
             revision=1,
+            outcome=outcome,
         )
 
     def put_payment(self, payment: Payment, found: Item | None = None) -> Put:
@@ -154,7 +162,12 @@ class Payments:
         """The conditional write that replaces ``before`` with ``after``."""
         return Update(
             *payment_key(before.bic, before.payment_id),
-            set={"status": after.status, "history": [entry.as_item() for entry in after.history]},
+            set={
+                "status": after.status,
+                "history": [entry.as_item() for entry in after.history],
+                **({"outcome": after.outcome} if after.outcome else {}),
+            },
+            remove=() if after.outcome else ("outcome",),
             add={"revision": 1},
             condition=_at_revision(before.revision),
         )

@@ -260,6 +260,18 @@ def test_an_update_sets_removes_adds_and_answers_the_new_item(store: Store, key:
     assert store.get(ROWS, key) == item
 
 
+def test_members_of_a_set_are_added_and_deleted_and_an_empty_set_is_none(store: Store, key: Item) -> None:
+    def change(**changes: Any) -> Item | None:
+        store.transact([Update(ROWS, key, **changes)])
+        return store.get(ROWS, key)
+
+    assert change(add={"ids": frozenset({"a", "b"})}) == {**key, "ids": {"a", "b"}}
+    assert change(delete={"ids": frozenset({"b", "c"})}, set={"title": "x"}) == {**key, "ids": {"a"}, "title": "x"}
+    assert store.update(ROWS, key, add={"ids": frozenset({"a", "d"})})["ids"] == {"a", "d"}
+    assert change(delete={"ids": frozenset({"a", "d"})}) == {**key, "title": "x"}
+    assert change(delete={"ids": frozenset({"a"})}) == {**key, "title": "x"}
+
+
 @pytest.mark.parametrize("changes", [{"set": {"name": "a"}}, {"remove": ["name"]}, {"add": {"size": 1}}])
 def test_an_update_may_do_one_thing_only_also_with_reserved_names(
     store: Store, key: Item, changes: dict[str, Any]

@@ -166,6 +166,10 @@ def test_wrong_usage_is_explained_and_ends_with_2(group: str, command: str) -> N
 
 def test_a_new_bank_is_registered_and_its_key_shown_once(world: World, bic: str, key_file: Path) -> None:
     made = done(*new_bank(bic, "--public-key", str(key_file), "--scheme", "FPS", "--consent-days", "90"))
+    limited = done("banks", "change", bic, "--unattended-reads", "1000")["bank"]
+    assert limited == made["bank"] | {"unattended_reads": 1000}
+    assert re.search(r"^unattended reads +1000$", run("banks", "show", bic).stdout, re.MULTILINE)
+    done("banks", "change", bic, "--unattended-reads", "0")
 
     bank = world.hub.openbanking.banks.get(bic)
     credential = OpaqueToken.parse(made["api_key"], 1)
@@ -217,6 +221,9 @@ def test_only_what_is_given_is_changed(world: World, bic: str, key_file: Path) -
         "consent_days": 30,
     }
     assert done("banks", "change", bic, "--certificate-subject", "")["bank"]["certificate_subject"] is None
+    assert done("banks", "change", bic, "--unattended-reads", "4")["bank"]["unattended_reads"] == 4
+    assert done("banks", "change", bic, "--name", "Third Bank")["bank"]["unattended_reads"] == 4
+    assert done("banks", "change", bic, "--unattended-reads", "0")["bank"]["unattended_reads"] is None
     assert done("banks", "change", bic, "--signature-required")["bank"]["signature_required"] is True
     assert done("banks", "change", bic, "--inactive")["bank"]["active"] is False
     assert done("banks", "change", bic, "--active")["bank"]["active"] is True
@@ -373,6 +380,8 @@ def test_an_unknown_bank_is_refused(arguments: tuple[str, ...]) -> None:
         (["--scope", "everything"], "scopes not available in the bank's version: everything"),
         (["--consent-days", "0"], "consent_days must be from 1 to 365"),
         (["--consent-days", "366"], "consent_days must be from 1 to 365"),
+        (["--unattended-reads", "-1"], "unattended_reads must be from 1 to 1000, or 0 for no limit"),
+        (["--unattended-reads", "1001"], "unattended_reads must be from 1 to 1000, or 0 for no limit"),
         (["--signature-required"], "a bank that must sign its calls needs a public key"),
         (["--api-version", "2"], "a bank that must sign its calls needs a public key"),
         (["--public-key", "no-such-file.pem"], "no-such-file.pem cannot be read: No such file or directory"),
@@ -987,6 +996,7 @@ def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> N
     consent_id, bearer = tokens["consent_id"], tokens["access_token"]
     shown = done("consents", "show", consent_id)["consent"]
     assert (shown["status"], shown["client_id"]) == ("authorised", world.client.client_id)
+    assert shown["last_used_on"] == "2026-03-02"
 
     assert done("consents", "revoke", consent_id)["consent"] == {"consent_id": consent_id, "status": "revoked"}
 
@@ -994,6 +1004,13 @@ def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> N
     assert len(world.queued()) == 1  # the bank is told
     assert "is revoked" in run("consents", "revoke", consent_id).stdout
     assert world.queued() == []
+
+
+def test_a_consent_that_was_never_used_is_shown_without_a_day(world: World) -> None:
+    consent_id = world.approve(1).bank_token.partition(".")[0]
+
+    assert done("consents", "show", consent_id)["consent"]["last_used_on"] is None
+    assert "None" not in run("consents", "show", consent_id).stdout
 
 
 @pytest.mark.parametrize("command", ["show", "revoke"])

@@ -10,13 +10,29 @@ from typing import Any, get_type_hints, is_typeddict
 import pytest
 
 from chalicelib.openbanking.api import bank_api, oauth_api, tpp_api
-from chalicelib.openbanking.flows import authorization, deferred_calls, introspection, pushed_authorization, tokens
+from chalicelib.openbanking.flows import (
+    authorization,
+    consent_states,
+    deferred_calls,
+    introspection,
+    pushed_authorization,
+    tokens,
+)
 from chalicelib.openbanking.protocol import own_answers
 from infra.openapi.own_calls import BANK_STEPS, OWN_CALLS, OwnCall, returned_by
 from tests.source_code import modules_matching, tree
 from tests.world import World
 
-ANSWERING = (tpp_api, oauth_api, authorization, pushed_authorization, introspection, tokens, deferred_calls)
+ANSWERING = (
+    tpp_api,
+    oauth_api,
+    authorization,
+    pushed_authorization,
+    introspection,
+    tokens,
+    consent_states,
+    deferred_calls,
+)
 
 
 def functions(holder: object) -> Iterator[Callable[..., object]]:

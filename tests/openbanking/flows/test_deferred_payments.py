@@ -254,10 +254,10 @@ FINAL: dict[str, tuple[int, Any, str]] = {
     "refuses in version 2": (2, REFUSAL[2], refusals.PAYMENT_REFUSED.sentence),
     "is late": (1, TimedOut("no answer came in time"), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
     "is cut off": (2, ConnectionDropped("broke"), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
-    "answers too much": (1, ResponseTooLarge("too large"), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
-    "answers nonsense": (2, Reply(200, b"<html>", {}, 0), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
+    "answers too much": (1, ResponseTooLarge("too large"), refusals.PAYMENT_ANSWER_BAD.sentence),
+    "answers nonsense": (2, Reply(200, b"<html>", {}, 0), refusals.PAYMENT_ANSWER_BAD.sentence),
     "fails": (1, Reply(503, b"", {"Retry-After": "1"}, 0), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
-    "names no payment": (2, taken(2, ""), refusals.PAYMENT_OUTCOME_UNKNOWN.sentence),
+    "names no payment": (2, taken(2, ""), refusals.PAYMENT_ANSWER_BAD.sentence),
 }
 
 

@@ -10,10 +10,11 @@ import pytest
 
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.api import bank_api
-from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
+from chalicelib.openbanking.protocol.errors import ADDED_CODES, ADDITIONAL, VERSION_1, VERSION_2
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.specification import ADDITIONAL_CODES, CODES_1, CODES_2
 from tests.openbanking.spelling import TOKEN, URL
+from tests.openbanking.unattended import Reader, limit_reads
 from tests.world import Answer, World
 
 Code = int | str
@@ -45,14 +46,19 @@ def provokes(*codes: Code) -> Callable[[Provoke], Provoke]:
     return register
 
 
-def test_the_tables_are_the_specifications() -> None:
+OWN_CODES = {"ACCESS_EXCEEDED": 429}
+"""What this service adds to the specification's table."""
+
+
+def test_the_tables_are_the_specifications_and_what_this_service_adds() -> None:
     assert {code: row.status for code, row in VERSION_1.items()} == CODES_1
-    assert {code: row.status for code, row in VERSION_2.items()} == CODES_2
+    assert {code: row.status for code, row in VERSION_2.items()} == CODES_2 | OWN_CODES
+    assert set(OWN_CODES) == ADDED_CODES
     assert set(ADDITIONAL) == ADDITIONAL_CODES
 
 
 def test_every_code_is_provoked() -> None:
-    assert {each.code for each in PROVOCATIONS} == set(CODES_1) | set(CODES_2) | ADDITIONAL_CODES
+    assert {each.code for each in PROVOCATIONS} == set(CODES_1) | set(CODES_2) | set(OWN_CODES) | ADDITIONAL_CODES
 
 
 # -- bodies of banks
@@ -302,6 +308,14 @@ def storage_that_does_not_answer_a_tpp(world: World, version: int) -> Answer:
         return world.tpp("GET", "/tpp/banks")
 
 
+@provokes("ACCESS_EXCEEDED")
+def one_unattended_read_too_many(world: World, version: int) -> Answer:
+    limit_reads(world, version, 1)
+    reader = Reader(world, version)
+    reader.use_up(times=1)
+    return reader.read()
+
+
 @provokes("INVALID_DATE_FORMAT", "PARAMETER_NOT_CONSISTENT")
 def a_period_from_a_day_that_does_not_exist(world: World, version: int) -> Answer:
     bearer = world.tokens(version, scopes=["accounts.transactions"])["access_token"]
@@ -323,8 +337,9 @@ def test_a_request_that_deserves_a_code_gets_it(world: World, each: Provocation)
         assert body["message"].startswith(VERSION_1[each.code].meaning)
         return
     assert set(body) - {"additionalErrors"} == {"code", "title", "timestamp", "requestId"}
-    assert answer.status == CODES_2[body["code"]]
-    if each.code in CODES_2:
+    codes = CODES_2 | OWN_CODES
+    assert answer.status == codes[body["code"]]
+    if each.code in codes:
         assert body["code"] == each.code
         return
     found = next(other for other in body["additionalErrors"] if other["code"] == each.code)

@@ -54,6 +54,30 @@ def first_key(world: World, bic: str) -> Iterator[str]:
 pytestmark = pytest.mark.usefixtures("first_key")
 
 
+def test_a_bank_that_was_registered_before_reads_could_be_limited_has_no_limit(world: World, bic: str) -> None:
+    item = world.hub.store.get("banks", {"bic": bic})
+    assert item is not None
+    assert "unattended_reads" not in item
+
+    assert Bank.from_item(item).unattended_reads is None
+
+
+def test_a_limit_of_unattended_reads_is_set_changed_and_removed(world: World, bic: str) -> None:
+    banks = world.hub.openbanking.banks
+    assert banks.change(bic, unattended_reads=4).unattended_reads == 4
+    assert banks.change(bic, name="Delta").unattended_reads == 4
+    assert banks.change(bic, unattended_reads=1).unattended_reads == 1
+
+    assert banks.change(bic, unattended_reads=0).unattended_reads is None
+    assert "unattended_reads" not in (world.hub.store.get("banks", {"bic": bic}) or {})
+
+
+@pytest.mark.parametrize("limit", [-1, 1001])
+def test_a_limit_out_of_range_is_refused(world: World, bic: str, limit: int) -> None:
+    with pytest.raises(InvalidBank, match="unattended_reads must be from 1 to 1000"):
+        world.hub.openbanking.banks.change(bic, unattended_reads=limit)
+
+
 @pytest.fixture
 def banks(world: World) -> Banks:
     return world.hub.openbanking.banks

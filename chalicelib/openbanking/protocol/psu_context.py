@@ -1,0 +1,131 @@
+"""The PSU's headers: what a TPP tells the bank about the PSU's device and connection (Berlin Group, NextGenPSD2).
+
+A request without ``PSU-IP-Address`` is unattended: the PSU has not asked for it (RTS on SCA, Article 36(5)).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import field
+from typing import Any, Self
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+ADDRESS = "PSU-IP-Address"
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+_TEXT = r"[!-~]([ -~]*[!-~])?"
+_PORT = r"(0|[1-9][0-9]{0,3}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
+_UUID = r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+_LATITUDE = r"-?(90(\.0{1,9})?|[0-8]?[0-9](\.[0-9]{1,9})?)"
+_LONGITUDE = r"-?(180(\.0{1,9})?|(1[0-7][0-9]|[0-9]{1,2})(\.[0-9]{1,9})?)"
+_NUMBER = r"-?[0-9]{1,9}(\.[0-9]{1,9})?"
+_LOCATION = rf"[Gg][Ee][Oo]:{_LATITUDE}[;,]{_LONGITUDE}(,{_NUMBER})?(;crs=wgs84)?(;u={_NUMBER})?"
+"""``GEO:<latitude>;<longitude>`` (Berlin Group) or a geo URI in WGS 84 (RFC 5870)."""
+
+
+class InvalidPsuHeaders(ValueError):
+    """Headers of the PSU have another form; the message names them and their forms, never their values."""
+
+
+@dataclass(frozen=True, slots=True)
+class PsuHeader:
+    """A header about the PSU.
+
+    Attributes:
+        name: as it is sent to the bank.
+        longest: the maximum length of a value.
+        form: what a value must be, for people.
+        pattern: what a whole value must match; ``None`` for an IP address.
+    """
+
+    name: str
+    longest: int
+    form: str
+    pattern: str | None
+
+    def read(self, value: str) -> str | None:
+        """The value to pass on; ``None`` if it has another form."""
+        if len(value) > self.longest:
+            return None
+        if self.pattern is None:
+            return _read_address(value)
+        return value if re.fullmatch(self.pattern, value) else None
+
+
+@dataclass(frozen=True, slots=True)
+class PsuContext:
+    """The PSU's ``headers`` in a request, by name; personal data, which must not be logged."""
+
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether the PSU is present."""
+        return ADDRESS in self.headers
+
+    def as_members(self) -> dict[str, Any]:
+        """The members of a stored call."""
+        return {"psu_headers": dict(self.headers)}
+
+    @classmethod
+    def from_members(cls, members: Mapping[str, Any]) -> Self:
+        """Read a stored call; those stored by earlier versions of the service have only the address."""
+        if "psu_headers" in members:
+            return cls(members["psu_headers"])
+        address = members.get("psu_address")
+        return cls({ADDRESS: address} if address else {})
+
+
+UNATTENDED = PsuContext()
+"""No PSU is present."""
+
+
+def read_psu_headers(headers: Mapping[str, str], repeated: Collection[str] = ()) -> PsuContext:
+    """The PSU's headers in a request, given by lower-case name; ``repeated`` names those that were sent more than once.
+
+    Raises:
+        InvalidPsuHeaders.
+    """
+    given = [(row, headers[row.name.lower()]) for row in PSU_HEADERS if row.name.lower() in headers]
+    found = {row.name: row.read(value.strip(" \t")) for row, value in given}
+    problems = list(_problems(found, repeated))
+    if problems:
+        raise InvalidPsuHeaders("; ".join(problems))
+    return PsuContext({name: value for name, value in found.items() if value is not None})
+
+
+def _problems(found: Mapping[str, str | None], repeated: Collection[str]) -> Iterator[str]:
+    for row in PSU_HEADERS:
+        if row.name in found and row.name.lower() in repeated:
+            yield f"{row.name} must not be repeated"
+        elif row.name in found and found[row.name] is None:
+            yield f"{row.name} must be {row.form}"
+
+
+def _read_address(value: str) -> str | None:
+    """An IP address in its normal form; ``None`` for anything else, and for one with a zone, which is free text."""
+    try:
+        address = ipaddress.ip_address(value)
+    except ValueError:
+        return None
+    return str(address) if getattr(address, "scope_id", None) is None else None
+
+
+def _text_header(name: str, longest: int) -> PsuHeader:
+    return PsuHeader(name, longest, f"1 to {longest} printable ASCII characters", _TEXT)
+
+
+PSU_HEADERS: tuple[PsuHeader, ...] = (
+    PsuHeader(ADDRESS, 45, "an IP address", None),
+    PsuHeader("PSU-IP-Port", 5, "a number from 0 to 65535", _PORT),
+    _text_header("PSU-Accept", 512),
+    _text_header("PSU-Accept-Charset", 512),
+    _text_header("PSU-Accept-Encoding", 512),
+    _text_header("PSU-Accept-Language", 512),
+    _text_header("PSU-User-Agent", 1024),
+    PsuHeader("PSU-Http-Method", 6, f"{', '.join(METHODS[:-1])} or {METHODS[-1]}", f"({'|'.join(METHODS)})"),
+    PsuHeader("PSU-Device-ID", 36, "a UUID", _UUID),
+    PsuHeader("PSU-Geo-Location", 64, "a location, as GEO:52.506931;13.144558 or geo:52.506931,13.144558", _LOCATION),
+)

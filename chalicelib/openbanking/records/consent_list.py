@@ -1,0 +1,108 @@
+"""A client's consents, newest first, page by page.
+
+The index ``client`` has every consent under its client, sorted by the time of its creation. It is a plain index, not a
+sharded one: consents come at the pace of people, those saved before the index existed are in it too, and a page takes a
+single query. Its other members, which filters compare, change with a consent's status only, so that neither reads nor
+refreshes write it. It may lag behind, so the consents of a page are read from the table, strongly consistent.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Sequence
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.identifiers import base64url
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
+from chalicelib.openbanking.records.banks import spellings
+from chalicelib.openbanking.records.consents import TABLE, Consent, consent_key, state_of
+
+INDEX = "client"
+EXAMINED = 10
+"""With a filter, the consents that a page examines for each that it may have."""
+_PURPOSE = "openbanking/consents-after"
+_CURSOR = re.compile("(?P<position>(?P<created_at>[0-9]{1,12})~(?P<consent_id>[A-Za-z0-9_-]{1,64}))[.][!-~]{43}")
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentPage:
+    """A page of consents; pass ``next`` as ``after`` to get the following page. It is ``None`` on the last page."""
+
+    consents: Sequence[Consent]
+    next: str | None
+
+
+class ConsentList:
+    """Reads a client's consents in two round trips: the index, and the consents themselves.
+
+    Cursors are positions in the index, signed for the client, so that nobody can make one.
+    """
+
+    def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
+        self._store = store
+        self._keyring = keyring
+        self._clock = clock
+
+    def page(self, client_id: str, query: ConsentsQuery) -> ConsentPage:
+        """At most ``query.limit`` consents that match ``query``; there may be fewer although more follow.
+
+        Raises:
+            Refusal: ``query.after`` is not a cursor of this client.
+        """
+        after = self._read_cursor(client_id, query.after) if query.after is not None else None
+        is_filtered = query.bic is not None or query.status is not None
+        examined = query.limit * EXAMINED if is_filtered else query.limit + 1
+        rows = self._store.query(
+            TABLE, ("client_id", client_id), index=INDEX, after=after, limit=examined, newest_first=True
+        )
+        selected, last = self._select(rows.items, query)
+        follow = last is not None and (rows.next is not None or last is not rows.items[-1])
+        return ConsentPage(self._read(selected, query), self._cursor(client_id, last) if follow and last else None)
+
+    def _select(self, rows: Sequence[Item], query: ConsentsQuery) -> tuple[list[Item], Item | None]:
+        """The first matching rows, and the last row that was examined."""
+        selected: list[Item] = []
+        last = None
+        for row in rows:
+            if len(selected) == query.limit:
+                break
+            last = row
+            if self._matches(row, query):
+                selected.append(row)
+        return selected, last
+
+    def _matches(self, row: Item, query: ConsentsQuery) -> bool:
+        state = state_of(row["status"], row["valid_until"], self._clock.time())
+        return query.status in (None, state) and (query.bic is None or row["bic"] in spellings(query.bic))
+
+    def _read(self, rows: Sequence[Item], query: ConsentsQuery) -> list[Consent]:
+        """The consents of index rows, except those that have changed so that they no longer match."""
+        found = self._store.batch_get([consent_key(row["consent_id"]) for row in rows]) if rows else []
+        return [Consent.from_item(item) for item in found if item is not None and self._matches(item, query)]
+
+    # -- cursors
+
+    def _cursor(self, client_id: str, row: Item) -> str:
+        position = f"{row['created_at']}~{row['consent_id']}"
+        return f"{position}.{_sign(self._keyring.derived_signing_key(_PURPOSE), client_id, position)}"
+
+    def _read_cursor(self, client_id: str, cursor: str) -> Item:
+        """The index key at a cursor. Raises: Refusal."""
+        found = _CURSOR.fullmatch(cursor)
+        if found is None or not self._is_signed(client_id, cursor, found["position"]):
+            raise refusals.CURSOR_INVALID()
+        _, key = consent_key(found["consent_id"])
+        return {**key, "client_id": client_id, "created_at": int(found["created_at"])}
+
+    def _is_signed(self, client_id: str, cursor: str, position: str) -> bool:
+        keys = self._keyring.derived_keys(_PURPOSE)
+        return any(hmac.compare_digest(f"{position}.{_sign(key, client_id, position)}", cursor) for key in keys)
+
+
+def _sign(key: bytes, client_id: str, position: str) -> str:
+    return base64url(hmac.digest(key, f"{client_id}/{position}".encode(), "sha256"))

@@ -1,0 +1,78 @@
+"""Unattended reads: how often a TPP has read an account in a day without its PSU (RTS on SCA, Article 36(5)).
+
+Each consent, call, account and UTC day has an item with the reads that were counted. A conditional write adds one, so
+concurrent requests cannot exceed the bank's limit. A read is counted under its own id: the write can be repeated when
+DynamoDB's response is lost, and undone exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation.clock import Clock, timestamp
+from chalicelib.foundation.dynamodb.store import Item, Update
+from chalicelib.foundation.identifiers import digest, new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.records.consents import TABLE
+
+_KEPT_SECONDS = 2 * 24 * 3600
+_IDENTIFIERS = ("account_id", "iban", "payment_id")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadReservation:
+    """One read of a consent's data, counted in the items ``parts``, one for each identifier in its request.
+
+    ``read_id`` tells it from other reads.
+    """
+
+    consent_id: str
+    parts: tuple[str, ...]
+    read_id: str
+
+    def as_members(self) -> dict[str, Any]:
+        """The members of a stored call."""
+        return {"unattended_read": {"parts": list(self.parts), "read_id": self.read_id}}
+
+    @classmethod
+    def from_members(cls, consent_id: str, members: Mapping[str, Any]) -> Self | None:
+        """Read a stored call of a consent; ``None`` if it was not counted."""
+        stored = members.get("unattended_read")
+        return cls(consent_id, tuple(stored["parts"]), stored["read_id"]) if stored else None
+
+
+class UnattendedReads:
+    """Builds the writes that count reads."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+
+    def new(self, consent_id: str, call: str, request: Mapping[str, Any]) -> ReadReservation:
+        """A read by the TPP's ``call`` of the account, or payment, in ``request``; of all accounts if it names none."""
+        day = timestamp(self._clock.time())[:10]
+        named = [f"{name}={request[name]}" for name in _IDENTIFIERS if name in request]
+        parts = tuple(f"reads#{day}#{call}#{digest(each)}" for each in named or ("",))
+        return ReadReservation(consent_id, parts, new_id())
+
+    def update_reserved(self, read: ReadReservation, limit: int) -> list[Update]:
+        """The writes that count ``read``; they fail if ``limit`` others were counted. A repeat changes nothing."""
+        reads = Attr("reads")
+        free = reads.not_exists() | reads.contains(read.read_id) | reads.size().lt(limit)
+        return [
+            Update(*key, set=self._expiry(), add={"reads": frozenset({read.read_id})}, condition=free)
+            for key in _keys(read)
+        ]
+
+    def update_released(self, read: ReadReservation) -> list[Update]:
+        """The writes that undo ``update_reserved``. A repeat changes nothing."""
+        return [Update(*key, set=self._expiry(), delete={"reads": frozenset({read.read_id})}) for key in _keys(read)]
+
+    def _expiry(self) -> Item:
+        return {"expires_at": self._clock.time() + _KEPT_SECONDS}
+
+
+def _keys(read: ReadReservation) -> list[tuple[str, Item]]:
+    return [(TABLE, {"consent_id": read.consent_id, "part": part}) for part in read.parts]

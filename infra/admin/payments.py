@@ -1,0 +1,81 @@
+"""Commands for payments whose outcome is unknown: list and settle."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from chalicelib.foundation.clock import timestamp
+from chalicelib.openbanking.records.bank_record import valid_bic
+from chalicelib.openbanking.records.request_ids import RecordedOrder
+from infra.admin import connection
+from infra.admin.output import CommandRefused, Report, command, command_group, format_table
+
+group = command_group("List and settle payments whose outcome is unknown.")
+
+_COLUMNS = ("since", "bic", "request_id", "payment_id", "path", "client_id", "consent_id")
+_LONGEST_LIST = 10_000
+
+BicArgument = Annotated[str, typer.Argument(metavar="BIC", help="The bank's BIC, 8 or 11 characters.")]
+RequestIdArgument = Annotated[str, typer.Argument(metavar="REQUEST_ID", help="The order's X-Request-Id.")]
+
+
+@command(group, "unresolved")
+def unresolved(
+    limit: Annotated[int, typer.Option(min=1, max=_LONGEST_LIST, help="The maximum number of orders.")] = 100,
+) -> Report:
+    """List orders that a bank may have and whose outcome is unknown, oldest first.
+
+    Version 2 banks are asked for the status of payments that they named, for a day. All others need a question to the
+    bank, which recognises an order by its X-Request-Id: record the answer with "payments settle".
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin payments unresolved
+    """
+    rows = [_members(order) for order in connection.connect().openbanking.unresolved_orders.list_unresolved(limit)]
+    return Report({"orders": rows}, format_table(rows, _COLUMNS) if rows else "All outcomes are known.")
+
+
+@command(group, "settle")
+def settle(
+    bic: BicArgument,
+    request_id: RequestIdArgument,
+    *,
+    payment_id: Annotated[
+        str | None, typer.Option(metavar="ID", help="The bank has the payment, under this payment_id.")
+    ] = None,
+    not_taken: Annotated[bool, typer.Option("--not-taken", help="The bank does not have the payment.")] = False,
+) -> Report:
+    """Record what a bank said about an order whose outcome is unknown.
+
+    \b
+    Examples:
+      .venv/bin/python -m infra.admin payments settle DEMODE21 5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1 --payment-id P-4711
+      .venv/bin/python -m infra.admin payments settle DEMODE21 5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1 --not-taken
+    """
+    if (payment_id is not None) == not_taken:
+        raise CommandRefused("say either --payment-id ID or --not-taken")
+    hub = connection.connect()
+    bank = hub.openbanking.banks.get(valid_bic(bic))
+    if payment_id is not None:
+        hub.openbanking.unresolved_orders.settle_taken(bank.bic, request_id, payment_id)
+    else:
+        hub.openbanking.unresolved_orders.settle_not_taken(bank.bic, request_id)
+    data = {"bic": bank.bic, "request_id": request_id, "payment_id": payment_id, "taken": not not_taken}
+    said = f"has it as {payment_id}" if payment_id is not None else "does not have it"
+    return Report({"order": data}, f"The order {request_id} is settled: {bank.bic} {said}.")
+
+
+def _members(found: RecordedOrder) -> dict[str, Any]:
+    order = found.order
+    return {
+        "since": timestamp(found.unresolved_at or 0),
+        "bic": order.bic,
+        "request_id": order.request_id,
+        "payment_id": found.payment_id,
+        "path": order.path,
+        "client_id": order.client_id,
+        "consent_id": order.consent_id,
+    }

@@ -1,0 +1,87 @@
+"""The operator's commands for payments whose outcome is unknown."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.http.outbound import TimedOut
+from infra.admin import connection
+from tests.infra.admin.command_line import built, done, refused, run
+from tests.openbanking.payer import Payer
+from tests.world import World
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The commands work on the world."""
+    monkeypatch.setattr("typer.testing._get_command", built)
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    return world
+
+
+def unknown(world: World) -> Payer:
+    """A TPP whose payment got no response."""
+    payer = Payer(world, 2)
+    payer.request_id = str(uuid.uuid4())
+    payer.bank_does(TimedOut("late"))
+    assert payer.pay().status == 502
+    return payer
+
+
+def settle(payer: Payer, *options: str) -> tuple[str, ...]:
+    return "payments", "settle", payer.side.bank.bic, payer.request_id or "", *options
+
+
+def test_an_order_with_an_unknown_outcome_is_listed(world: World) -> None:
+    payer = unknown(world)
+
+    (order,) = done("payments", "unresolved")["orders"]
+
+    assert order == {
+        "since": timestamp(world.clock.time()),
+        "bic": "BETADEF1",
+        "request_id": payer.request_id,
+        "payment_id": None,
+        "path": "/tpp/payment_initiation",
+        "client_id": world.client.client_id,
+        "consent_id": order["consent_id"],
+    }
+
+
+def test_no_unknown_outcome_is_said(world: World) -> None:
+    assert "All outcomes are known." in run("payments", "unresolved").output
+    assert done("payments", "unresolved") == {"orders": []}
+
+
+def test_an_order_that_the_bank_has_is_settled(world: World) -> None:
+    payer = unknown(world)
+
+    settled = done(*settle(payer, "--payment-id", "P-7"))["order"]
+
+    assert settled == {"bic": "BETADEF1", "request_id": payer.request_id, "payment_id": "P-7", "taken": True}
+    assert done("payments", "unresolved") == {"orders": []}
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
+    assert payer.status_of_order().body["payment_id"] == "P-7"
+
+
+def test_an_order_that_the_bank_does_not_have_is_settled(world: World) -> None:
+    payer = unknown(world)
+
+    assert "does not have it" in run(*settle(payer, "--not-taken")).output
+
+    assert payer.status_of_order().body["outcome"] == "not_taken"
+
+
+@pytest.mark.parametrize("options", [(), ("--payment-id", "P-7", "--not-taken")])
+def test_one_answer_of_the_bank_is_needed(world: World, options: tuple[str, ...]) -> None:
+    assert "either --payment-id ID or --not-taken" in refused(*settle(unknown(world), *options))
+
+
+def test_an_unknown_bank_or_order_is_refused(world: World) -> None:
+    payer = unknown(world)
+
+    assert "no bank" in refused("payments", "settle", "NOBADEF1", payer.request_id or "", "--not-taken")
+    assert "no order" in refused("payments", "settle", "BETADEF1", str(uuid.uuid4()), "--not-taken")

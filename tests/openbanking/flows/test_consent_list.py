@@ -1,0 +1,423 @@
+"""The list of a client's consents: what it tells, its pages and filters, and whose consents are in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from chalicelib.openbanking.records.consents import consent_key
+from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.payer import Payer
+from tests.world import Answer, World
+
+pytestmark = pytest.mark.dynamodb
+DAY = 24 * 3600
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+
+
+def asked(world: World, **query: object) -> Answer:
+    return world.tpp("GET", f"/tpp/consents?{urlencode(query)}")
+
+
+def listed(world: World, **query: object) -> list[Any]:
+    answer = asked(world, **query)
+    assert answer.status == 200, answer
+    consents: list[Any] = answer.body["consents"]
+    return consents
+
+
+def ids(entries: list[Any]) -> list[str]:
+    return [entry["consent_id"] for entry in entries]
+
+
+def pages(world: World, **query: object) -> Iterator[Any]:
+    """All pages of a list."""
+    after: dict[str, str] = {}
+    while True:
+        page = asked(world, **query, **after).body
+        assert page["has_more"] is (page["next"] is not None)
+        yield page
+        if not page["has_more"]:
+            return
+        after = {"after": page["next"]}
+
+
+def approved(world: World, version: int = 1, **members: Any) -> str:
+    """The id of a new consent."""
+    return world.approve(version, **members).bank_token.partition(".")[0]
+
+
+def refused_parameter(answer: Answer, name: str) -> bool:
+    (detail,) = answer.body["additionalErrors"]
+    return (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT") and name in detail["details"]
+
+
+# -- contents
+
+
+def test_a_client_without_consents_has_an_empty_list(world: World) -> None:
+    assert asked(world).body == {"consents": [], "next": None, "has_more": False}
+
+
+@VERSIONS
+def test_a_consent_is_listed_without_tokens_and_accounts(world: World, version: int) -> None:
+    consent_id = world.tokens(version)["consent_id"]
+
+    answer = asked(world)
+
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.body["consents"] == [
+        {
+            "consent_id": consent_id,
+            "bic": world.banks[version].bank.bic,
+            "status": "authorised",
+            "consent_type": "reusable",
+            "scopes": world.scopes(version),
+            "created_at": "2026-03-02T09:00:00+00:00",
+            "valid_until": "2026-08-29T09:00:00+00:00",
+            "last_used_on": "2026-03-02",
+        }
+    ]
+
+
+def test_the_newest_consent_comes_first(world: World) -> None:
+    made = []
+    for version in (1, 2, 1):
+        made.append(approved(world, version))
+        world.clock.advance(1)
+
+    assert ids(listed(world)) == made[::-1]
+
+
+def test_the_consents_of_another_client_are_never_listed(world: World) -> None:
+    own, other = approved(world), world.hub.openbanking.clients.create(owner="other@example.com", title="Other")
+
+    answer = world.tpp("GET", "/tpp/consents", client_id=other.client.client_id)
+
+    assert (answer.status, answer.body["consents"]) == (200, [])
+    assert ids(listed(world)) == [own]
+
+
+@pytest.mark.parametrize("gone", ["inactive", "removed"])
+def test_consents_at_a_bank_that_is_gone_are_listed(world: World, gone: str) -> None:
+    consent_id, bic = approved(world), world.banks[1].bank.bic
+    banks = world.hub.openbanking.banks
+    before = banks.get(bic).to_item()
+
+    if gone == "inactive":
+        banks.change(bic, active=False)
+    else:
+        banks.remove(bic)
+    found = ids(listed(world)), ids(listed(world, bic=bic))
+    world.hub.store.put("banks", before)
+    banks._forget()
+
+    assert found == ([consent_id], [consent_id])
+
+
+# -- states
+
+
+def test_a_consent_expires_revoked_and_spent_ones_stay_what_they_are(world: World) -> None:
+    authorised = approved(world)
+    revoked = world.tokens(1)
+    world.tpp("POST", "/tpp/token/revoke", {"token": revoked["access_token"]})
+    payer = Payer(world, 1, consent_type="one_time")
+    payer.pay()
+    states: list[dict[str, str]] = []
+
+    for days in (0, 180):
+        world.clock.advance(days * DAY)
+        states.append({entry["consent_id"]: entry["status"] for entry in listed(world)})
+
+    spent = str(payer.bearer).partition("~")[0]
+    ended = {revoked["consent_id"]: "revoked", spent: "spent"}
+    assert states == [{authorised: "authorised", **ended}, {authorised: "expired", **ended}]
+
+
+def test_a_consent_is_expired_from_its_last_second_on(world: World) -> None:
+    approved(world)
+
+    seen = []
+    for seconds in (180 * DAY - 1, 1):
+        world.clock.advance(seconds)
+        seen.append([entry["status"] for entry in listed(world)])
+
+    assert seen == [["authorised"], ["expired"]]
+
+
+# -- the day of the last use
+
+
+def test_a_consent_whose_code_was_never_exchanged_has_not_been_used(world: World) -> None:
+    approved(world)
+
+    assert [entry["last_used_on"] for entry in listed(world)] == [None]
+
+
+def test_the_day_of_the_last_use_moves_with_refreshes_and_not_with_reads(world: World) -> None:
+    tokens = world.tokens(1)
+    world.clock.advance(15 * 3600)
+    seen = []
+
+    world.clock.advance(-60)  # a minute before midnight
+    refreshed = world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).body
+    for seconds in (0, 60):
+        world.clock.advance(seconds)
+        assert world.tpp("GET", "/tpp/consent", bearer=refreshed["access_token"]).status == 200
+        seen.append(listed(world)[0]["last_used_on"])
+    world.clock.advance(61)
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": refreshed["refresh_token"]}).status == 200
+    seen.append(listed(world)[0]["last_used_on"])
+
+    assert seen == ["2026-03-02", "2026-03-02", "2026-03-03"]
+
+
+def test_the_repeat_of_a_refresh_is_no_use(world: World) -> None:
+    refresh = {"refresh_token": world.tokens(1)["refresh_token"]}
+    world.clock.advance(15 * 3600 - 1)
+    first = world.tpp("POST", "/tpp/token", refresh).body
+
+    world.clock.advance(1)
+    again = world.tpp("POST", "/tpp/token", refresh).body
+
+    assert again["access_token"] == first["access_token"]
+    assert listed(world)[0]["last_used_on"] == "2026-03-02"
+
+
+def test_a_new_access_token_beside_the_same_refresh_token_is_a_use(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder, security_profile="fapi2")
+    tokens = holder.tokens(world)
+    world.clock.advance(DAY)
+
+    assert holder.refresh(world, tokens["refresh_token"]).body["refresh_token"] == tokens["refresh_token"]
+
+    headers = {"x-client-assertion": holder.assertion(world)}
+    (entry,) = world.tpp("GET", "/tpp/consents", headers=headers).body["consents"]
+    assert entry["last_used_on"] == "2026-03-03"
+
+
+def test_the_payment_of_a_one_time_consent_is_a_use(world: World) -> None:
+    world.clock.advance(15 * 3600 - 60)
+    payer = Payer(world, 1, consent_type="one_time")
+    before = listed(world)[0]["last_used_on"]
+
+    world.clock.advance(60)
+    assert payer.pay().status == 200
+
+    assert (before, listed(world)[0]["last_used_on"]) == ("2026-03-02", "2026-03-03")
+
+
+def test_a_consent_saved_before_uses_were_recorded_has_none_until_the_next_refresh(world: World) -> None:
+    tokens = world.tokens(1)
+    world.hub.store.update(*consent_key(tokens["consent_id"]), remove=["last_used_on"])
+
+    before = listed(world)
+    world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+
+    assert [entry["last_used_on"] for entry in (*before, *listed(world))] == [None, "2026-03-02"]
+
+
+# -- pages
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
+def test_pages_have_every_consent_once_also_those_of_the_same_second(world: World, limit: int) -> None:
+    made = [approved(world) for _ in range(7)]
+
+    found = [ids(page["consents"]) for page in pages(world, limit=limit)]
+
+    assert sorted(chain(*found)) == sorted(made)
+    assert [len(page) for page in found] == [limit] * (7 // limit) + [7 % limit] * bool(7 % limit)
+
+
+def test_a_page_has_twenty_consents_unless_asked_otherwise(world: World) -> None:
+    for _ in range(21):
+        approved(world)
+
+    assert [len(page["consents"]) for page in pages(world)] == [20, 1]
+
+
+def test_a_consent_given_meanwhile_moves_no_page(world: World) -> None:
+    made = [approved(world) for _ in range(3)]
+    first = asked(world, limit=2).body
+    world.clock.advance(1)
+    approved(world)
+
+    second = asked(world, limit=2, after=first["next"]).body
+
+    assert sorted(ids(first["consents"]) + ids(second["consents"])) == sorted(made)
+
+
+def test_a_cursor_of_another_client_is_refused(world: World) -> None:
+    for _ in range(2):
+        approved(world)
+    cursor = asked(world, limit=1).body["next"]
+
+    world.client = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+    world.client_secret = None
+
+    assert refused_parameter(asked(world, after=cursor), "after")
+
+
+@pytest.mark.parametrize(
+    "alter",
+    [
+        lambda cursor: cursor[:-1] + ("A" if cursor[-1] != "A" else "B"),
+        lambda cursor: "1" + cursor,
+        lambda cursor: cursor.replace("~", "~0", 1),
+        lambda cursor: cursor.partition(".")[0],
+        lambda cursor: cursor[:-1] + "é",
+        lambda cursor: "x",
+        lambda cursor: "",
+        lambda cursor: "1" * 257,
+        lambda cursor: cursor + "\n",
+    ],
+)
+def test_a_forged_cursor_is_refused(world: World, alter: Any) -> None:
+    for _ in range(2):
+        approved(world)
+
+    answer = asked(world, limit=1, after=alter(asked(world, limit=1).body["next"]))
+
+    assert refused_parameter(answer, "after")
+
+
+def test_a_cursor_is_accepted_after_a_data_key_was_rotated(world: World) -> None:
+    made = [approved(world) for _ in range(2)]
+    first = asked(world, limit=1).body
+    world.hub.keyring.rotate_data_key()
+
+    second = asked(world, limit=1, after=first["next"]).body
+
+    assert sorted(ids(first["consents"]) + ids(second["consents"])) == sorted(made)
+
+
+# -- filters
+
+
+def test_consents_are_filtered_by_bank_and_state(world: World) -> None:
+    one, two = approved(world, 1), approved(world, 2)
+    ended = world.tokens(1)
+    world.tpp("POST", "/tpp/token/revoke", {"token": ended["access_token"]})
+
+    assert ids(listed(world, bic="BETADEF1")) == [two]
+    assert sorted(ids(listed(world, bic="ALPHGB21"))) == sorted([one, ended["consent_id"]])
+    assert sorted(ids(listed(world, status="authorised"))) == sorted([one, two])
+    assert ids(listed(world, bic="ALPHGB21", status="revoked")) == [ended["consent_id"]]
+    assert listed(world, bic="BETADEF1", status="revoked") == []
+    assert listed(world, status="spent") == listed(world, status="expired") == []
+    world.clock.advance(180 * DAY)
+    assert sorted(ids(listed(world, status="expired"))) == sorted([one, two])
+    assert ids(listed(world, status="revoked")) == [ended["consent_id"]]
+
+
+@pytest.mark.parametrize(("bic", "count"), [("alphgb21", 1), ("ALPHGB21XXX", 1), ("ALPHGB21123", 0), ("NOBKGB21", 0)])
+def test_a_bank_is_named_by_8_or_11_characters_and_an_unknown_one_has_no_consents(
+    world: World, bic: str, count: int
+) -> None:
+    approved(world)
+
+    assert len(listed(world, bic=bic)) == count
+
+
+def test_a_filtered_page_examines_ten_consents_for_each_that_it_may_have(world: World) -> None:
+    rare = approved(world, 2)
+    world.clock.advance(1)
+    for _ in range(21):
+        approved(world, 1)
+
+    found = [ids(page["consents"]) for page in pages(world, bic="BETADEF1", limit=1)]
+
+    assert found == [[], [], [rare]]
+
+
+def test_a_filtered_page_ends_at_its_limit_and_goes_on_there(world: World) -> None:
+    made = [approved(world, version) for version in (1, 2, 1, 2, 1)]
+
+    found = [ids(page["consents"]) for page in pages(world, bic="ALPHGB21", limit=2)]
+
+    assert [len(page) for page in found][:2] == [2, 1]
+    assert sorted(chain(*found)) == sorted(made[::2])
+
+
+def test_what_the_index_does_not_know_yet_is_read_from_the_consent_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens, real = world.tokens(1), world.hub.store.query
+
+    def lagging(*arguments: Any, **which: Any) -> Any:
+        found = real(*arguments, **which)
+        world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
+        return found
+
+    monkeypatch.setattr(world.hub.store, "query", lagging)
+
+    assert listed(world, status="authorised") == []
+    assert [entry["status"] for entry in listed(world)] == ["revoked"]
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("status=unknown", "status"),
+        ("status=", "status"),
+        ("status=Authorised", "status"),
+        ("bic=bank", "bic"),
+        ("bic=", "bic"),
+        ("limit=0", "limit"),
+        ("limit=101", "limit"),
+        ("limit=ten", "limit"),
+        ("page=1", "page"),
+    ],
+)
+def test_a_wrong_parameter_is_named(world: World, query: str, name: str) -> None:
+    assert refused_parameter(world.tpp("GET", f"/tpp/consents?{query}"), name)
+
+
+def test_a_parameter_sent_twice_is_refused(world: World) -> None:
+    answer = world.tpp("GET", "/tpp/consents?limit=1&limit=2")
+
+    assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
+
+
+# -- authentication
+
+
+def test_a_bearer_does_not_stand_for_the_client(world: World) -> None:
+    bearer = world.tokens(1)["access_token"]
+    world.client_secret = world.hub.openbanking.clients.rotate_secret(world.client.client_id, 0).secret
+
+    assert world.tpp("GET", "/tpp/consents", bearer=bearer).status == 401
+    assert asked(world).status == 200
+
+
+def test_a_client_that_signs_assertions_must_send_one(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder)
+
+    assert asked(world).status == 401
+    headers = {"x-client-assertion": holder.assertion(world)}
+    assert world.tpp("GET", "/tpp/consents", headers=headers).status == 200
+
+
+@pytest.mark.parametrize("client_id", ["", "unknown"])
+def test_an_unknown_client_is_refused(world: World, client_id: str) -> None:
+    assert world.tpp("GET", "/tpp/consents", client_id=client_id).status == 401
+
+
+def test_an_inactive_client_is_refused(world: World) -> None:
+    world.hub.openbanking.clients.deactivate(world.client.client_id)
+
+    assert asked(world).status == 401
+
+
+def test_a_bad_request_id_is_refused(world: World) -> None:
+    answer = world.tpp("GET", "/tpp/consents", headers={"x-request-id": "1"})
+
+    assert (answer.status, answer.body["code"]) == (401, "REQUEST_ID_NOT_UUID")

@@ -1,0 +1,335 @@
+"""The states of a bank's consents, by which it comes back into step: what each is, and what a bank cannot find out."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.openbanking.records.consents import Consent, consent_key
+from tests.dynamodb_calls import counted
+from tests.openbanking.payer import Payer
+from tests.openbanking.spelling import CONSENT_IDS, TOKEN, TOKENS, code_of
+from tests.world import Answer, World
+
+DAY = 24 * 3600
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+FIELD = {1: (400, 4001), 2: (400, "INVALID_MODEL_TYPE")}
+SECRET = "x" * 43
+NONE = {"scopes": None, "valid_until": None, "ended_at": None, "ended_by": None}
+
+
+def ask(world: World, version: int, tokens: Any = None, consent_ids: Any = None, **headers: str) -> Answer:
+    lists = {TOKENS[version]: tokens, CONSENT_IDS[version]: consent_ids}
+    members = {name: value for name, value in lists.items() if value is not None}
+    return world.bank(version, "/consents/status", members, headers=headers)
+
+
+def told(world: World, version: int, tokens: Any = None, consent_ids: Any = None) -> list[Any]:
+    """The entries of an answer, in the spelling of version 1."""
+    answer = ask(world, version, tokens, consent_ids)
+    assert answer.status == 200, answer
+    assert set(answer.body) == {"consents"}
+    names = {"consentId": "consent_id", "validUntil": "valid_until", "endedAt": "ended_at", "endedBy": "ended_by"}
+    entries: list[Any] = answer.body["consents"]
+    assert version == 1 or all(set(names) <= set(entry) for entry in entries)
+    return [{names.get(name, name): value for name, value in entry.items()} for entry in entries]
+
+
+def approved(world: World, version: int) -> tuple[str, str]:
+    """The bank's token of a new consent, and the consent's id."""
+    token = world.approve(version).bank_token
+    return token, token.partition(".")[0]
+
+
+def unknown(consent_id: str | None) -> dict[str, Any]:
+    return {"consent_id": consent_id, "status": "unknown", **NONE}
+
+
+# -- states
+
+
+@VERSIONS
+@pytest.mark.parametrize("by", ["token", "id"])
+def test_a_bank_learns_the_state_of_its_consent_by_its_token_or_its_id(world: World, version: int, by: str) -> None:
+    token, consent_id = approved(world, version)
+
+    found = told(world, version, [token]) if by == "token" else told(world, version, None, [consent_id])
+
+    assert found == [
+        {
+            "consent_id": consent_id,
+            "status": "authorised",
+            "scopes": world.scopes(version),
+            "valid_until": "2026-08-29T09:00:00+00:00",
+            "ended_at": None,
+            "ended_by": None,
+        }
+    ]
+
+
+@VERSIONS
+def test_a_bank_learns_when_and_by_whom_a_consent_was_revoked(world: World, version: int) -> None:
+    by_tpp, by_bank, by_operator = (world.approve(version) for _ in range(3))
+    bearer = world.tpp("POST", "/tpp/token", {"code": by_tpp.query["code"]}).body["access_token"]
+    world.clock.advance(60)
+    world.tpp("POST", "/tpp/token/revoke", {"token": bearer})
+    world.bank(version, "/token/revoke", {TOKEN[version]: by_bank.bank_token})
+    flow, (table, key) = world.hub.openbanking.token_flow, consent_key(by_operator.bank_token.partition(".")[0])
+    item = world.hub.store.get(table, key)
+    assert item is not None
+    flow.end_consent(Consent.from_item(item), "operator")
+
+    found = told(world, version, [each.bank_token for each in (by_tpp, by_bank, by_operator)])
+
+    assert [(each["status"], each["ended_by"]) for each in found] == [
+        ("revoked", "tpp"),
+        ("revoked", "bank"),
+        ("revoked", "operator"),
+    ]
+    assert {each["ended_at"] for each in found} == {"2026-03-02T09:01:00+00:00"}
+
+
+@VERSIONS
+def test_a_consent_expires_and_a_spent_one_stays_spent(world: World, version: int) -> None:
+    token, _ = approved(world, version)
+    payer = Payer(world, version, consent_type="one_time")
+    payer.pay()
+    spent = str(payer.bearer).partition("~")[0]
+
+    before = [each["status"] for each in told(world, version, [token], [spent])]
+    world.clock.advance(180 * DAY - 1)
+    last = [each["status"] for each in told(world, version, [token], [spent])]
+    world.clock.advance(1)
+    after = [each["status"] for each in told(world, version, [token], [spent])]
+
+    assert (before, last, after) == (["authorised", "spent"], ["authorised", "spent"], ["expired", "spent"])
+
+
+def test_a_revoked_consent_that_does_not_say_when_is_still_told(world: World) -> None:
+    token, consent_id = approved(world, 1)
+    world.bank(1, "/token/revoke", {"access_token": token})
+    world.hub.store.update(*consent_key(consent_id), remove=["ended_at", "ended_by", "last_used_on"])
+
+    (found,) = told(world, 1, [token])
+
+    assert (found["status"], found["ended_at"], found["ended_by"]) == ("revoked", None, None)
+
+
+# -- what is unknown
+
+
+@VERSIONS
+def test_what_is_not_the_banks_own_is_unknown_in_one_form(world: World, version: int) -> None:
+    token, consent_id = approved(world, version)
+    foreign, foreign_id = approved(world, 3 - version)
+    bearer = world.tokens(version)["access_token"]
+
+    by_token = told(world, version, [f"{consent_id}.{SECRET}", foreign, f"{'0' * 22}.{SECRET}", bearer, "nonsense"])
+    by_id = told(world, version, None, [foreign_id, "0" * 22, "grant"])
+
+    assert by_token == [unknown(consent_id), unknown(foreign_id), unknown("0" * 22), unknown(None), unknown(None)]
+    assert by_id == [unknown(foreign_id), unknown("0" * 22), unknown("grant")]
+    assert told(world, version, [token])[0]["status"] == "authorised"
+
+
+@VERSIONS
+def test_no_token_and_no_secret_is_ever_echoed(world: World, version: int) -> None:
+    token, consent_id = approved(world, version)
+    sent = [token, f"{consent_id}.{SECRET}", f"hunter2.{SECRET}", "hunter2-hunter2"]
+
+    answers = [ask(world, version, sent), ask(world, version, None, [token]), ask(world, version, ["y" * 513])]
+
+    assert [answer.status for answer in answers] == [200, 400, 400]
+    for answer in answers:
+        for secret in (token.partition(".")[2], SECRET, "hunter2-hunter2", "y" * 20):
+            assert secret not in answer.text
+
+
+# -- order and number
+
+
+@VERSIONS
+def test_every_entry_is_answered_in_its_order_first_tokens_then_ids_duplicates_too(world: World, version: int) -> None:
+    (first, first_id), (second, second_id) = approved(world, version), approved(world, version)
+
+    found = told(world, version, [second, "nonsense", first, second], [first_id, "0", second_id, first_id])
+
+    assert [each["consent_id"] for each in found] == [
+        *(second_id, None, first_id, second_id),
+        *(first_id, "0", second_id, first_id),
+    ]
+    assert [each["status"] for each in found] == ["authorised", "unknown", *["authorised"] * 3, "unknown"] + [
+        "authorised"
+    ] * 2
+
+
+@VERSIONS
+@pytest.mark.parametrize(("tokens", "consent_ids"), [(100, 0), (0, 100), (60, 40)])
+def test_a_hundred_may_be_asked_for_in_one_read(world: World, version: int, tokens: int, consent_ids: int) -> None:
+    token, consent_id = approved(world, version)
+    others = [f"{number:022x}" for number in range(99)]
+    asked = ([token] + [f"{each}.{SECRET}" for each in others])[:tokens]
+    ids = [consent_id, *others][:consent_ids]
+    world.hub.openbanking.banks.find(world.banks[version].bank.bic)
+
+    with counted(world) as calls:
+        found = told(world, version, asked or None, ids or None)
+
+    assert calls == ["BatchGetItem"]
+    assert len(found) == 100
+    assert [each["status"] for each in found].count("authorised") == bool(tokens) + bool(consent_ids)
+
+
+@VERSIONS
+@pytest.mark.parametrize(("tokens", "consent_ids"), [(101, 0), (0, 101), (60, 41), (0, 0)])
+def test_none_and_more_than_a_hundred_are_refused(world: World, version: int, tokens: int, consent_ids: int) -> None:
+    answer = ask(world, version, [f"{'0' * 22}.{SECRET}"] * tokens, ["0" * 22] * consent_ids)
+
+    assert code_of(answer, version) == FIELD[version]
+
+
+@VERSIONS
+def test_malformed_tokens_alone_are_answered_without_a_read(world: World, version: int) -> None:
+    world.hub.openbanking.banks.find(world.banks[version].bank.bic)
+
+    with counted(world) as calls:
+        assert told(world, version, ["nonsense", "too"]) == [unknown(None)] * 2
+
+    assert calls == []
+
+
+@VERSIONS
+def test_a_list_that_is_null_counts_as_absent(world: World, version: int) -> None:
+    token, _ = approved(world, version)
+
+    answer = world.bank(version, "/consents/status", {TOKENS[version]: [token], CONSENT_IDS[version]: None})
+    neither = world.bank(version, "/consents/status", {TOKENS[version]: None, CONSENT_IDS[version]: None})
+
+    assert (answer.status, len(answer.body["consents"])) == (200, 1)
+    assert code_of(neither, version) == FIELD[version]
+
+
+WRONG: dict[str, Any] = {
+    "a text": "x",
+    "an object": {},
+    "a number": 7,
+    "true": True,
+    "a number inside": [7],
+    "null inside": [None],
+    "a list inside": [["x"]],
+    "empty inside": [""],
+    "too long inside": ["x" * 513],
+}
+
+
+@VERSIONS
+@pytest.mark.parametrize("which", [TOKENS, CONSENT_IDS], ids=["tokens", "ids"])
+@pytest.mark.parametrize("value", WRONG.values(), ids=WRONG)
+def test_a_list_of_something_else_is_refused_as_a_whole(
+    world: World, version: int, which: dict[int, str], value: Any
+) -> None:
+    _, consent_id = approved(world, version)
+    other = CONSENT_IDS if which is TOKENS else TOKENS
+    answer = world.bank(version, "/consents/status", {which[version]: value, other[version]: [consent_id]})
+
+    assert code_of(answer, version) == FIELD[version]
+
+
+@VERSIONS
+@pytest.mark.parametrize("value", ["a.b", "a~b", "a b", "é", "x" * 65, "a\n"])
+def test_a_consent_id_of_another_form_is_refused(world: World, version: int, value: str) -> None:
+    assert code_of(ask(world, version, None, [value]), version) == FIELD[version]
+
+
+@VERSIONS
+def test_an_unknown_member_and_the_other_versions_spelling_are_refused(world: World, version: int) -> None:
+    other = TOKENS[3 - version]
+    expected = (400, 4001 if version == 1 else "EXTRA_FIELDS_PROVIDED")
+
+    for members in ({"tokens": ["x"]}, {other: ["x"]}):
+        answer = world.bank(version, "/consents/status", {CONSENT_IDS[version]: ["0"], **members})
+        assert code_of(answer, version) == expected
+
+
+# -- a read
+
+
+@VERSIONS
+def test_a_repeat_gets_the_state_of_its_own_time_and_nothing_is_stored(world: World, version: int) -> None:
+    token, consent_id = approved(world, version)
+    request_id, stored = str(uuid.uuid4()), len([*world.hub.store.scan("idempotency")])
+
+    first = ask(world, version, [token], **{"x-request-id": request_id})
+    item = world.hub.store.get(*consent_key(consent_id))
+    world.bank(version, "/token/revoke", {TOKEN[version]: token}, headers={"x-request-id": request_id})
+    again = ask(world, version, [token], **{"x-request-id": request_id})
+    other = ask(world, version, None, [consent_id], **{"x-request-id": request_id})
+
+    statuses = [answer.body["consents"][0]["status"] for answer in (first, again, other)]
+    assert statuses == ["authorised", "revoked", "revoked"]
+    assert item is not None
+    assert "last_used_on" not in item
+    assert len([*world.hub.store.scan("idempotency")]) == stored + 1  # the revocation's
+
+
+# -- who gets in
+
+
+@VERSIONS
+def test_checks_come_in_the_order_of_all_calls_of_banks(world: World, version: int) -> None:
+    token, _ = approved(world, version)
+    body = {TOKENS[version]: [token]}
+    other = world.banks[3 - version]
+
+    def refused(**headers: str | None) -> tuple[int, Any]:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        return code_of(world.bank(version, "/consents/status", body, headers=sent), version)
+
+    codes = {
+        1: [(401, 4201), (401, 4200), (403, 4004), (401, 4204), (401, 4200)],
+        2: [
+            (401, "AUTHENTICATION_REQUIRED"),
+            (401, "WRONG_CREDENTIALS"),
+            (403, "SERVICE_BLOCKED"),
+            (401, "REQUEST_ID_NOT_UUID"),
+            (400, "HEADERS_ERROR"),
+        ],
+    }
+    assert [
+        refused(x_api_key=None, x_request_id="1"),
+        refused(x_api_key="nobody", x_request_id="1"),
+        refused(x_api_key=other.api_key, x_request_id="1"),
+        refused(x_request_id="1", x_signature="bm8="),
+        refused(x_signature="bm8="),
+    ] == codes[version]
+
+
+@VERSIONS
+def test_a_body_that_is_no_json_is_refused(world: World, version: int) -> None:
+    answer = world.bank(version, "/consents/status", raw=b"{")
+
+    assert answer.status == 400
+    assert code_of(answer, version) == (400, 4003 if version == 1 else "FORMAT_ERROR")
+
+
+@VERSIONS
+def test_an_inactive_bank_is_refused(world: World, version: int) -> None:
+    token, _ = approved(world, version)
+    bic, banks = world.banks[version].bank.bic, world.hub.openbanking.banks
+
+    banks.change(bic, active=False)
+    answer = ask(world, version, [token])
+    banks.change(bic, active=True)
+
+    assert code_of(answer, version) == (401, 4200 if version == 1 else "WRONG_CREDENTIALS")
+
+
+def test_the_answer_is_json_in_the_versions_spelling(world: World) -> None:
+    token, _ = approved(world, 2)
+
+    (entry,) = jsontext.loads(ask(world, 2, [token]).text)["consents"]
+
+    assert set(entry) == {"consentId", "status", "scopes", "validUntil", "endedAt", "endedBy"}

@@ -1,0 +1,176 @@
+"""The PSU's headers: passed on to the bank as they were sent, whichever way the call takes."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.openbanking.protocol.psu_context import PSU_HEADERS
+from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
+from tests.log_lines import Lines
+from tests.openbanking.deferred_calls import ACCOUNTS, LATER, accepted
+from tests.openbanking.examples import ROWS, Row
+from tests.openbanking.payer import PATHS, SCOPES, WEBHOOKS, order, taken
+from tests.openbanking.stage import Stage
+from tests.world import Sent, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+
+
+ALL = {
+    "PSU-IP-Address": "192.0.2.7",
+    "PSU-IP-Port": "49152",
+    "PSU-Accept": "text/html, */*;q=0.8",
+    "PSU-Accept-Charset": "utf-8",
+    "PSU-Accept-Encoding": "gzip, br",
+    "PSU-Accept-Language": "de-AT,de;q=0.8",
+    "PSU-User-Agent": "Mozilla/5.0 (X11; Linux x86_64) OnlyInThisTest/7.1",
+    "PSU-Http-Method": "PATCH",
+    "PSU-Device-ID": "99435c7e-ad88-49ec-a2ad-99ddcb1f5555",
+    "PSU-Geo-Location": "GEO:52.506931;13.144558",
+}
+SENT = {name.lower(): value for name, value in ALL.items()}
+EVERY_ROW = pytest.mark.parametrize("row", ROWS, ids=str)
+
+
+def of_psu(sent: Sent) -> dict[str, str]:
+    return {name: value for name, value in sent.headers.items() if name.startswith("PSU-")}
+
+
+@EVERY_ROW
+def test_all_ten_reach_the_bank_as_they_were_sent_at_once_and_later(world: World, row: Row) -> None:
+    stage = Stage(world)
+    assert {each.name for each in PSU_HEADERS} == ALL.keys()
+
+    assert stage.ask(row, headers=SENT).status == 200
+    (at_once,) = stage.received(row)
+    request_id = accepted(stage.ask(row, headers=SENT | LATER))
+    assert stage.received(row) == []
+    world.hub.delivery.worker.attempt(request_id)
+    (later,) = stage.received(row)
+
+    assert of_psu(at_once) == of_psu(later) == ALL
+
+
+@EVERY_ROW
+def test_nothing_is_said_of_the_psu_unless_the_tpp_says_it(world: World, row: Row) -> None:
+    stage = Stage(world)
+
+    stage.ask(row)
+    (at_once,) = stage.received(row)
+    request_id = accepted(stage.ask(row, headers=LATER))
+    world.hub.delivery.worker.attempt(request_id)
+    (later,) = stage.received(row)
+
+    assert of_psu(at_once) == of_psu(later) == {}
+
+
+@EVERY_ROW
+@pytest.mark.parametrize("later", [{}, LATER], ids=["at once", "later"])
+def test_what_has_another_form_is_refused_by_name_before_anything_is_done(
+    world: World, row: Row, later: dict[str, str]
+) -> None:
+    stage, wrong = Stage(world), {"psu-ip-port": "99999", "psu-geo-location": "here"}
+    stage.ask(row)
+    before = len(world.recorded())
+
+    answer = stage.ask(row, headers=SENT | wrong | later)
+
+    assert (answer.status, answer.body["code"]) == (400, "HEADERS_ERROR")
+    assert "PSU-IP-Port must be" in answer.body["title"]
+    assert "PSU-Geo-Location must be" in answer.body["title"]
+    assert not [value for value in wrong.values() if value in answer.text]
+    assert "PSU-Accept" not in answer.body["title"]
+    assert stage.received(row) == []
+    assert len(world.recorded()) == before
+
+
+def test_an_address_that_is_sent_twice_is_refused(world: World) -> None:
+    stage, twice = Stage(world), ["192.0.2.7", "192.0.2.8"]
+
+    answer = world.tpp(
+        "GET",
+        "/tpp/accounts",
+        bearer=stage.bearer(1),
+        headers={"psu-ip-address": twice[-1]},
+        several={"psu-ip-address": twice},
+    )
+
+    assert (answer.status, answer.body["code"]) == (400, "HEADERS_ERROR")
+    assert "PSU-IP-Address must not be repeated" in answer.body["title"]
+
+
+@VERSIONS
+def test_what_is_said_of_the_psu_stands_in_no_log_line_and_in_no_table_in_clear(
+    world: World, version: int, lines: Lines
+) -> None:
+    stage, row = Stage(world), ACCOUNTS[version]
+
+    stage.ask(row, headers=SENT)
+    request_id = accepted(stage.ask(row, headers=SENT | LATER))
+    waiting = repr(list(world.hub.store.scan("deliveries")))
+    world.hub.delivery.worker.attempt(request_id)
+    done = repr(list(world.hub.store.scan("deliveries")))
+
+    told = [value for value in ALL.values() if len(value) > 8]
+    assert len(told) >= 6
+    assert [value for value in told if value in waiting or value in done or value in lines.text] == []
+    assert "bank called" in lines.text
+
+
+# -- deliveries of earlier versions of the service
+
+
+def accepted_before(world: World, version: int, kind: str, topic: str, consent_id: str, body: dict[str, Any]) -> str:
+    """The id of a delivery as it was recorded when a call had an address only."""
+    recorded = world.hub.delivery.outbox.record(
+        kind,  # type: ignore[arg-type]
+        topic,
+        receiver=f"bank#{world.banks[version].bank.bic}",
+        bic=world.banks[version].bank.bic,
+        client_id=world.client.client_id,
+        consent_id=consent_id,
+        body=jsontext.dumps(body),
+        request_id=str(uuid.uuid4()),
+    )
+    world.hub.store.transact(recorded.operations)
+    assert len(recorded.delivery_ids[0]) <= REQUEST_ID
+    return recorded.delivery_ids[0]
+
+
+@VERSIONS
+@pytest.mark.parametrize("address", ["192.0.2.7", None])
+def test_a_call_that_was_accepted_with_an_address_only_is_carried_out(
+    world: World, version: int, address: str | None
+) -> None:
+    row, tokens = ACCOUNTS[version], world.tokens(version)
+    world.banks[version].answers[row.webhook] = lambda sent: row.answer
+    body: dict[str, Any] = {"request": {}, "psu_address": address}
+
+    request_id = accepted_before(world, version, "relay", row.call, tokens["consent_id"], body)
+    world.hub.delivery.worker.attempt(request_id)
+
+    (sent,) = world.banks[version].received
+    assert sent.headers.get("PSU-IP-Address") == address
+    assert world.delivery(request_id).state == "delivered"
+
+
+@VERSIONS
+def test_a_payment_that_was_accepted_with_an_address_only_is_carried_out(world: World, version: int) -> None:
+    tokens = world.tokens(version, scopes=SCOPES[version])
+    world.banks[version].answers[WEBHOOKS[version, "single"]] = lambda sent: taken(version)
+    (access,) = [item for item in world.hub.store.scan("consents") if item["part"].startswith("access#")]
+    request = order(world, version, "single", payment_scheme="SCT")
+    body = {"request": request, "version": version, "attempt": "A-1", "bearer": access["part"]}
+
+    request_id = accepted_before(
+        world, version, "payment", PATHS["single"], tokens["consent_id"], body | {"psu_address": "192.0.2.7"}
+    )
+    world.hub.delivery.worker.attempt(request_id)
+
+    (sent,) = world.banks[version].received
+    assert sent.headers["PSU-IP-Address"] == "192.0.2.7"
+    assert world.delivery(request_id).state == "delivered"

@@ -1,0 +1,490 @@
+"""Unattended reads: a bank's limit for each consent, call and account in a UTC day, and what does not count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery.schedule import PLANS
+from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, TimedOut
+from tests.log_lines import Lines
+from tests.openbanking.circuits import opened
+from tests.openbanking.deferred_calls import LATER, Died, accepted, dies, looked_up
+from tests.openbanking.unattended import ATTENDED, LIMIT, Reader, limit_reads
+from tests.world import IBAN, Answer, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+READS: dict[int, dict[str, dict[str, Any]]] = {
+    1: {
+        "accounts": {},
+        "account": {"iban": IBAN},
+        "account_balance": {"account_id": "77"},
+        "account_payments": {"iban": IBAN},
+        "account_payment": {"payment_id": "P-7"},
+    },
+    2: {
+        "accounts": {},
+        "account": {"account_id": "r1"},
+        "account_balance": {"account_id": "r1"},
+        "account_transactions": {"account_id": "r1", "booking_status": "both"},
+    },
+}
+EVERY_READ = pytest.mark.parametrize(
+    ("version", "call"), [(version, call) for version, calls in READS.items() for call in calls]
+)
+FUNDS = {"account": {"iban": IBAN}, "instructed_amount": {"amount": "10.00", "currency": "EUR"}}
+GONE = NotReached("no connection could be made")
+DAY = 24 * 3600
+
+
+@pytest.fixture
+def reader(world: World) -> Reader:
+    """A TPP at a version 2 bank with a limit."""
+    limit_reads(world)
+    return Reader(world)
+
+
+def exceeded(answer: Answer) -> bool:
+    return answer.status == 429 and answer.body["code"] == "ACCESS_EXCEEDED"
+
+
+# -- what counts
+
+
+@EVERY_READ
+def test_four_reads_pass_and_the_fifth_is_refused_until_midnight(world: World, version: int, call: str) -> None:
+    limit_reads(world, version)
+    reader, query = Reader(world, version), READS[version][call]
+    reader.use_up(call, **query)
+
+    answer = reader.read(call, **query)
+
+    assert exceeded(answer)
+    assert answer.headers["retry-after"] == str(15 * 3600)
+    assert "PSU-IP-Address" in answer.body["title"]
+    assert "midnight UTC" in answer.body["title"]
+    assert (reader.calls, reader.counted()) == (LIMIT, LIMIT)
+
+
+@EVERY_READ
+def test_at_a_bank_without_a_limit_nothing_is_counted(world: World, version: int, call: str) -> None:
+    reader, query = Reader(world, version), READS[version][call]
+
+    reader.use_up(call, LIMIT + 2, **query)
+
+    assert (reader.calls, reader.items()) == (LIMIT + 2, [])
+
+
+@EVERY_READ
+def test_reads_with_the_psu_are_never_counted(world: World, version: int, call: str) -> None:
+    limit_reads(world, version, 1)
+    reader, query = Reader(world, version), READS[version][call]
+    for _ in range(3):
+        assert reader.read(call, ATTENDED, **query).status == 200
+    assert reader.items() == []
+
+    reader.use_up(call, 1, **query)
+
+    assert exceeded(reader.read(call, **query))
+    assert reader.read(call, ATTENDED, **query).status == 200
+
+
+def test_other_headers_of_the_psu_do_not_make_a_read_attended(reader: Reader) -> None:
+    reader.use_up()
+
+    assert exceeded(reader.read(headers={"psu-user-agent": "a browser", "psu-ip-port": "80"}))
+
+
+def test_each_call_and_each_account_is_counted_apart(reader: Reader) -> None:
+    reader.use_up()
+    reader.use_up("account", account_id="r1")
+    reader.use_up("account", account_id="r2")
+    reader.use_up("account_balance", account_id="r1")
+
+    assert exceeded(reader.read("account", account_id="r1"))
+    assert exceeded(reader.read("account", account_id="r2"))
+    assert reader.read("account", account_id="r3").status == 200
+
+
+def test_each_consent_is_counted_apart(world: World, reader: Reader) -> None:
+    reader.use_up()
+    other = Reader(world)
+
+    assert other.read().status == 200
+    assert exceeded(reader.read())
+
+
+def test_the_counts_begin_again_at_midnight_utc(world: World, reader: Reader) -> None:
+    reader.use_up()
+    world.clock.advance(15 * 3600 - 1)
+    reader.refresh()
+
+    answer = reader.read()
+    assert exceeded(answer)
+    assert answer.headers["retry-after"] == "1"
+
+    world.clock.advance(1)
+    reader.use_up()
+    answer = reader.read()
+    assert exceeded(answer)
+    assert answer.headers["retry-after"] == str(DAY)
+
+
+def test_counts_are_forgotten_two_days_later(world: World, reader: Reader) -> None:
+    reader.use_up(times=1)
+
+    (item,) = reader.items()
+    assert item["part"].startswith("reads#2026-03-02#accounts#")
+    assert item["expires_at"] == world.clock.time() + 2 * DAY
+
+
+def test_one_account_by_two_names_is_counted_under_both(world: World) -> None:
+    limit_reads(world, 1)
+    reader = Reader(world, 1)
+    reader.use_up("account", 2, iban=IBAN, account_id="77")
+    reader.use_up("account", 2, iban=IBAN)
+    assert exceeded(reader.read("account", iban=IBAN))
+
+    assert exceeded(reader.read("account", iban=IBAN, account_id="77"))
+    assert reader.counted() == 6
+    reader.use_up("account", 2, account_id="77")
+    assert exceeded(reader.read("account", account_id="77"))
+
+
+def test_an_iban_is_one_account_however_it_is_written(world: World) -> None:
+    limit_reads(world, 1)
+    reader = Reader(world, 1)
+    reader.use_up("account", iban=IBAN)
+
+    assert exceeded(reader.read("account", iban=IBAN.lower()))
+
+
+@pytest.mark.parametrize(
+    ("version", "call", "first", "later"),
+    [
+        (1, "account_payments", {"current_page": "1"}, {"current_page": "2"}),
+        (2, "account_transactions", {}, {"page_key": "next"}),
+    ],
+)
+def test_later_pages_are_free(
+    world: World, version: int, call: str, first: Mapping[str, Any], later: Mapping[str, Any]
+) -> None:
+    limit_reads(world, version, 1)
+    reader, query = Reader(world, version), READS[version][call]
+    reader.use_up(call, 1, **query, **first)
+
+    reader.use_up(call, 3, **query, **later)
+
+    assert reader.counted() == 1
+    assert exceeded(reader.read(call, **query, **first))
+    assert reader.read(call, LATER, **query, **later).status == 202
+    assert reader.counted() == 1
+
+
+@VERSIONS
+def test_funds_confirmations_are_not_counted(world: World, version: int) -> None:
+    limit_reads(world, version, 1)
+    reader = Reader(world, version)
+
+    for _ in range(3):
+        assert world.tpp("POST", "/tpp/funds_confirmations", FUNDS, bearer=reader.bearer).status == 200
+
+    assert reader.items() == []
+
+
+@pytest.mark.parametrize(
+    ("query", "headers", "status"),
+    [
+        ({"colour": "red"}, {}, 400),
+        ({"account_id": "r1"}, {"psu-ip-port": "x"}, 400),
+        ({"account_id": "r1"}, {"x-api-key": "x"}, 401),
+        ({"account_id": "r1", "iban": IBAN}, {}, 400),
+    ],
+)
+def test_a_request_that_is_refused_for_another_reason_is_not_counted(
+    reader: Reader, query: dict[str, str], headers: dict[str, str], status: int
+) -> None:
+    assert reader.read("account", headers, **query).status == status
+
+    assert reader.items() == []
+
+
+# -- the operator
+
+
+def test_the_operators_changes_take_effect_within_a_minute(world: World) -> None:
+    reader, bic = Reader(world), world.banks[2].bank.bic
+    banks = world.another_process().openbanking.banks
+    reader.use_up()
+    try:
+        for limit, passes in ((2, 2), (4, 2), (3, 0), (5, 1), (0, 6)):
+            banks.change(bic, unattended_reads=limit)
+            world.clock.advance(60)
+            reader.use_up(times=passes)
+            assert limit == 0 or exceeded(reader.read())
+    finally:
+        banks.change(bic, unattended_reads=0)
+
+
+# -- banks that fail
+
+
+@pytest.mark.parametrize("failure", [GONE, NotReached("no trusted TLS connection could be made")])
+def test_a_read_that_never_reached_its_bank_is_given_back(reader: Reader, failure: NotReached) -> None:
+    reader.bank_gives("/v2_accounts", failure)
+    for _ in range(LIMIT + 1):
+        reader.world.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
+        assert reader.read().status == 502
+
+    assert reader.counted() == 0
+    reader.bank_gives("/v2_accounts", {"accounts": []})
+    reader.use_up()
+    assert exceeded(reader.read())
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        TimedOut("no answer came in time"),
+        ConnectionDropped("the connection broke before the response was complete"),
+        Reply(500, b"{}", {}, 0.01),
+        Reply(400, b'{"code":"NO","title":"no"}', {}, 0.01),
+        Reply(200, b"nonsense", {}, 0.01),
+    ],
+)
+def test_a_read_that_may_have_reached_its_bank_stays_counted(reader: Reader, failure: Any) -> None:
+    reader.bank_gives("/v2_accounts", failure)
+    assert reader.read().status == 502
+
+    assert reader.counted() == 1
+
+
+def test_a_bank_that_is_paused_costs_nothing(world: World, reader: Reader) -> None:
+    opened(world, 2)
+
+    answer = reader.read()
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert reader.items() == []
+    assert reader.calls == 0
+
+
+def test_a_bank_that_is_paused_in_the_same_moment_costs_nothing(world: World, reader: Reader) -> None:
+    with world.meanwhile("update", lambda: opened(world, 2)):
+        assert reader.read().status == 502
+
+    assert (reader.counted(), reader.calls) == (0, 0)
+
+
+def test_a_read_that_cannot_be_given_back_stays_counted_and_is_logged(reader: Reader, lines: Lines) -> None:
+    reader.bank_gives("/v2_accounts", GONE)
+
+    with reader.world.storage_gone("transact"):
+        answer = reader.read()
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert reader.counted() == 1
+    (line,) = [line for line in lines.all() if line["message"] == "read not released"]
+    assert line["consent_id"] == reader.consent_id
+
+
+# -- storage that fails
+
+
+def test_a_read_whose_count_was_written_but_not_confirmed_is_counted_once(world: World, reader: Reader) -> None:
+    with world.answer_lost("update", applied=True):
+        assert reader.read().status == 200
+
+    assert (reader.counted(), reader.calls) == (1, 1)
+
+
+def test_the_last_read_passes_although_its_first_write_was_not_confirmed(world: World, reader: Reader) -> None:
+    reader.use_up(times=LIMIT - 1)
+
+    with world.answer_lost("update", applied=True):
+        assert reader.read().status == 200
+
+    assert exceeded(reader.read())
+    assert (reader.counted(), reader.calls) == (LIMIT, LIMIT)
+
+
+def test_a_read_that_could_not_be_counted_does_not_reach_the_bank(world: World, reader: Reader) -> None:
+    with world.storage_gone("update"), world.storage_gone("transact"):
+        answer = reader.read()
+
+    assert (answer.status, answer.body["code"]) == (500, "INTERNAL_SERVER_ERROR")
+    assert answer.headers["retry-after"] == "1"
+    assert (reader.counted(), reader.calls) == (0, 0)
+
+
+def test_a_read_that_nobody_knows_to_be_counted_is_given_back(world: World, reader: Reader) -> None:
+    with world.answer_lost("update", applied=True), world.answer_lost("transact", applied=True):
+        assert reader.read().status == 500
+
+    assert (reader.counted(), reader.calls) == (0, 0)
+
+
+# -- calls that are answered later
+
+
+def finish(world: World, request_id: str) -> None:
+    """Attempt a call whenever it is due, until it is over."""
+    while (due_at := world.delivery(request_id).due_at) is not None:
+        world.clock.advance(max(0, due_at - world.clock.time()))
+        world.hub.delivery.worker.attempt(request_id)
+
+
+@EVERY_READ
+def test_a_deferred_read_is_counted_when_it_is_accepted_and_the_fifth_refused(
+    world: World, version: int, call: str
+) -> None:
+    limit_reads(world, version)
+    reader, query = Reader(world, version), READS[version][call]
+    ids = [accepted(reader.read(call, LATER, **query)) for _ in range(LIMIT)]
+
+    answer = reader.read(call, LATER, **query)
+
+    assert exceeded(answer)
+    assert answer.headers["retry-after"] == str(15 * 3600)
+    assert len(world.recorded("relay")) == LIMIT
+    for request_id in ids:
+        world.hub.delivery.worker.attempt(request_id)
+        assert looked_up(world, request_id, reader.bearer).body["state"] == "done"
+    assert (reader.counted(), reader.calls) == (LIMIT, LIMIT)
+
+
+def test_a_deferred_read_whose_record_was_written_but_not_confirmed_is_accepted_and_counted_once(
+    world: World, reader: Reader
+) -> None:
+    with world.answer_lost("transact", applied=True):
+        accepted(reader.read(headers=LATER))
+
+    assert reader.counted() == len(world.recorded("relay")) == 1
+
+
+def test_a_deferred_read_that_was_not_written_is_refused_and_not_counted(world: World, reader: Reader) -> None:
+    with world.answer_lost("transact", applied=False):
+        assert reader.read(headers=LATER).status == 500
+
+    assert reader.counted() == len(world.recorded("relay")) == 0
+
+
+def test_reads_at_once_and_later_share_their_limit(reader: Reader) -> None:
+    reader.use_up(times=2)
+    for _ in range(2):
+        accepted(reader.read(headers=LATER))
+
+    assert exceeded(reader.read())
+    assert exceeded(reader.read(headers=LATER))
+
+
+def test_an_attended_deferred_read_is_not_counted(reader: Reader) -> None:
+    accepted(reader.read(headers=LATER | ATTENDED))
+
+    assert reader.items() == []
+
+
+def test_a_deferred_read_is_counted_once_however_often_it_is_tried(world: World, reader: Reader) -> None:
+    reader.bank_gives("/v2_accounts", Reply(503, b"", {}, 0.01))
+    request_id = accepted(reader.read(headers=LATER))
+
+    finish(world, request_id)
+
+    assert reader.calls > 5
+    assert reader.counted() == 1
+    assert world.delivery(request_id).state == "failed"
+
+
+def test_a_deferred_read_is_given_back_when_no_attempt_reached_the_bank(world: World, reader: Reader) -> None:
+    reader.bank_gives("/v2_accounts", GONE)
+    request_id = accepted(reader.read(headers=LATER))
+    world.hub.delivery.worker.attempt(request_id)
+    assert reader.counted() == 1
+
+    finish(world, request_id)
+
+    assert world.delivery(request_id).state == "failed"
+    assert reader.counted() == 0
+
+
+def test_a_deferred_read_stays_counted_when_an_earlier_attempt_may_have_reached_the_bank(
+    world: World, reader: Reader
+) -> None:
+    reader.bank_gives("/v2_accounts", TimedOut("no answer came in time"))
+    request_id = accepted(reader.read(headers=LATER))
+    world.hub.delivery.worker.attempt(request_id)
+    reader.bank_gives("/v2_accounts", GONE)
+
+    finish(world, request_id)
+
+    assert world.delivery(request_id).state == "failed"
+    assert reader.counted() == 1
+
+
+def test_a_deferred_read_that_was_never_tried_in_time_is_given_back(world: World, reader: Reader) -> None:
+    request_id = accepted(reader.read(headers=LATER))
+    world.clock.advance(PLANS["relay"].lasts + 1)
+
+    world.hub.delivery.worker.attempt(request_id)
+
+    assert world.delivery(request_id).state == "failed"
+    assert (reader.counted(), reader.calls) == (0, 0)
+
+
+def test_a_deferred_read_whose_worker_died_stays_counted(world: World, reader: Reader) -> None:
+    request_id = accepted(reader.read(headers=LATER))
+    reader.side.answers["/v2_accounts"] = dies
+    with pytest.raises(Died):
+        world.hub.delivery.worker.attempt(request_id)
+    world.clock.advance(PLANS["relay"].lasts + 1)
+
+    finish(world, request_id)
+
+    assert world.delivery(request_id).state == "failed"
+    assert reader.counted() == 1
+
+
+def test_a_deferred_read_that_met_a_defect_stays_counted(
+    world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> Any:
+        raise RuntimeError("a defect")
+
+    request_id = accepted(reader.read(headers=LATER))
+    monkeypatch.setattr("chalicelib.openbanking.flows.relay.withhold_unapproved", broken)
+
+    finish(world, request_id)
+
+    assert world.delivery(request_id).state == "failed"
+    assert reader.counted() == 1
+
+
+def test_a_deferred_read_whose_consent_ended_before_the_bank_was_asked_is_given_back(
+    world: World, reader: Reader
+) -> None:
+    request_id = accepted(reader.read(headers=LATER))
+    world.tpp("POST", "/tpp/token/revoke", {"token": reader.bearer})
+
+    world.hub.delivery.worker.attempt(request_id)
+
+    assert world.delivery(request_id).state == "failed"
+    assert (reader.counted(), reader.calls) == (0, 0)
+
+
+def test_a_deferred_read_given_back_after_midnight_leaves_the_new_day_alone(world: World, reader: Reader) -> None:
+    world.clock.advance(15 * 3600 - 10)
+    reader.refresh()
+    reader.bank_gives("/v2_accounts", GONE)
+    request_id = accepted(reader.read(headers=LATER))
+    world.clock.advance(10)
+    reader.bank_gives("/v2_accounts", {"accounts": []})
+    reader.use_up()
+    reader.bank_gives("/v2_accounts", GONE)
+
+    finish(world, request_id)
+
+    assert reader.counted() == LIMIT
+    world.hub.openbanking.bank_client.breaker.record_success("BETADEF1")
+    assert exceeded(reader.read())

@@ -1,0 +1,519 @@
+"""Payments whose outcome is unknown: the reason has a code, the bank is asked, and TPP and operator see them."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery.schedule import DAY, PLANS
+from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
+from chalicelib.openbanking.flows.unresolved_orders import NotSettled, UnresolvedOrders
+from chalicelib.openbanking.records.request_ids import KEPT, RUNNING_SECONDS, RecordedOrder, order_key
+from tests.openbanking.deferred_payments import LaterPayer
+from tests.openbanking.faults import Fault, items
+from tests.openbanking.payer import KINDS, REFUSAL, VERSIONS, WEBHOOKS, Payer, taken
+from tests.openbanking.scenes import carry_on, told
+from tests.world import World
+
+UNUSABLE = {"confirmation_url": "javascript:1"}
+STATUS = "/v2_payment_single_status"
+REASONS: dict[str, tuple[Any, str]] = {
+    "was not reached": (NotReached("no connection"), "not_sent"),
+    "did not answer in time": (TimedOut("late"), "outcome_unknown"),
+    "dropped the connection": (ConnectionDropped("broke"), "outcome_unknown"),
+    "failed": (Reply(503, b"", {}, 0), "outcome_unknown"),
+    "failed with its own code": (Reply(500, b'{"code":"X","title":"y"}', {}, 0), "outcome_unknown"),
+    "answered too much": (ResponseTooLarge("too large"), "bad_answer"),
+    "answered nonsense": (Reply(200, b"<html>", {}, 0), "bad_answer"),
+    "named no payment": (taken(2, ""), "bad_answer"),
+    "gave no usable address": (taken(2) | UNUSABLE, "bad_answer"),
+    "refused": (REFUSAL[2], "refused_by_bank"),
+    "refused the token": (Reply(401, b'{"code":"AUTHENTICATION_REQUIRED","title":"x"}', {}, 0), "refused_by_bank"),
+}
+
+
+def payer_with_id(world: World, version: int, kind: str = "single", consent_type: str = "reusable") -> Payer:
+    payer = Payer(world, version, kind, consent_type)
+    payer.request_id = str(uuid.uuid4())
+    return payer
+
+
+def unresolved(world: World) -> list[RecordedOrder]:
+    return operator(world).list_unresolved(100)
+
+
+def operator(world: World) -> UnresolvedOrders:
+    return world.hub.openbanking.unresolved_orders
+
+
+def order_of(payer: Payer) -> RecordedOrder:
+    item = payer.world.hub.store.get(*order_key(payer.side.bank.bic, payer.request_id or ""))
+    found = RecordedOrder.from_item(item) if item else None
+    assert found is not None
+    return found
+
+
+def with_unknown_outcome(world: World, version: int = 2, kind: str = "single") -> Payer:
+    """A TPP whose payment, P-1, was named in a response that cannot be used."""
+    payer = payer_with_id(world, version, kind)
+    payer.bank_does(taken(version) | UNUSABLE)
+    assert payer.pay().body["reason_code"] == "bad_answer"
+    return payer
+
+
+# -- the reason
+
+
+@pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
+def test_every_failure_of_a_payment_has_a_code_for_programs(world: World, does: Any, reason: str) -> None:
+    payer = Payer(world, 2)
+    payer.bank_does(does)
+
+    first = payer.pay("key")
+
+    assert (first.status, first.body["code"], first.body["reason_code"]) == (502, "ASPSP_UNKNOWN_ERROR", reason)
+    assert payer.pay("key").text == first.text
+
+
+@pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
+def test_a_deferred_payments_failure_has_the_same_code(world: World, does: Any, reason: str) -> None:
+    payer = LaterPayer(world, 2)
+    payer.bank_does(does)
+    payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
+
+    accepted = payer.order()
+    carry_on(world)
+
+    assert payer.outcome(accepted)["body"]["reason_code"] == reason
+
+
+def test_a_key_whose_request_never_ended_says_that_the_outcome_is_unknown(world: World) -> None:
+    payer = Payer(world, 2)
+    with Fault(world, "before", 3, lasting=True):
+        first = payer.pay("key")
+    world.clock.advance(31)
+
+    assert first.body["reason_code"] == "outcome_unknown"
+    assert payer.pay("key").body["reason_code"] == "outcome_unknown"
+
+
+def test_only_payments_have_a_reason_code(world: World) -> None:
+    bearer = world.tokens(2)["access_token"]
+    world.banks[2].answers["/v2_accounts"] = lambda sent: TimedOut("late")
+
+    refused = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+
+    assert (refused.status, "reason_code" in refused.body) == (502, False)
+
+
+# -- the bank is asked
+
+
+@KINDS
+def test_a_version_2_bank_is_asked_about_a_payment_that_it_named_until_it_answers(world: World, kind: str) -> None:
+    world.wants_events()
+    payer = with_unknown_outcome(world, kind=kind)
+    path = "/v2_payment_bulk_status" if kind == "bulk" else STATUS
+    answers: list[Any] = [{"transaction_status": "ACTC"}, Reply(404, b"{}", {}, 0), TimedOut("late")]
+    payer.side.answers[path] = lambda sent: answers.pop()
+
+    carry_on(world)
+
+    asked = [sent for sent in payer.side.received if sent.path == path]
+    assert len(asked) == 3
+    assert ["X-Auth-Token" in sent.headers for sent in asked] == [kind != "direct"] * 3
+    (payment,) = items(world, "payments")
+    assert (payment["status"], "outcome" in payment) == ("ACTC", False)
+    assert told(world).count("payment.status_changed") == 1
+    assert unresolved(world) == []
+
+
+def test_the_event_is_sent_even_if_the_status_is_the_first_one(world: World) -> None:
+    world.wants_events()
+    payer = with_unknown_outcome(world)
+    payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
+
+    carry_on(world)
+
+    assert told(world).count("payment.status_changed") == 1
+    (payment,) = items(world, "payments")
+    assert [entry["status"] for entry in payment["history"]] == ["RCVD"]
+
+
+def test_a_bank_is_asked_for_a_day_and_then_no_more(world: World) -> None:
+    payer = with_unknown_outcome(world)
+    begun = world.clock.time()
+
+    carry_on(world)
+
+    (query,) = world.recorded("payment_status")
+    assert query.state == "failed"
+    assert len([sent for sent in payer.side.received if sent.path == STATUS]) >= 8
+    assert (query.failed_at or 0) - begun <= DAY
+    assert sum(PLANS["payment_status"].waits) > 0.9 * DAY
+    assert [order.payment_id for order in unresolved(world)] == ["P-1"], "the operator still sees it"
+
+
+def test_a_status_that_the_version_does_not_have_settles_nothing(world: World) -> None:
+    payer = with_unknown_outcome(world)
+    answers = ["ACSC", "XXXX"]
+    payer.side.answers[STATUS] = lambda sent: {"transaction_status": answers.pop()}
+
+    carry_on(world)
+
+    assert items(world, "payments")[0]["status"] == "ACSC"
+
+
+def test_a_bank_is_not_asked_with_a_consent_that_has_ended(world: World) -> None:
+    payer = with_unknown_outcome(world)
+    world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+    payer.side.answers["/revoke_token"] = lambda sent: {"status": "success"}
+
+    carry_on(world)
+
+    assert [sent.path for sent in payer.side.received].count(STATUS) == 0
+    assert world.recorded("payment_status")[0].state == "failed"
+
+
+def test_a_query_that_comes_after_the_outcome_is_known_asks_nothing(world: World) -> None:
+    payer = with_unknown_outcome(world)
+    payer.report("ACSC")
+
+    carry_on(world)
+
+    assert [sent.path for sent in payer.side.received].count(STATUS) == 0
+    assert world.recorded("payment_status")[0].state == "delivered"
+
+
+def test_a_version_1_bank_is_not_asked(world: World) -> None:
+    with_unknown_outcome(world, version=1)
+
+    assert world.recorded("payment_status") == []
+
+
+# -- the outcome becomes known
+
+
+@VERSIONS
+@pytest.mark.parametrize("status", ["first", "final"])
+def test_a_banks_report_settles_the_outcome(world: World, version: int, status: str) -> None:
+    payer = with_unknown_outcome(world, version)
+
+    assert payer.report({("first", 1): 1, ("first", 2): "RCVD", ("final", 1): 4, ("final", 2): "ACSC"}[status, version])
+
+    (payment,) = items(world, "payments")
+    assert "outcome" not in payment
+    assert unresolved(world) == []
+
+
+@VERSIONS
+def test_a_usable_response_to_a_repeat_of_the_order_settles_the_outcome(world: World, version: int) -> None:
+    payer = with_unknown_outcome(world, version)
+    payer.bank_takes_all()
+
+    assert payer.pay().status == 200
+
+    (payment,) = items(world, "payments")
+    assert "outcome" not in payment
+    assert unresolved(world) == []
+
+
+def test_a_report_that_came_before_the_unusable_response_settles_it_at_once(world: World) -> None:
+    payer = payer_with_id(world, 2)
+    payer.report("ACSC")
+    payer.bank_does(taken(2) | UNUSABLE)
+
+    payer.pay()
+
+    assert "outcome" not in items(world, "payments")[0]
+    assert (unresolved(world), world.recorded("payment_status")) == ([], [])
+
+
+# -- what the TPP sees
+
+
+def test_a_version_1_payment_is_shown_with_its_unknown_outcome_until_the_bank_reports(world: World) -> None:
+    payer = with_unknown_outcome(world, version=1)
+
+    before = payer.status().body
+    payer.report(4)
+
+    assert (before["payment_status"], before["outcome"]) == (1, "unknown")
+    assert "outcome" not in payer.status().body
+
+
+def test_a_version_2_payment_is_shown_with_its_unknown_outcome_while_the_bank_does_not_answer(world: World) -> None:
+    payer = with_unknown_outcome(world)
+    payer.side.answers[STATUS] = lambda sent: TimedOut("late")
+
+    before = payer.status()
+    payer.side.answers[STATUS] = lambda sent: {"transaction_status": "ACSC"}
+
+    assert (before.status, before.body) == (
+        200,
+        {"payment_id": "P-1", "transaction_status": "RCVD", "outcome": "unknown"},
+    )
+    assert payer.status().body == {"payment_id": "P-1", "transaction_status": "ACSC"}
+    assert unresolved(world) == [], "the answer to the TPP's own query settles it, too"
+
+
+def test_a_bank_that_refuses_a_status_query_is_quoted_as_ever(world: World) -> None:
+    payer = with_unknown_outcome(world)
+    payer.side.answers[STATUS] = lambda sent: REFUSAL[2]
+
+    assert payer.status().status == 502
+
+
+@VERSIONS
+@KINDS
+def test_an_order_without_a_response_is_found_by_its_request_id(world: World, version: int, kind: str) -> None:
+    payer = payer_with_id(world, version, kind)
+    payer.bank_does(TimedOut("late"))
+    payer.pay()
+
+    answer = payer.status_of_order()
+
+    assert (answer.status, answer.body) == (200, {"request_id": payer.request_id, "outcome": "unknown"})
+
+
+@VERSIONS
+@pytest.mark.parametrize("does", ["refuses", "is not reached"])
+def test_an_order_that_the_bank_does_not_have_is_shown_so(world: World, version: int, does: str) -> None:
+    payer = payer_with_id(world, version)
+    payer.bank_does(REFUSAL[version] if does == "refuses" else NotReached("no connection"))
+    payer.pay()
+
+    assert payer.status_of_order().body == {"request_id": payer.request_id, "outcome": "not_taken"}
+    assert unresolved(world) == []
+
+
+@KINDS
+def test_a_payment_whose_response_the_tpp_lost_is_found_by_its_request_id(world: World, kind: str) -> None:
+    payer = payer_with_id(world, 1, kind)
+    payer.pay()
+
+    answer = payer.status_of_order()
+
+    assert (answer.status, answer.body["payment_id"], answer.body["payment_status"]) == (200, "P-1", 1)
+
+
+def test_a_generated_request_id_finds_the_payment_as_well(world: World) -> None:
+    payer = Payer(world, 1)
+    payer.request_id = payer.pay().headers["x-request-id"]
+
+    assert payer.status_of_order().body["payment_id"] == "P-1"
+
+
+def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(world: World) -> None:
+    payer = payer_with_id(world, 2)
+    payer.bank_does(TimedOut("late"))
+    payer.pay()
+    for does in (REFUSAL[2], NotReached("no connection")):
+        payer.bank_does(does)
+        payer.pay()
+
+    assert payer.status_of_order().body["outcome"] == "unknown"
+    world.clock.advance(RUNNING_SECONDS)
+    assert len(unresolved(world)) == 1
+
+
+def test_another_clients_and_another_consents_order_is_unknown_to_the_caller(world: World) -> None:
+    payer = payer_with_id(world, 2)
+    payer.bank_does(TimedOut("late"))
+    payer.pay()
+    of_another_consent = Payer(world, 2)
+    of_another_consent.request_id = payer.request_id
+    without_bearer = Payer(world, 2, "direct")
+    without_bearer.request_id = payer.request_id
+
+    assert of_another_consent.status_of_order().status == 404
+    assert without_bearer.status_of_order().status == 404
+    world.client = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+    assert without_bearer.status_of_order().status == 404
+
+
+@pytest.mark.parametrize(
+    "query", ["", "payment_id=P-1&request_id=5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1", "request_id=7", "request_id="]
+)
+def test_a_query_names_one_payment(world: World, query: str) -> None:
+    payer = Payer(world, 2)
+
+    answer = world.tpp("GET", f"/tpp/payment_status?{query}", bearer=payer.bearer)
+
+    assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
+
+
+def test_a_spent_bearer_finds_its_own_order(world: World) -> None:
+    payer = payer_with_id(world, 2, consent_type="one_time")
+    payer.bank_does(TimedOut("late"))
+    payer.pay()
+
+    assert payer.status_of_order().body["outcome"] == "unknown"
+
+
+# -- what the operator sees
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize("key", [None, "key"])
+def test_an_order_without_a_response_is_unresolved(world: World, version: int, kind: str, key: str | None) -> None:
+    payer = Payer(world, version, kind)
+    payer.bank_does(TimedOut("late"))
+    request_id = payer.pay(key).headers["x-request-id"]
+
+    (found,) = unresolved(world)
+
+    assert (found.order.request_id, found.payment_id) == (request_id, None)
+
+
+@pytest.mark.parametrize("with_id", [True, False])
+def test_a_payment_with_a_response_is_not_unresolved(world: World, with_id: bool) -> None:
+    payer = payer_with_id(world, 2) if with_id else Payer(world, 2)
+    assert payer.pay().status == 200
+    world.clock.advance(DAY)
+
+    assert unresolved(world) == []
+
+
+def test_an_order_whose_process_died_becomes_unresolved(world: World) -> None:
+    payer = payer_with_id(world, 2)
+    with Fault(world, "before", 3, lasting=True):
+        payer.pay()
+
+    running = unresolved(world)
+    world.clock.advance(RUNNING_SECONDS)
+
+    assert running == []
+    assert [found.order.request_id for found in unresolved(world)] == [payer.request_id]
+
+
+def test_a_deferred_order_is_not_unresolved_while_it_waits(world: World) -> None:
+    payer = LaterPayer(world, 2)
+    payer.order()
+    world.clock.advance(PLANS["payment"].lasts)
+
+    assert unresolved(world) == []
+
+
+def test_the_operator_settles_an_order_that_the_bank_has(world: World) -> None:
+    payer = payer_with_id(world, 1)
+    payer.bank_does(TimedOut("late"))
+    payer.pay()
+
+    operator(world).settle_taken(payer.side.bank.bic, payer.request_id or "", "P-7")
+
+    assert unresolved(world) == []
+    assert payer.status_of_order().body["payment_id"] == "P-7"
+    assert payer.report(4, "P-7").status == 200
+    assert payer.status("P-7").body["payment_status"] == 4
+
+
+def test_an_early_report_is_applied_to_a_settled_order(world: World) -> None:
+    payer = payer_with_id(world, 1)
+    payer.bank_does(TimedOut("late"))
+    payer.pay()
+    payer.report(4, "P-7")
+
+    operator(world).settle_taken(payer.side.bank.bic, payer.request_id or "", "P-7")
+
+    assert payer.status("P-7").body["payment_status"] == 4
+
+
+@VERSIONS
+def test_the_operator_settles_an_order_that_the_bank_does_not_have(world: World, version: int) -> None:
+    unnamed, named = payer_with_id(world, version), with_unknown_outcome(world, version)
+    unnamed.bank_does(TimedOut("late"))
+    unnamed.pay()
+    for payer in (unnamed, named):
+        operator(world).settle_not_taken(payer.side.bank.bic, payer.request_id or "")
+
+    assert unresolved(world) == []
+    assert unnamed.status_of_order().body == {"request_id": unnamed.request_id, "outcome": "not_taken"}
+    assert items(world, "payments")[0]["outcome"] == "not_taken"
+
+
+def test_the_operator_confirms_a_payment_that_the_bank_named(world: World) -> None:
+    payer = with_unknown_outcome(world, version=1)
+
+    operator(world).settle_taken(payer.side.bank.bic, payer.request_id or "", "P-1")
+
+    assert "outcome" not in payer.status().body
+    assert unresolved(world) == []
+
+
+def test_what_cannot_be_settled_is_refused_with_the_reason(world: World) -> None:
+    known, named = payer_with_id(world, 2, "direct"), with_unknown_outcome(world)
+    known.side.answers[WEBHOOKS[2, "direct"]] = lambda sent: taken(2, "P-9")
+    known.pay()
+    unnamed = payer_with_id(world, 2)
+    unnamed.bank_does(TimedOut("late"))
+    unnamed.pay()
+    bic, settle = known.side.bank.bic, operator(world).settle_taken
+
+    for payer, payment_id, why in (
+        (known, "P-9", "no order"),
+        (named, "P-2", "the bank named this payment P-1"),
+        (unnamed, "P-9", "belongs to another order"),
+        (unnamed, "", "printable characters"),
+    ):
+        with pytest.raises(NotSettled, match=why):
+            settle(bic, payer.request_id or "", payment_id)
+    with pytest.raises(NotSettled, match="no order"):
+        operator(world).settle_not_taken(bic, known.request_id or "")
+    with pytest.raises(NotSettled, match="no order"):
+        operator(world).settle_not_taken(bic, str(uuid.uuid4()))
+    assert len(unresolved(world)) == 2
+
+
+def test_an_order_that_is_still_being_sent_is_not_settled(world: World) -> None:
+    payer = payer_with_id(world, 2)
+    with Fault(world, "before", 3, lasting=True):
+        payer.pay()
+
+    with pytest.raises(NotSettled, match="still being sent"):
+        operator(world).settle_not_taken(payer.side.bank.bic, payer.request_id or "")
+
+
+# -- the id of an order
+
+
+def test_the_id_of_an_order_with_an_unknown_outcome_stays_claimed(world: World) -> None:
+    payer, other = payer_with_id(world, 2), Payer(world, 2, "direct")
+    payer.bank_does(TimedOut("late"))
+    payer.pay()
+    other.request_id = payer.request_id
+    world.clock.advance(KEPT + 1)
+
+    assert other.pay().status == 400
+    operator(world).settle_not_taken(payer.side.bank.bic, payer.request_id or "")
+    assert other.pay().status == 200
+
+
+def test_an_id_that_is_used_again_does_not_show_the_first_orders_payment(world: World) -> None:
+    first, second = payer_with_id(world, 1, "direct"), Payer(world, 1, "direct")
+    first.pay()
+    world.clock.advance(KEPT + 1)
+    second.request_id = first.request_id
+    second.bank_does(TimedOut("late"))
+    second.pay(callback_url="http://127.0.0.1:8000/payments/callback?another")
+
+    assert order_of(second).payment_id is None
+
+
+def test_an_order_recorded_by_an_earlier_version_is_not_shown(world: World) -> None:
+    request_id, now = str(uuid.uuid4()), world.clock.time()
+    _, key = order_key("BETADEF1", request_id)
+    old = {**key, "order_digest": "x", "attempt": "A", "sendings": 1, "expires_at": now + KEPT}
+    world.hub.store.put("idempotency", old)
+    payer = Payer(world, 2)
+    payer.request_id = request_id
+
+    assert payer.status_of_order().status == 404
+    assert payer.pay().status == 400, "and it stays claimed as long as it was"
+    world.clock.advance(KEPT)
+    payer = Payer(world, 2)
+    payer.request_id = request_id
+    assert payer.pay().status == 200

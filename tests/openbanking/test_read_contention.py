@@ -1,0 +1,111 @@
+"""Many unattended reads at once, in several processes: exactly as many as the bank allows reach it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.openbanking.bank_client.bank_client import BankAnswer
+from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.openbanking.flows.relay_requests import RelayRequest
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
+from chalicelib.openbanking.protocol.webhooks import RELAYED
+from chalicelib.openbanking.records.idempotency_keys import DeferredRequest
+from tests.cards.contest import MANY, PROCESSES, at_once
+from tests.openbanking.scenes import InMemory
+from tests.openbanking.unattended import LIMIT, Reader, limit_reads
+from tests.world import IBAN, World
+
+pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
+
+CALLS = {call.name: call for call in RELAYED}
+ATTENDED = PsuContext({"PSU-IP-Address": "192.0.2.7"})
+Asks = Callable[[OpenBankingContainer, RelayRequest, PsuContext], BankAnswer | DeferredRequest]
+
+
+def at_once_asked(hub: OpenBankingContainer, relayed: RelayRequest, psu: PsuContext) -> BankAnswer:
+    return hub.relay.send(relayed, request_id=new_uuid(), psu=psu)
+
+
+def accepted(hub: OpenBankingContainer, relayed: RelayRequest, psu: PsuContext) -> DeferredRequest:
+    return hub.deferred_calls.accept(relayed.call.path, relayed, request_id=new_uuid(), psu=psu)
+
+
+class Contest:
+    """A TPP whose reads come to several processes."""
+
+    def __init__(self, world: World, call: str, query: Mapping[str, str]) -> None:
+        self.world, self.call, self.query = world, CALLS[call], query
+        limit_reads(world, 1)
+        self.reader = Reader(world, 1)
+        self.hubs = [world.another_process() for _ in range(PROCESSES)]
+        for hub in self.hubs:
+            hub.__dict__["outbound"] = world.hub.outbound
+            hub.delivery.__dict__["queue"] = InMemory()
+            hub.openbanking.__dict__["banks"] = world.hub.openbanking.banks
+
+    def run(self, *ways: Asks, psu: PsuContext = UNATTENDED) -> Counter[str]:
+        """How many of the reads, made in these ways by turns, were answered, accepted, refused or failed."""
+        made = [partial(self._made, number, ways[number % len(ways)], psu) for number in range(MANY)]
+        return Counter(at_once(made))
+
+    def _made(self, number: int, ask: Asks, psu: PsuContext) -> str:
+        hub = self.hubs[number % PROCESSES].openbanking
+        credentials = TppCredentials(self.world.client.client_id, bearer=self.reader.bearer)
+        try:
+            authorized = hub.relay.authorize(self.call, credentials)
+            relayed = hub.relay.build_request(authorized, dict(self.query), in_query=True)
+            return type(ask(hub, relayed, psu)).__name__
+        except Refusal as refusal:
+            return refusal.fault.name
+        except StoreError as error:
+            return type(error).__name__
+
+
+ONE, TWO = {"iban": IBAN}, {"iban": IBAN, "account_id": "77"}
+EXCEEDED = Fault.ACCESS_EXCEEDED.name
+
+
+@pytest.mark.parametrize("query", [ONE, TWO], ids=["one name", "two names"])
+def test_of_50_reads_exactly_four_reach_the_bank(world: World, query: dict[str, Any]) -> None:
+    contest = Contest(world, "account", query)
+
+    found = contest.run(at_once_asked)
+
+    assert found == {"BankAnswer": LIMIT, EXCEEDED: MANY - LIMIT}
+    assert contest.reader.calls == LIMIT
+    assert contest.reader.counted() == LIMIT * len(query)
+
+
+def test_of_50_deferred_reads_exactly_four_are_accepted(world: World) -> None:
+    contest = Contest(world, "account", ONE)
+
+    found = contest.run(accepted)
+
+    assert found == {"DeferredRequest": LIMIT, EXCEEDED: MANY - LIMIT}
+    assert contest.reader.counted() == len(world.recorded("relay")) == LIMIT
+
+
+def test_of_50_reads_at_once_and_later_exactly_four_are_taken(world: World) -> None:
+    contest = Contest(world, "accounts", {})
+
+    found = contest.run(at_once_asked, accepted)
+
+    assert found["BankAnswer"] + found["DeferredRequest"] == LIMIT
+    assert found[EXCEEDED] == MANY - LIMIT
+    assert contest.reader.counted() == LIMIT
+
+
+def test_50_reads_with_the_psu_all_reach_the_bank(world: World) -> None:
+    contest = Contest(world, "account", ONE)
+
+    assert contest.run(at_once_asked, psu=ATTENDED) == {"BankAnswer": MANY}
+    assert contest.reader.items() == []
