@@ -185,8 +185,8 @@ class BankPart(Part):
     authorization_url: Url
     ca_file: str | None = None
     customer: CustomerPart
-    payment: PaymentPart = PaymentPart()
     not_offered: list[str] = []
+    payment: PaymentPart = PaymentPart()
     psu: PsuPart = PsuPart()
     limits: LimitsPart = LimitsPart()
 

@@ -20,7 +20,8 @@ from chalicelib.foundation.identifiers import OpaqueToken, is_uuid, new_credenti
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
-from chalicelib.openbanking.protocol.tpp_calls import ConsentType
+from chalicelib.openbanking.protocol.own_answers import BankConsent
+from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
 from chalicelib.openbanking.protocol.version import BANK_ROOT, Version
 from chalicelib.openbanking.records.authorization_requests import (
     LIFETIME,
@@ -63,6 +64,10 @@ class Hub:
         self.tokens: dict[str, Authorization] = {}
         self.revoked: dict[str, ReceivedCall] = {}
         """The tokens that the bank has revoked, with its calls."""
+        self.ended: set[str] = set()
+        """The tokens of consents that the kit has ended."""
+        self.spent: set[str] = set()
+        """The tokens of one-time consents that were used."""
         self.payments: set[str] = set()
         self.reports: dict[str, list[StatusReport]] = {}
         self.returns: dict[str, list[Mapping[str, str]]] = {}
@@ -76,6 +81,7 @@ class Hub:
             "revoke_token": self._revoke_token,
             "report_status": self._report_status,
             "report_day": self._report_day,
+            "list_states": self._list_states,
         }
 
     # -- what the kit does as hub and TPP
@@ -252,7 +258,7 @@ class Hub:
 
     def _perform(self, call: BankCall, request_id: str, body: bytes, request: Any) -> Mapping[str, Any]:
         """The response members, or those of the first request with this id. Raises: Refusal."""
-        kept = self._answers.get((call.path, request_id))
+        kept = None if call.is_read else self._answers.get((call.path, request_id))
         if kept is not None and kept[0] != body:
             raise refusals.REQUEST_ID_USED()
         if kept is not None:
@@ -333,6 +339,34 @@ class Hub:
 
     def _report_day(self, request: Any) -> Mapping[str, object]:
         return {"status": "success"}
+
+    def _list_states(self, request: Any) -> Mapping[str, object]:
+        by_id = {token.partition(".")[0]: token for token in self.tokens}
+        known: list[tuple[str | None, str | None]] = [(None, each) for each in request.access_tokens or ()]
+        known += [(each, by_id.get(each)) for each in request.consent_ids or ()]
+        return {"consents": [self._state(consent_id, token) for consent_id, token in known]}
+
+    def _state(self, consent_id: str | None, token: str | None) -> BankConsent:
+        found = self.tokens.get(token or "")
+        if token is None or found is None:
+            nothing: BankConsent = {
+                "consent_id": consent_id,
+                "status": "unknown",
+                "scopes": None,
+                "valid_until": None,
+                "ended_at": None,
+                "ended_by": None,
+            }
+            return nothing
+        ended_by: EndedBy | None = "bank" if token in self.revoked else "tpp" if token in self.ended else None
+        return {
+            "consent_id": token.partition(".")[0],
+            "status": "spent" if token in self.spent else "revoked" if ended_by else "authorised",
+            "scopes": list(found.request.scopes),
+            "valid_until": timestamp(found.valid_until),
+            "ended_at": timestamp(self.clock.time()) if ended_by else None,
+            "ended_by": ended_by,
+        }
 
 
 def content_type(headers: Mapping[str, str]) -> str:

@@ -86,7 +86,6 @@ class Session:
         self._attempts: dict[str, Attempt] = {}
         self._taken: dict[Any, Any] = {}
         self._waited: set[Any] = set()
-        self._ended: set[str] = set()
 
     @property
     def account(self) -> AccountPart:
@@ -156,7 +155,7 @@ class Session:
         call = self.good(subject)
         if call.reply is None or answers.read(self.version, subject.webhook, call.members, call.reply).faults:
             raise CheckSkipped("the bank has not acknowledged the end of a consent: see revoke_token.answer-form")
-        self._ended.add(self.token("ended"))
+        self.hub.ended.add(self.token("ended"))
         return self.token("ended")
 
     def end_at_bank(self) -> tuple[str, ReceivedCall | None, PsuOutcome]:
@@ -180,8 +179,8 @@ class Session:
     def end_consents(self, *kept: str) -> None:
         """End the consents of this run that are in force, except ``kept``."""
         for token in list(self.hub.tokens):
-            if token not in (*kept, *self._ended, *self.hub.revoked):
-                self._ended.add(token)
+            if token not in (*kept, *self.hub.ended, *self.hub.revoked):
+                self.hub.ended.add(token)
                 self.caller.send(self.version.revoke_token, {"access_token": token}, token=token)
 
     # -- webhooks

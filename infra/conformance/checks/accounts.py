@@ -10,7 +10,6 @@ from chalicelib.foundation.fields.registries import currencies
 from chalicelib.openbanking.flows.approved_accounts import is_approved
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 from chalicelib.openbanking.protocol.version import Version
-from chalicelib.openbanking.records.consents import Consent
 from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
@@ -39,12 +38,8 @@ def _approved(session: Session, subject: Subject) -> Evidence:
         "account_ids": list(saved.account_ids or ()),
         "account_numbers": list(saved.account_numbers or ()),
     }
-    bank = session.bank
-    named = Consent(
-        "kit", "kit", bank.bic, bank.version.number, bank.scopes, "reusable", "authorised", accounts, 0, "", b""
-    )
     member = subject.webhook.account_id or ""
-    withheld = [index for index, each in enumerate(answer["accounts"]) if not is_approved(named, each, member)]
+    withheld = [index for index, each in enumerate(answer["accounts"]) if not is_approved(accounts, each, member)]
     said = f"not in the consent: {', '.join(f'accounts.{index}' for index in withheld)}"
     return demand(not withheld, call.evidence, said)
 

@@ -297,6 +297,7 @@ def _one_time(session: Session) -> Evidence:
     subject = next(each for each in _payments(session) if each.webhook.is_within(session.scopes_of("one-time")))
     first = session.send(subject, token=session.token("one-time"))
     session.read(subject, first)
+    session.hub.spent.add(session.token("one-time"))
     return require_refused(session, subject, session.send(subject, token=session.token("one-time")))
 
 

@@ -105,6 +105,7 @@ def _runner(call: BankCall, judge: Judge) -> Callable[[Session], Evidence]:
 
 _NOT_CAUSED = {
     "report_day": "the bank made no daily report during the run",
+    "list_states": "the bank did not ask for the states of its consents during the run",
     "revoke_token": "no consent ended at the bank: see end-at-bank.reported",
 }
 

@@ -32,6 +32,8 @@ def checks(version: Version, subject: Subject) -> list[Check]:
 def _page(session: Session, subject: Subject) -> Evidence:
     call, answer = answered(session, subject)
     page = answer["paginator"]
+    if not all(str(page[name]).isdecimal() for name in ("limit", "current_page")):
+        raise CheckFailed(call.evidence, "paginator.limit and current_page must be whole numbers")
     limit, current = int(str(page["limit"])), int(str(page["current_page"]))
     if current != call.members["current_page"]:
         raise CheckFailed(call.evidence, "paginator.current_page is not the requested page")

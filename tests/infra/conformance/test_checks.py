@@ -10,8 +10,11 @@ import pytest
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.conformance.check import Check, Evidence
 from infra.conformance.checks import checks_of
 from infra.conformance.checks.requests import mandatory_members
+from infra.conformance.runner import KIT_FAILED, run_check
+from infra.conformance.session import Session
 from infra.conformance.subjects import subjects, subjects_of
 from tests.infra.conformance.playing import playing
 from tests.infra.conformance.small_bank import SmallBank, running
@@ -68,3 +71,14 @@ def test_mandatory_members_are_found_at_every_depth() -> None:
 
     assert {("callback_url",), ("payments", "0", "instructed_amount", "amount")} <= found
     assert ("debtor_account",) not in found
+
+
+def test_an_error_of_the_kit_is_not_held_against_the_bank() -> None:
+    def fail(session: Session) -> Evidence:
+        raise TypeError("of the kit")
+
+    check = Check("a.b", "a rule", "Specification, 1", "mandatory", "nothing", fail)
+    with running(SmallBank(VERSIONS[2])) as bank, playing(bank) as session:
+        result = run_check(session, check)
+
+    assert (result.outcome, result.problem) == ("skipped", f"{KIT_FAILED}: TypeError")

@@ -222,6 +222,30 @@ def test_a_token_ends_once_or_again(caller: Caller) -> None:
     assert opened.token in caller.hub.revoked
 
 
+def test_a_bank_learns_the_states_of_its_consents(caller: Caller) -> None:
+    valid, ended, revoked = caller.open(), caller.open(), caller.open()
+    for opened in (valid, ended, revoked):
+        caller.approve(opened)
+    caller.hub.ended.add(ended.token)
+    caller.call("/token/revoke", {"access_token": revoked.token})
+    consent_id = valid.token.partition(".")[0]
+    members = {"access_tokens": [valid.token, ended.token, revoked.token, "x"], "consent_ids": [consent_id, "none"]}
+    status, found = caller.call("/consents/status", members)
+
+    names = [caller.version.spell(name) for name in ("status", "ended_by", "consent_id")]
+    states = [tuple(each[name] for name in names) for each in found["consents"]]
+    assert status == 200
+    assert [state[:2] for state in states] == [
+        ("authorised", None),
+        ("revoked", "tpp"),
+        ("revoked", "bank"),
+        ("unknown", None),
+        ("authorised", None),
+        ("unknown", None),
+    ]
+    assert [state[2] for state in states[3:]] == [None, consent_id, "none"]
+
+
 def test_the_public_key_is_published_in_both_forms(caller: Caller) -> None:
     pem, key_set = caller.get("/bank/public_key"), caller.get("/.well-known/jwks.json")
 
