@@ -35,7 +35,7 @@ class Terminal:
     def show(self, result: Result) -> None:
         """One line for a check."""
         word = "advice" if result.outcome == "failed" and not result.fails_run else result.outcome
-        line = f"  {self._paint(word, f'{word:<8}')}{result.check.check_id:<52} {result.seconds * 1000:5.0f} ms"
+        line = f"  {self._paint(word, f'{word:<8}')}{result.check.check_id:<66} {result.seconds * 1000:5.0f} ms"
         self._print(f"{line}  {first_line(printable(result.problem))}" if result.problem else line)
 
     def end(self, run: Run, files: list[Path]) -> None:

@@ -1,6 +1,6 @@
 """A stack whose demonstration banks call the kit instead of their hub, and the banks' files for the kit.
 
-``python -m tests.infra.conformance.demonstration 20`` runs the kit that many times against each bank.
+``.venv/bin/python -m tests.infra.conformance.demonstration 20`` runs the kit that many times against each bank.
 """
 
 from __future__ import annotations
