@@ -45,10 +45,6 @@ class Call:
     note: str = ""
 
     @property
-    def request_id(self) -> str:
-        return self.headers.get("X-Request-Id", "")
-
-    @property
     def evidence(self) -> Evidence:
         """The exchange as text."""
         lines = [f"POST {self.path}", *_header_lines(self.headers), "", shorten(self.body.decode("utf-8", "replace"))]

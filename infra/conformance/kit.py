@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib.foundation.clock import Clock, timestamp
@@ -59,6 +60,7 @@ def open_session(
     limits = limits or Limits(report=bank.limits.report)
     masking = Masking()
     masking.add(bank.api_key)
+    masking.add_pem(_private_pem(key))
     hub = Hub(bank, key, masking, Clock())
     outbound = Outbound(public_only=False, total_seconds=limits.answer, ca_file=bank.ca_file)
     caller = Caller(bank.base_url, bank.api_key, key, masking, outbound, observers=[hub.observe])
@@ -66,6 +68,11 @@ def open_session(
         session = Session(bank, hub, caller, psu or _psu(bank, hub, output), limits)
         _require_reachable(session)
         yield session
+
+
+def _private_pem(key: RSAPrivateKey) -> str:
+    encoding, form = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
+    return key.private_bytes(encoding, form, serialization.NoEncryption()).decode("ascii")
 
 
 def _psu(bank: BankUnderTest, hub: Hub, output: TextIO) -> Psu:

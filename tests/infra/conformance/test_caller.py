@@ -51,7 +51,7 @@ def test_a_call_is_signed_and_headed_as_the_hubs() -> None:
     assert (url, body) == ("http://bank/v2_accounts", '{"a":"ä"}'.encode())
     assert signatures.verify([HUB_KEY.public_key()], body, headers["X-Signature"])
     assert (headers["X-Api-Key"], headers["X-Auth-Token"]) == (API_KEY, "the-token-of-it")
-    assert call.request_id == headers["X-Request-Id"]
+    assert call.headers == headers
 
 
 def test_a_bank_that_limits_the_rate_is_asked_again_when_it_says() -> None:

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.version import Version
@@ -13,6 +14,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance import kit, report
 from infra.conformance.checks import checks_of
 from infra.conformance.masking import Masking
+from infra.conformance.psu import ScriptPsu
 from infra.conformance.terminal import Terminal
 from tests.infra.conformance.broken_banks import AcceptsAnySignature
 from tests.infra.conformance.playing import HUB_KEY, playing
@@ -65,6 +67,19 @@ def test_no_report_shows_keys_tokens_codes_or_signatures(
     assert len(tokens) >= 3
     for text in texts:
         assert [secret for secret in secrets if secret in text] == []
+
+
+def test_a_command_that_prints_the_hubs_private_key_shows_it_to_nobody(tmp_path: Path) -> None:
+    pem = HUB_KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
+    (tmp_path / "hub.pem").write_text(pem, "ascii")
+    chosen = [check for check in checks_of(VERSIONS[2]) if check.check_id == "consent.initiated"]
+    with running(SmallBank(VERSIONS[2])) as bank, playing(bank) as session:
+        session.psu = ScriptPsu(["sh", "-c", f"cat {tmp_path}/hub.pem; exit 1"], 10)
+        (result,) = kit.run(session, chosen, lambda _: None).results
+
+    assert result.outcome == "failed"
+    assert "exit code 1" in result.sent
+    assert [line for line in pem.splitlines()[1:-1] if len(line) > 8 and line in result.sent + result.problem] == []
 
 
 def test_results_are_made_of_masked_texts_only() -> None:
