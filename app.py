@@ -10,6 +10,7 @@ from chalicelib.cards.api.card_api import card_routes, simulator_routes  # noqa:
 from chalicelib.cards.jobs import card_jobs  # noqa: E402
 from chalicelib.delivery.jobs import delivery_jobs  # noqa: E402
 from chalicelib.openbanking.api.bank_api import bank_routes  # noqa: E402
+from chalicelib.openbanking.api.logo_api import logo_routes  # noqa: E402
 from chalicelib.openbanking.api.oauth_api import oauth_routes  # noqa: E402
 from chalicelib.openbanking.api.tpp_api import tpp_routes  # noqa: E402
 from chalicelib.openbanking.jobs import openbanking_jobs  # noqa: E402
@@ -18,7 +19,7 @@ from chalicelib.website.routes import sandbox_routes, website_routes  # noqa: E4
 
 app = Application(app_name="causeway", configure_logs=False)
 
-for routes in (tpp_routes, oauth_routes, bank_routes):
+for routes in (tpp_routes, oauth_routes, bank_routes, logo_routes):
     app.register_blueprint(routes.bind(lambda: hub().openbanking))
 app.register_blueprint(website_routes.bind(lambda: hub().website))
 app.register_blueprint(card_routes.bind(lambda: hub().cards))

@@ -25,6 +25,10 @@ class Application(Chalice):
 
     _local = threading.local()
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.api.binary_types = []  # binary responses encode themselves: Chalice refuses them without a fitting Accept
+
     @property
     def current_request(self) -> Request | None:
         return getattr(self._local, "request", None)

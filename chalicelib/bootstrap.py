@@ -19,6 +19,7 @@ from chalicelib.statistics.container import StatisticsContainer
 if TYPE_CHECKING:
     from chalice.app import Response
 
+    from chalicelib.openbanking.flows.bank_choice import BankChoice
     from chalicelib.statistics.ingest import ExpectedBank
     from chalicelib.website.container import WebsiteContainer
 
@@ -36,7 +37,7 @@ class Hub(Infrastructure):
 
     @cached_property
     def openbanking(self) -> OpenBankingContainer:
-        return OpenBankingContainer(self, self.delivery, self.statistics, self._error_page)
+        return OpenBankingContainer(self, self.delivery, self.statistics, self._error_page, self._bank_choice_page)
 
     @cached_property
     def cards(self) -> CardContainer:
@@ -71,6 +72,11 @@ class Hub(Infrastructure):
         from chalicelib.website.pages import error_page
 
         return error_page(self.website, title, what, next_step, status=status)
+
+    def _bank_choice_page(self, choice: BankChoice) -> Response:
+        from chalicelib.website.bank_choice_views import bank_choice_page
+
+        return bank_choice_page(self.website, choice)
 
 
 _hub: Hub | None = None

@@ -53,7 +53,7 @@ PLANS: Mapping[Kind, DeliveryPlan] = {
     "payment": DeliveryPlan(lane="payments", waits=(5,), put_off=MINUTE, lasts=5 * MINUTE, kept=DAY, has_caller=True),
     "payment_status": DeliveryPlan(
         lane="questions",
-        waits=(MINUTE, 4 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 8 * HOUR),
+        waits=(MINUTE, 4 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 5 * HOUR, 6 * HOUR),
         put_off=12 * MINUTE,
         lasts=DAY,
         kept=30 * DAY,

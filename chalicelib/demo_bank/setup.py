@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from pathlib import Path
 from typing import Protocol
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
@@ -26,6 +27,7 @@ class HasBanks(Protocol):
 
 
 _STORAGE_KEY_BYTES = 32
+_LOGOS = Path(__file__).parent / "static"
 
 
 def install(host: Host) -> list[Bank]:
@@ -48,7 +50,7 @@ def _install(host: Host, profile: Profile) -> Bank:
     except UnknownBank:
         bank = None
     if bank is not None and credentials and _has_current_api_key(host, bank, credentials["api_key"]):
-        return _update_addresses(host, profile, bank)
+        return _set_logo(host, profile, _update_addresses(host, profile, bank))
     credentials.setdefault("bic", profile.bic)
     if "signing_key" not in credentials:  # making one takes time
         credentials["signing_key"] = signatures.generate_private_pem()
@@ -61,7 +63,13 @@ def _install(host: Host, profile: Profile) -> Bank:
         bank = host.openbanking.banks.change(profile.bic, public_keys=[public_key])
         credentials["api_key"] = host.openbanking.banks.rotate_api_key(profile.bic)
     host.secrets.put(name, {**host.secrets.get(name), profile.name: credentials})
-    return bank
+    return _set_logo(host, profile, bank)
+
+
+def _set_logo(host: Host, profile: Profile, bank: Bank) -> Bank:
+    """The bank with its logo, unless the operator has given it another."""
+    logo = (_LOGOS / f"{profile.name}.svg").read_bytes()
+    return bank if bank.logo_digest else host.openbanking.banks.set_logo(profile.bic, logo)
 
 
 def _has_current_api_key(host: Host, bank: Bank, api_key: str) -> bool:

@@ -9,7 +9,7 @@ from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.breaker import Breaker
-from chalicelib.foundation.http.pages import ErrorPage
+from chalicelib.foundation.http.pages import ErrorPage, PageOf
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.flows.read_limits import ReadLimits
 from chalicelib.openbanking.flows.relay import Relay
@@ -22,6 +22,8 @@ from chalicelib.statistics.container import StatisticsContainer
 if TYPE_CHECKING:
     from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
+    from chalicelib.openbanking.flows.bank_choice import BankChoice, BankChoices
+    from chalicelib.openbanking.flows.bank_directory import BankDirectory
     from chalicelib.openbanking.flows.callback_status import CallbackStatus
     from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
     from chalicelib.openbanking.flows.consent_states import ConsentStates
@@ -29,10 +31,10 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.flows.introspection import Introspection
     from chalicelib.openbanking.flows.payment_execution import PaymentExecution
     from chalicelib.openbanking.flows.payment_initiation import PaymentInitiation
+    from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
     from chalicelib.openbanking.flows.payment_status import PaymentStatus
     from chalicelib.openbanking.flows.performance_reports import PerformanceReports
     from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
-    from chalicelib.openbanking.flows.status_queries import OutcomeSettlement
     from chalicelib.openbanking.flows.tokens import TokenFlow
     from chalicelib.openbanking.flows.tpp_events import TppEvents
     from chalicelib.openbanking.flows.unresolved_orders import UnresolvedOrders
@@ -42,12 +44,15 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
     from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
     from chalicelib.openbanking.records.clients import Clients
+    from chalicelib.openbanking.records.orders import Orders
     from chalicelib.openbanking.records.payments import Payments
-    from chalicelib.openbanking.records.request_ids import RequestIdClaims
 
 
 class OpenBankingContainer:
-    """The open banking hub's components; ``error_page`` renders error pages for browsers."""
+    """The open banking hub's components.
+
+    ``error_page`` renders error pages for browsers, ``bank_choice_page`` the page on which a user chooses the bank.
+    """
 
     def __init__(
         self,
@@ -55,11 +60,13 @@ class OpenBankingContainer:
         delivery: DeliveryContainer,
         statistics: StatisticsContainer,
         error_page: ErrorPage,
+        bank_choice_page: PageOf[BankChoice],
     ) -> None:
         self.shared = shared
         self.delivery = delivery
         self.statistics = statistics
         self.error_page = error_page
+        self.bank_choice_page = bank_choice_page
 
     @cached_property
     def clients(self) -> Clients:
@@ -70,6 +77,21 @@ class OpenBankingContainer:
     @cached_property
     def banks(self) -> Banks:
         return Banks(self.shared.store, self.shared.vault, self.shared.clock, self.shared.settings)
+
+    @cached_property
+    def bank_directory(self) -> BankDirectory:
+        from chalicelib.openbanking.flows.bank_directory import BankDirectory
+
+        statistics = self.statistics
+        return BankDirectory(
+            self.shared.settings.public_url, self.banks, statistics.open_downtimes, statistics.response_times
+        )
+
+    @cached_property
+    def bank_choices(self) -> BankChoices:
+        from chalicelib.openbanking.flows.bank_choice import BankChoices
+
+        return BankChoices(self.shared.settings.public_url, self.banks, self.statistics.open_downtimes)
 
     @cached_property
     def authorization_requests(self) -> AuthorizationRequests:
@@ -213,29 +235,26 @@ class OpenBankingContainer:
         return Payments(self.shared.clock)
 
     @cached_property
-    def request_claims(self) -> RequestIdClaims:
-        from chalicelib.openbanking.records.request_ids import RequestIdClaims
+    def orders(self) -> Orders:
+        from chalicelib.openbanking.records.orders import Orders
 
-        return RequestIdClaims(self.shared.clock)
+        return Orders(self.shared.clock)
 
     @cached_property
-    def outcome_settlement(self) -> OutcomeSettlement:
-        from chalicelib.openbanking.flows.status_queries import OutcomeSettlement
+    def payment_outcomes(self) -> PaymentOutcomes:
+        from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
 
-        return OutcomeSettlement(
-            self.shared.store,
-            self.shared.clock,
-            self.payments,
-            self.request_claims,
-            self.tpp_events,
-            self.delivery.outbox,
+        return PaymentOutcomes(
+            self.shared.store, self.shared.clock, self.payments, self.orders, self.tpp_events, self.delivery.outbox
         )
 
     @cached_property
     def unresolved_orders(self) -> UnresolvedOrders:
         from chalicelib.openbanking.flows.unresolved_orders import UnresolvedOrders
 
-        return UnresolvedOrders(self.shared.store, self.shared.clock, self.payments, self.request_claims)
+        return UnresolvedOrders(
+            self.shared.store, self.shared.clock, self.payments, self.orders, self.tpp_events, self.delivery.outbox
+        )
 
     @cached_property
     def payment_execution(self) -> PaymentExecution:
@@ -245,10 +264,11 @@ class OpenBankingContainer:
             self.shared.store,
             self.consents,
             self.payments,
-            self.request_claims,
+            self.orders,
             self.tpp_events,
             self.delivery.outbox,
             self.bank_client,
+            self.shared.metrics,
             self.shared.settings.is_local,
         )
 
@@ -282,7 +302,7 @@ class OpenBankingContainer:
             self.tpp_events,
             self.delivery.outbox,
             self.bank_client,
-            self.outcome_settlement,
+            self.payment_outcomes,
         )
 
     @cached_property
@@ -291,7 +311,15 @@ class OpenBankingContainer:
         from chalicelib.openbanking.records.callback_limits import CallbackLimits
 
         limits = CallbackLimits(self.shared.keyring, self.shared.clock)
-        return CallbackStatus(self.shared.store, self.shared.clock, self.banks, self.consents, limits, self.bank_client)
+        return CallbackStatus(
+            self.shared.store,
+            self.shared.clock,
+            self.banks,
+            self.consents,
+            limits,
+            self.bank_client,
+            self.payment_outcomes,
+        )
 
     @cached_property
     def performance_reports(self) -> PerformanceReports:
@@ -330,7 +358,7 @@ class OpenBankingContainer:
         relay_requests = RelayRequestSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)
         orders = PaymentOrderSender(self.shared.store, self.shared.clock, self.banks, self.payment_execution)
         queries = StatusQuerySender(
-            self.shared.store, self.shared.clock, self.banks, self.consents, self.bank_client, self.outcome_settlement
+            self.shared.store, self.shared.clock, self.banks, self.consents, self.bank_client, self.payment_outcomes
         )
         return {
             "revoke_token": Sender(notifications.send_revoke_token),

@@ -12,8 +12,10 @@ from chalicelib.statistics.measurements import Measurements
 if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is first asked for
     from chalicelib.statistics.current_day import CurrentDay
     from chalicelib.statistics.day_records import DailyReports, DayRecords
+    from chalicelib.statistics.downtimes import OpenDowntimes
     from chalicelib.statistics.hourly_counters import StoredCounters
     from chalicelib.statistics.ingest import ExpectedBank, Ingest
+    from chalicelib.statistics.response_times import ResponseTimes
 
 
 class StatisticsContainer:
@@ -50,6 +52,18 @@ class StatisticsContainer:
         from chalicelib.statistics.current_day import CurrentDay
 
         return CurrentDay(self.shared.clock, self._counters)
+
+    @cached_property
+    def open_downtimes(self) -> OpenDowntimes:
+        from chalicelib.statistics.downtimes import OpenDowntimes
+
+        return OpenDowntimes(self.shared.store, self.shared.clock)
+
+    @cached_property
+    def response_times(self) -> ResponseTimes:
+        from chalicelib.statistics.response_times import ResponseTimes
+
+        return ResponseTimes(self.shared.store, self.shared.clock)
 
     @property
     def _counters(self) -> StoredCounters:

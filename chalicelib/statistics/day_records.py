@@ -139,9 +139,9 @@ class DayRecord:
         to read.
         """
         latencies = {name: self.latencies[name].to_item() for name in SERVICES if name in self.latencies}
+        _, key = record_key(self.bic, self.day)
         item: Item = {
-            "subject": quarter_subject(quarter_of(self.day)),
-            "part": f"{self.bic}#{self.day.isoformat()}",
+            **key,
             "bic": self.bic,
             "name": self.name,
             "day": self.day.isoformat(),
@@ -186,6 +186,11 @@ def _as_lengths(spans: Iterable[Span]) -> str:
 def _from_lengths(text: str) -> tuple[Span, ...]:
     edges = list(accumulate(map(int, text.split(",")))) if text else []
     return tuple(zip(edges[::2], edges[1::2], strict=True))
+
+
+def record_key(bic: str, day: date) -> tuple[str, Item]:
+    """The table and key of a bank's record of a day."""
+    return TABLE, {"subject": quarter_subject(quarter_of(day)), "part": f"{bic}#{day.isoformat()}"}
 
 
 def quarter_subject(quarter: str) -> str:

@@ -50,6 +50,11 @@ def day_of(second: int) -> date:
     return datetime.fromtimestamp(second, UTC).date()
 
 
+def midnight_after(second: int) -> int:
+    """The Unix second at which the day of ``second`` ends."""
+    return second - second % DAY_SECONDS + DAY_SECONDS
+
+
 def hours_of(day: date) -> range:
     """The Unix seconds at which the hours of a day begin."""
     midnight = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())

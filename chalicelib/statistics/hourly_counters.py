@@ -17,7 +17,7 @@ from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 from chalicelib.statistics.call_counts import CallCounts, Latencies, Service
-from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, Span, hours_of
+from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, Span, day_of, hours_of
 
 TABLE = "statistics"
 KEPT_DAYS = 120  # counters are kept for so many days; until then a day can be computed again
@@ -195,6 +195,15 @@ class HourlyCounterReader:
                 break
         return counters
 
+    def read_latest(self, now: int) -> list[HourlyCounters]:
+        """The latest counters: back to an hour with a response, or until a downtime is certain."""
+        hours, counters = [hour for hour in hours_of(day_of(now)) if hour <= now], list[HourlyCounters]()
+        for batch in (hours[-1:], hours[:-1], *_earlier_hours(day_of(now))):
+            counters += self.read_hours(batch)
+            if any(hourly.answered_in for hourly in counters) or latest_series(counters).unanswered >= CONSECUTIVE:
+                break
+        return counters
+
 
 def _earlier_hours(day: date) -> Iterator[Sequence[int]]:
     """The hours before a day, in batches; the first batch is usually enough."""
@@ -243,6 +252,23 @@ def _unanswered_series(replies: Iterable[tuple[int, bool, int]], until: int) -> 
             count += unanswered
     if count >= CONSECUTIVE:
         yield first, until
+
+
+@dataclass(frozen=True, slots=True)
+class LatestSeries:
+    """The latest request: its Unix second, and the number of requests without a response up to it, 0 if it got one."""
+
+    second: int
+    unanswered: int
+
+
+def latest_series(counters: Iterable[HourlyCounters]) -> LatestSeries:
+    """The series of unanswered requests, ordered as for ``downtime_spans``, that no response has ended."""
+    latest = LatestSeries(0, 0)
+    for hourly in _merge_by_hour(counters):
+        for second, was_answered, unanswered in hourly.replies():
+            latest = LatestSeries(second, 0 if was_answered else latest.unanswered + unanswered)
+    return latest
 
 
 def _merge_by_hour(counters: Iterable[HourlyCounters]) -> list[HourlyCounters]:

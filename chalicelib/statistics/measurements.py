@@ -133,6 +133,7 @@ class Measurements:
         self._lock = threading.Lock()
         self._gathered = CounterBuffer()
         self._unwritten: dict[str, HourlyCounters] = {}
+        self._unchecked: list[HourlyCounters] = []
         self._not_before = not_before
 
     @contextmanager
@@ -159,7 +160,7 @@ class Measurements:
             log.exception("measurements failed")
 
     def write(self) -> None:
-        """Write the counts, including earlier ones not yet written."""
+        """Write the counts, including earlier ones not yet written, and the downtimes that follow from them."""
         with self._lock:
             gathered, self._gathered = self._gathered, CounterBuffer()
             self._unwritten |= {new_id(): hourly for hourly in gathered.counters.values()}
@@ -172,12 +173,13 @@ class Measurements:
         except Exception:
             log.exception("measurements not written", slips=len(self._unwritten))
             self._drop_oldest()
+        self._record_downtimes()
 
     def _claim_write(self) -> bool:
         """Whether this request performs the write; if so, no other one does for a while."""
         now = self._clock.time()
         with self._lock:
-            if now < self._not_before or not (self._gathered.counters or self._unwritten):
+            if now < self._not_before or not (self._gathered.counters or self._unwritten or self._unchecked):
                 return False
             self._not_before = now + WRITE_INTERVAL
             return True
@@ -196,8 +198,24 @@ class Measurements:
         """Write counters. Raises: StoreError."""
         self._store().transact([Put(TABLE, hourly.to_item(counters_id)) for counters_id, hourly in counters])
         with self._lock:
-            for counters_id, _ in counters:
+            for counters_id, hourly in counters:
                 self._unwritten.pop(counters_id, None)
+                self._unchecked.append(hourly)
+
+    def _record_downtimes(self) -> None:
+        """Open or end downtimes after a write; a failure is made up for by the next one."""
+        from chalicelib.statistics.downtimes import DowntimeRecorder
+
+        with self._lock:
+            unchecked, self._unchecked = self._unchecked, []
+        try:
+            if unchecked:
+                recorder = DowntimeRecorder(self._store(), self._clock)
+                recorder.record(unchecked)
+        except Exception:
+            log.exception("downtimes not recorded", slips=len(unchecked))
+            with self._lock:
+                self._unchecked = (unchecked + self._unchecked)[-MAX_UNWRITTEN:]
 
     def _drop_oldest(self) -> None:
         """Drop the oldest unwritten counters above the limit."""

@@ -72,9 +72,7 @@ def _first_page(visit: Visit) -> Response:
     own = newest_first(visit.website.openbanking.clients, visit.user)
     wanted = visit.field("bank").strip().casefold()
     banks = [
-        bank
-        for bank in visit.website.openbanking.banks.directory()
-        if wanted in f"{bank['name']} {bank['bic']}".casefold()
+        bank for bank in visit.website.openbanking.banks.directory() if wanted in f"{bank.name} {bank.bic}".casefold()
     ]
     return page(
         visit,
@@ -82,7 +80,7 @@ def _first_page(visit: Visit) -> Response:
         has_inactive=any(not client.active for client in own),
         clients=select_choices(own, visit.field("client_id"), active=True),
         chosen=visit.field("client_id"),
-        part=paginate(sorted(banks, key=lambda bank: str(bank["name"]).casefold()), visit.field("page")),
+        part=paginate(sorted(banks, key=lambda bank: bank.name.casefold()), visit.field("page")),
         wanted=visit.field("bank"),
         journeys=visit.website.journeys.list_latest(visit.user),
     )

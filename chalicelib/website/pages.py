@@ -143,6 +143,12 @@ def error_page(
     return pages.html_answer(text, status, _headers((), NO_REFERRER, "'self'"))
 
 
+def public_page(website: WebsiteContainer, template: str, **values: Any) -> Response:
+    """A page without menu and session on the way from an application to its user's bank, which may have opened it."""
+    text = _render(website, None, template, values)
+    return pages.html_answer(text, 200, _headers((), NO_REFERRER, "'self'") | pages.ANY_WINDOW)
+
+
 def add_retry_after(response: Response, retry_after: int) -> Response:
     """Add ``Retry-After`` in seconds to ``response``, unless it is 0."""
     if retry_after:

@@ -9,7 +9,7 @@ from chalice.app import Response
 
 from chalicelib.foundation.http.web import JSON, text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.protocol.own_answers import BankEntry
+from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.statistics import export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
 from chalicelib.statistics.day_records import DayRecord, summarize
@@ -36,8 +36,8 @@ FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
 class PerformanceQuery:
     """The requested bank and days, or errors by field. ``latest`` is the latest day that can be requested."""
 
-    banks: Sequence[BankEntry]
-    bank: BankEntry | None
+    banks: Sequence[Bank]
+    bank: Bank | None
     days: DayRange
     latest: date
     errors: Mapping[str, str]
@@ -49,9 +49,9 @@ def show_performance(visit: Visit) -> Response:
     if wanted.bank is None or wanted.errors:
         status = 200 if not wanted.errors else 404 if wanted.errors.keys() == {"bic"} else 400
         return _performance_page(visit, wanted, status=status)
-    records = visit.website.statistics.records.of_bank(wanted.bank["bic"], wanted.days.since, wanted.days.until)
+    records = visit.website.statistics.records.of_bank(wanted.bank.bic, wanted.days.since, wanted.days.until)
     if visit.field("format") in FORMATS:
-        return _download(visit.field("format"), wanted.bank["bic"], wanted.days, records)
+        return _download(visit.field("format"), wanted.bank.bic, wanted.days, records)
     return _performance_page(visit, wanted, records)
 
 
@@ -59,15 +59,15 @@ def _read_query(visit: Visit) -> PerformanceQuery:
     """Parse the query; it defaults to the first bank and the last 30 complete days."""
     errors: dict[str, str] = {}
     bic = visit.field("bic").strip().upper()
-    banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank["name"].casefold())
-    bank = next((bank for bank in banks if bic in ("", bank["bic"])), None)
+    banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold())
+    bank = next((bank for bank in banks if bic in ("", bank.bic)), None)
     if bic and bank is None:
         found = visit.website.openbanking.banks.find(bic, active=False)  # the other BIC notation, or deactivated
         if found is None:
             errors["bic"] = "There is no bank with this BIC. Choose one from the list."
         else:
-            bank = BankEntry(bic=found.bic, name=found.name, country=found.country, api_version=found.api_version)
-            banks = [*(each for each in banks if each["bic"] != found.bic), bank]
+            bank = found
+            banks = [*(each for each in banks if each.bic != found.bic), bank]
     latest = yesterday(visit.website.shared.clock)
     until = _read_day(visit, "to", errors) or latest
     since = _read_day(visit, "from", errors) or _first_day(until, DAYS)
@@ -131,7 +131,7 @@ def _performance_page(
             "hub": latency_chart("Time in this service, by day", records, days, "hub"),
         },
         size=(WIDTH, HEIGHT),
-        today=visit.website.statistics.today.of_bank(shown["bic"]) if shown else None,
+        today=visit.website.statistics.today.of_bank(shown.bic) if shown else None,
     )
 
 

@@ -34,7 +34,7 @@ def show_home(visit: Visit) -> Response:
         visit,
         "home.html",
         bank_base=visit.website.shared.settings.bank_api_url,
-        banks=sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank["name"].casefold()),
+        banks=sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold()),
         clients=clients,
         journeys=journeys,
     )

@@ -11,9 +11,11 @@ from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.records.bank_logos import logo_path
 from chalicelib.openbanking.records.bank_record import (
     CONSENT_DAYS,
     LONGEST_CONSENT_DAYS,
+    LONGEST_HISTORY_DAYS,
     MOST_UNATTENDED_READS,
     Bank,
     NewBank,
@@ -23,6 +25,7 @@ from infra.admin.output import ONCE, CommandRefused, Report, command, command_gr
 from infra.admin.probe import probe
 
 _COLUMNS = ("bic", "name", "country", "api_version", "active", "domain")
+_LISTED = (*_COLUMNS, "history_days", "logo_type")
 group = command_group("Add, change and test banks, and manage their keys.")
 
 BicArgument = Annotated[str, typer.Argument(metavar="BIC", help="The bank's BIC, 8 or 11 characters.")]
@@ -32,6 +35,10 @@ _COUNTRY = typer.Option(help="Two letters, ISO 3166-1.")
 _API_VERSION = typer.Option(help=f"The protocol version it implements: {' or '.join(map(str, VERSIONS))}.")
 _DOMAIN = typer.Option(metavar="URL", help="The base URL of its webhooks.")
 _AUTHORIZATION_URL = typer.Option(metavar="URL", help="Its page where PSUs approve requests.")
+_HISTORY_DAYS = typer.Option(
+    metavar="DAYS",
+    help=f"How many days back transactions are available, from 1 to {LONGEST_HISTORY_DAYS}; an empty value removes it.",
+)
 _CONSENT_DAYS = typer.Option(help=f"How many days a consent lasts, from 1 to {LONGEST_CONSENT_DAYS}.")
 UnattendedReads = Annotated[
     int | None,
@@ -77,6 +84,7 @@ def add(
     scheme: Schemes = None,
     scope: Scopes = None,
     consent_days: Annotated[int, _CONSENT_DAYS] = CONSENT_DAYS,
+    history_days: Annotated[str | None, _HISTORY_DAYS] = None,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     unattended_reads: UnattendedReads = None,
@@ -108,6 +116,7 @@ def add(
         signature_required=signature_required,
         unattended_reads=unattended_reads,
         active=not inactive,
+        history_days=_read_days(history_days or ""),
     )
     bank, api_key = connection.connect().openbanking.banks.add(new)
     text = f"{_format_bank(bank)}\n\nThe bank's API key: {api_key}\n{ONCE}"
@@ -123,7 +132,7 @@ def list_banks() -> Report:
       .venv/bin/python -m infra.admin banks list --json
     """
     banks = [_bank_members(bank) for bank in connection.connect().openbanking.banks.all()]
-    return Report({"banks": banks}, format_table(banks, _COLUMNS) if banks else "There are no banks.")
+    return Report({"banks": banks}, format_table(banks, _LISTED) if banks else "There are no banks.")
 
 
 @command(group, "show")
@@ -138,8 +147,8 @@ def show(bic: BicArgument) -> Report:
     return Report({"bank": _bank_members(bank)}, _format_bank(bank))
 
 
-@command(group, "change")
-def change(
+@command(group, "update")
+def update(
     bic: BicArgument,
     *,
     name: Annotated[str | None, _NAME] = None,
@@ -150,6 +159,7 @@ def change(
     scheme: Schemes = None,
     scope: Scopes = None,
     consent_days: Annotated[int | None, _CONSENT_DAYS] = None,
+    history_days: Annotated[str | None, _HISTORY_DAYS] = None,
     certificate_subject: Subject = None,
     signature_required: SignatureRequired = None,
     unattended_reads: UnattendedReads = None,
@@ -163,9 +173,9 @@ def change(
 
     \b
     Examples:
-      .venv/bin/python -m infra.admin banks change DEMOGB21 --name "Demo Bank" --consent-days 90
-      .venv/bin/python -m infra.admin banks change DEMOGB21 --unattended-reads 4
-      .venv/bin/python -m infra.admin banks change DEMOGB21 --inactive
+      .venv/bin/python -m infra.admin banks update DEMOGB21 --name "Demo Bank" --consent-days 90
+      .venv/bin/python -m infra.admin banks update DEMOGB21 --unattended-reads 4
+      .venv/bin/python -m infra.admin banks update DEMOGB21 --inactive
     """
     given: dict[str, Any] = {
         "name": name,
@@ -182,6 +192,7 @@ def change(
         "active": active,
     }
     changes = {member: value for member, value in given.items() if value is not None}
+    changes |= {} if history_days is None else {"history_days": _read_days(history_days)}
     if not changes:
         raise CommandRefused("no change was specified: see --help for the options")
     banks = connection.connect().openbanking.banks
@@ -320,6 +331,13 @@ def remove(
     return Report({"removed": bank.bic}, f"{bank.bic} is removed.")
 
 
+def _read_days(text: str) -> int | None:
+    """A number of days; ``None`` for an empty text."""
+    if text and not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise CommandRefused(f"--history-days must be a whole number from 1 to {LONGEST_HISTORY_DAYS}, or empty")
+    return int(text) if text else None
+
+
 def _read_public_key(path: Path) -> str:
     """Read a PEM file and check that it contains a usable public key."""
     try:
@@ -343,6 +361,9 @@ def _bank_members(bank: Bank) -> dict[str, Any]:
         "scopes": list(bank.scope_names),
         "schemes": list(bank.schemes),
         "consent_days": bank.consent_days,
+        "history_days": bank.history_days,
+        "logo": logo_path(bank.bic, bank.logo_digest),
+        "logo_type": bank.logo_type,
         "certificate_subject": bank.certificate_subject,
         "signature_required": bank.signature_required,
         "unattended_reads": bank.unattended_reads,

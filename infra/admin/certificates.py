@@ -154,7 +154,7 @@ def _write(out: Path, name: str, pem: str, key: str) -> dict[str, str]:
 
 
 def _certificate_members(pem: str, *, bank: bool) -> dict[str, Any]:
-    """A certificate for printing; for a bank with its subject as ``banks change --certificate-subject`` takes it."""
+    """A certificate for printing; for a bank with its subject as ``banks update --certificate-subject`` takes it."""
     found, parsed = read_certificate(pem), x509.load_pem_x509_certificate(pem.encode())
     return {
         "subject": found.subject,

@@ -23,6 +23,7 @@ from infra.admin import (
     statistics,
     users,
 )
+from infra.admin.bank_logos import logo
 from infra.admin.output import command
 from infra.admin.trace import trace
 
@@ -68,6 +69,7 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
+command(banks.group, "logo")(logo)
 for module in (
     banks,
     certificates,

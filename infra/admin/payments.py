@@ -8,7 +8,7 @@ import typer
 
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.records.bank_record import valid_bic
-from chalicelib.openbanking.records.request_ids import RecordedOrder
+from chalicelib.openbanking.records.orders import RecordedOrder
 from infra.admin import connection
 from infra.admin.output import CommandRefused, Report, command, command_group, format_table
 
@@ -27,8 +27,8 @@ def unresolved(
 ) -> Report:
     """List orders that a bank may have and whose outcome is unknown, oldest first.
 
-    Version 2 banks are asked for the status of payments that they named, for a day. All others need a question to the
-    bank, which recognises an order by its X-Request-Id: record the answer with "payments settle".
+    A version 2 bank that named the payment (payment_id) is asked for its status, for a day. For all others, ask the
+    bank, which recognises the order by its X-Request-Id, and record the answer with "payments settle".
 
     \b
     Example:
@@ -46,26 +46,26 @@ def settle(
     payment_id: Annotated[
         str | None, typer.Option(metavar="ID", help="The bank has the payment, under this payment_id.")
     ] = None,
-    not_taken: Annotated[bool, typer.Option("--not-taken", help="The bank does not have the payment.")] = False,
+    not_accepted: Annotated[bool, typer.Option("--not-accepted", help="The bank does not have the payment.")] = False,
 ) -> Report:
     """Record what a bank said about an order whose outcome is unknown.
 
     \b
     Examples:
       .venv/bin/python -m infra.admin payments settle DEMODE21 5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1 --payment-id P-4711
-      .venv/bin/python -m infra.admin payments settle DEMODE21 5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1 --not-taken
+      .venv/bin/python -m infra.admin payments settle DEMODE21 5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1 --not-accepted
     """
-    if (payment_id is not None) == not_taken:
-        raise CommandRefused("say either --payment-id ID or --not-taken")
-    hub = connection.connect()
-    bank = hub.openbanking.banks.get(valid_bic(bic))
+    if (payment_id is not None) == not_accepted:
+        raise CommandRefused("pass either --payment-id ID or --not-accepted")
+    orders, bic = connection.connect().openbanking.unresolved_orders, valid_bic(bic)
     if payment_id is not None:
-        hub.openbanking.unresolved_orders.settle_taken(bank.bic, request_id, payment_id)
+        orders.record_accepted_order(bic, request_id, payment_id)
     else:
-        hub.openbanking.unresolved_orders.settle_not_taken(bank.bic, request_id)
-    data = {"bic": bank.bic, "request_id": request_id, "payment_id": payment_id, "taken": not not_taken}
+        orders.record_rejected_order(bic, request_id)
+    outcome = "not_accepted" if not_accepted else "accepted"
+    data = {"bic": bic, "request_id": request_id, "payment_id": payment_id, "outcome": outcome}
     said = f"has it as {payment_id}" if payment_id is not None else "does not have it"
-    return Report({"order": data}, f"The order {request_id} is settled: {bank.bic} {said}.")
+    return Report({"order": data}, f"The order {request_id} is settled: {bic} {said}.")
 
 
 def _members(found: RecordedOrder) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Packages a stage: writes one template for the whole stage, and its zip files, to a folder.
 
 Chalice's template and the resources become one stack. This module also corrects Chalice's template: the names of
-functions, which policies refer to, and of their logs, tracing of the API, and batches from the queue. It also prevents
+functions, which policies refer to, and of their logs, tracing of the API, binary responses whatever a request accepts,
+and batches from the queue. It also prevents
 what SAM would add: a second stage, and layers that are never deleted.
 """
 
@@ -33,6 +34,7 @@ _LOG = "AWS::Logs::LogGroup"
 _QUEUE = "DeliveriesQueue"
 _USED = (template.TABLE, template.QUEUE, template.SECRET, "AWS::KMS::Alias")
 _TEMPLATE = "sam.json"
+_BINARY = "x-amazon-apigateway-binary-media-types"
 
 
 def package(stage: str, target: Path) -> list[Path]:
@@ -92,6 +94,7 @@ def merge_templates(application: Mapping[str, Any], resources: Mapping[str, Any]
     for entry in (each for each in parts.values() if each["Type"] == _API):
         entry["Properties"] |= {"TracingEnabled": True, "OpenApiVersion": "2.0"}  # or SAM adds a public stage, "Stage"
         entry["Properties"] |= api_stage.sam_properties(ours["Outputs"][api_stage.LOG_OUTPUT]["Value"])
+        entry["Properties"]["DefinitionBody"][_BINARY] = ["*/*"]  # or browsers would get logos as Base64
         entry["DependsOn"] = [api_stage.LOG_ACCOUNT]
     for properties in _properties(parts, _LAYER):
         properties["RetentionPolicy"] = "Delete"  # or every version is kept, of an account's 75 GB

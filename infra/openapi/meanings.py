@@ -15,6 +15,7 @@ from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, REQUE
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME_MEANINGS
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
+from infra.openapi.bank_meanings import BANKS
 from infra.openapi.consent_meanings import BANK_TOKEN, CONSENT, CONSENT_STATES, CONSENTS, RANDOM
 from infra.openapi.error_meanings import ERRORS
 from infra.openapi.metadata_meanings import METADATA, OWN_ADDRESS, Meaning
@@ -173,7 +174,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "transaction_status": ("The payment's status", "ACSC"),
     "payment_status": ("The payment's status", 4),
     "outcome": (
-        "Present while it is not known whether the bank has the payment, or once it is known that it does not",
+        "Present while it is unknown whether the bank has the payment, or once the bank said that it does not",
         "unknown",
     ),
     "tpp_calls.PaymentStatusQuery.request_id": (
@@ -211,7 +212,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "refresh_token": ("The latest refresh token, which is exchanged for a new pair of tokens", _REFRESH),
     "response_type": ("Always `code`", "code"),
     "own_calls.FrontDoorQuery.response_type": ("Always `code`; mandatory without `request_uri`", "code"),
-    "own_calls.FrontDoorQuery.bic": ("The bank's BIC; mandatory without `request_uri`", "DEMODEF1"),
+    "own_calls.FrontDoorQuery.bic": ("The bank's BIC; without it, the PSU chooses the bank", "DEMODEF1"),
+    "own_calls.PushedMembers.bic": ("The bank's BIC; without it, the PSU chooses the bank", "DEMODEF1"),
     "own_calls.FrontDoorQuery.scope": ("The scopes, separated by spaces; mandatory without `request_uri`", "accounts"),
     "scope": ("The scopes, separated by spaces", "accounts accounts.balances"),
     "own_answers.BankScope.scope": ("The scope's name", "accounts"),
@@ -316,6 +318,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "tpp_events.payment_status": ("The payment's status at a version 1 bank", 4),
     "tpp_events.transaction_status": ("The payment's status at a version 2 bank", "ACSC"),
     "tpp_events.message": ("A message", "This is a test."),
+    **BANKS,
     **CONSENTS,
     **ERRORS,
     **METADATA,
@@ -342,6 +345,7 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
     "v2.SinglePayment": frozenset({"remittance_information_structured", "creditor_bank"}),
     "v2.TransactionsRequest": frozenset({"page_key"}),
     "tpp_calls.AuthorizeRequest": frozenset(_CHOSEN),
+    "tpp_calls.BanksQuery": frozenset({"country", "scope", "scheme", "q"}),
     "tpp_calls.TokenRequest": frozenset(
         {*_CREDENTIALS, "code", "refresh_token", "redirect_uri", "code_verifier", "scope"}
     ),

@@ -15,6 +15,7 @@ from pydantic.alias_generators import to_camel
 from chalicelib.foundation.fields.field_types import AN, Bic, Message, OpenMessage
 from chalicelib.openbanking.api import oauth_api, tpp_api
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow, describe_authorization
+from chalicelib.openbanking.flows.bank_directory import BankDirectory
 from chalicelib.openbanking.flows.consent_states import ConsentStates
 from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
 from chalicelib.openbanking.flows.introspection import Introspection
@@ -23,10 +24,11 @@ from chalicelib.openbanking.flows.performance_reports import PerformanceReports
 from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.protocol import tpp_events
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, PaymentOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, UnsettledOutcome
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
+    BankPlace,
     BanksQuery,
     ClientMembers,
     ConsentsQuery,
@@ -111,7 +113,7 @@ class PushedMembers(ClientMembers):
     """``POST /oauth/par``: the parameters of an authorization request, and the client's credentials."""
 
     response_type: Literal["code"]
-    bic: Bic
+    bic: Bic | None = None
     scope: AN[4096]
     redirect_uri: AN[2048] | None = None
     state: AN[512] | None = None
@@ -150,7 +152,8 @@ OWN_CALLS: tuple[OwnCall, ...] = (
         "POST", "/tpp/token/revoke", "token client", TokenFlow.revoke_by_tpp, body=RevokeRequest, encodings=_EITHER
     ),
     OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
-    OwnCall("GET", "/tpp/banks", "client", tpp_api.page_of_banks, query=BanksQuery),
+    OwnCall("GET", "/tpp/banks", "client", BankDirectory.list_banks, query=BanksQuery),
+    OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPlace),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
     OwnCall("GET", "/tpp/consents", "client", ConsentStates.list_page, query=ConsentsQuery),
     OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),
@@ -227,7 +230,7 @@ class AskedStatus(OpenMessage):
 
     payment_id: AN[PAYMENT_ID]
     transaction_status: AN[255]
-    outcome: PaymentOutcome | None = None
+    outcome: UnsettledOutcome | None = None
 
 
 class WebhookErrorV1(OpenMessage):

@@ -28,15 +28,18 @@ TPP_CALLS: Mapping[str, Purpose] = {
         "ignored. An invalid request redirects to the Callback URL with `error`, `error_description`, `state` and "
         "`iss`. For an unknown client or an unregistered `redirect_uri`, the browser gets an error page instead, "
         "because that URL cannot be trusted. While the request is open, opening the same URL again redirects to "
-        "the bank again. A client that has pushed its request sends `client_id` and `request_uri` only; other "
-        "parameters are ignored beside it.",
+        "the bank again. Without `bic`, the browser gets a page on which the PSU chooses among the banks that provide "
+        "all requested scopes; until the bank has saved a consent, the PSU can go back and choose another. A client "
+        "that has pushed its request sends `client_id` and `request_uri` only; other parameters are ignored beside it, "
+        "except the `bic` that the PSU chooses for a request without one.",
     ),
     "/oauth/par": Purpose(
         "Push an authorization request (RFC 9126)",
         "Takes a form with the parameters of `GET /oauth/authorize` and the client's credentials, and returns a "
         "`request_uri`, valid for 60 seconds. Send the PSU's browser to `GET /oauth/authorize` with `client_id` and "
         "`request_uri`. A DPoP proof, or `dpop_jkt`, binds the code to the key. Mandatory for clients with the profile "
-        "`fapi2`, which must send `redirect_uri` and a code challenge.",
+        "`fapi2`, which must send `redirect_uri` and a code challenge. Without `bic`, the PSU chooses the bank, within "
+        "30 minutes of opening the request.",
     ),
     "/oauth/introspect": Purpose(
         "Describe a token (RFC 7662)",
@@ -62,7 +65,12 @@ TPP_CALLS: Mapping[str, Purpose] = {
     "/tpp/scope": Purpose(
         "List the scopes of a bank", "The scopes that the bank provides, in the order of its protocol version."
     ),
-    "/tpp/banks": Purpose("List the banks", "The reachable banks, sorted by BIC. A page beyond the last is empty."),
+    "/tpp/banks": Purpose(
+        "List the banks",
+        "The banks that match all filters, sorted by BIC, and what each can do; `total` counts them. A page beyond the "
+        "last is empty. Changes appear within a minute or two.",
+    ),
+    "/tpp/banks/{bic}": Purpose("Read one bank", "What a bank can do, as in the list."),
     "/tpp/consent": Purpose(
         "Read the consent of a bearer", "The scopes and accounts that the PSU approved, and the end of the consent."
     ),

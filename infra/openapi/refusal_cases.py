@@ -20,7 +20,7 @@ from chalicelib.openbanking.flows.read_limits import refuse_access
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Refusal, refuse_fields, refuse_parameters
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, ScopeQuery, TokenRequest
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPlace, BanksQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
 
 _AN_HOUR_BEFORE_MIDNIGHT = 23 * 3600
@@ -145,6 +145,12 @@ CASES = _by_name(
         "The call does not have this query parameter",
         _query(ScopeQuery, {"bic": "DEMODEF1", "colour": "red"}),
     ),
+    Case(
+        "filter_unknown",
+        "A filter is not a country code, or not a scope or scheme of any version",
+        _query(BanksQuery, {"scheme": "GIRO"}),
+    ),
+    Case("bic_wrong", "The BIC in the path is not a BIC", _query(BankPlace, {"bic": "bank"})),
     Case("cursor_invalid", "after is not the `next` of an earlier response to this client", refusals.CURSOR_INVALID()),
     Case("parameters_none", "A query parameter was sent, but the call has none", refusals.PARAMETERS_NOT_ALLOWED()),
     Case(
@@ -205,6 +211,11 @@ CASES = _by_name(
         "scopes_wrong",
         "scopes is empty, contains a duplicate, or contains a scope that the bank does not provide",
         refusals.SCOPES_EMPTY(),
+    ),
+    Case(
+        "scopes_of_no_version",
+        "No bank is named, and no version of the bank protocol has all of the scopes",
+        refusals.SCOPES_OF_NO_VERSION(),
     ),
     Case(
         "response_type",

@@ -34,12 +34,14 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "/oauth/par": (
         *(*_CLIENT, *_PROOF_FOR_TOKEN, "too_large", "content_type", "not_a_form", "parameter_not_supported"),
         *("response_type", "member_wrong", "jkt_other", "bank_unknown", "redirect_uri_missing", *_REQUEST),
+        "scopes_of_no_version",
     ),
     "/oauth/introspect": _TOKEN_CLIENT,
     "/tpp/token": (*_TOKEN_CLIENT, *_PROOF_FOR_TOKEN, "redirect_uri_missing", "grant_type", "grant_invalid"),
     "/tpp/token/revoke": _TOKEN_CLIENT,
     "/tpp/scope": (*_CLIENT, *_QUERY, "bank_unknown"),
-    "/tpp/banks": (*_CLIENT, *_QUERY),
+    "/tpp/banks": (*_CLIENT, *_QUERY, "filter_unknown"),
+    "/tpp/banks/{bic}": (*_CLIENT, "parameters_none", "bic_wrong", "bank_unknown"),
     "/tpp/consent": (*_CONSENT, "parameters_none"),
     "/tpp/consents": (*_CLIENT, *_QUERY, "cursor_invalid"),
     ACCEPTED_REQUEST: (

@@ -201,6 +201,9 @@ class _TppOperations:
             "303": self._responses.redirect(
                 FRONT_DOOR, "Redirect to the bank or, after an invalid request, to the client"
             ),
+            "200": self._responses.text(
+                FRONT_DOOR, "A page on which the PSU chooses the bank of a request without `bic`", "text/html", page
+            ),
             "400": self._responses.text(
                 FRONT_DOOR,
                 "An error page: the client, its redirect_uri or the request_uri is invalid",
@@ -333,10 +336,15 @@ def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
     return united
 
 
+_OPERATION_IDS = {"/tpp/banks/{bic}": "bank"}
+"""Those that the path without its parameter does not tell apart."""
+
+
 def _operation(path: str, tag: str, caller: Caller, parameters: list[Json], responses: Json, needs: str = "") -> Json:
     purpose = TPP_CALLS[path]
     return {
-        "operationId": re.sub("[^a-z0-9]+", "_", path.partition("/{")[0].rpartition("/tpp/")[2]).strip("_"),
+        "operationId": _OPERATION_IDS.get(path)
+        or re.sub("[^a-z0-9]+", "_", path.partition("/{")[0].rpartition("/tpp/")[2]).strip("_"),
         "tags": [tag],
         "summary": purpose.title,
         "description": "\n\n".join(text for text in (purpose.text, needs) if text),

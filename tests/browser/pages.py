@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.browser import bank_pages, card_pages, docs_pages, performance_pages, website_pages
+from tests.browser import bank_pages, card_pages, choice_pages, docs_pages, performance_pages, website_pages
 from tests.browser.walks import Walk
 
 WALKS: tuple[Walk, ...] = (
@@ -11,4 +11,5 @@ WALKS: tuple[Walk, ...] = (
     *performance_pages.walks(),
     *docs_pages.walks(),
     *bank_pages.walks(),
+    *choice_pages.walks(),
 )

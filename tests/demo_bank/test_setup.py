@@ -8,6 +8,7 @@ import pytest
 
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.crypto import signatures
+from tests.openbanking.logos import SVG
 from tests.world import World
 
 
@@ -35,6 +36,16 @@ def test_both_banks_are_registered_with_their_keys_and_addresses(opened: World) 
         assert secret[name]["bic"] == bank.bic
         key = signatures.load_private_key(secret[name]["signing_key"]).public_key()
         assert bank.public_keys == (signatures.public_pem(key),)
+
+
+def test_both_banks_have_a_logo_until_the_operator_gives_them_another(opened: World) -> None:
+    banks = opened.hub.openbanking.banks
+    assert {banks.get(bic).logo_type for bic in ("DEMOGB21", "DEMODEF1")} == {"image/svg+xml"}
+
+    other = banks.set_logo("DEMOGB21", SVG)
+    install(opened.hub)
+
+    assert banks.get("DEMOGB21") == other
 
 
 def test_installing_again_changes_nothing(opened: World) -> None:

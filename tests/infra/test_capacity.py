@@ -40,7 +40,7 @@ def test_the_page_has_the_memory_of_the_functions() -> None:
     ("title", "service", "dollars"),
     [
         (PAYMENT, "API Gateway", "3.50"),
-        (PAYMENT, "DynamoDB", "11.846"),
+        (PAYMENT, "DynamoDB", "16.076"),
         (PAYMENT, "data out", "0.10503"),
         (PAYMENT, "logs", "0.67431"),
         ("delivery of an event", "API Gateway", "0"),

@@ -112,6 +112,7 @@ def report(world: World) -> None:
     """What is accepted for later, and reported of a payment that nobody knows yet."""
     payer = LaterPayer(world, 2, "bulk", "one_time")
     payer.outcome(payer.order("key-1"))
+    world.tpp("GET", "/tpp/banks")
     direct = LaterPayer(world, 1, "direct")
     direct.pay_at_once()
     direct.report(4)

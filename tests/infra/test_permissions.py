@@ -177,6 +177,7 @@ def test_the_page_of_performance_reads_statistics_and_may(
     tables = "arn:aws:dynamodb:*:*:table/causeway-local"
 
     assert taken_up == {
+        ("dynamodb:BatchGetItem", f"{tables}-banks"),
         ("dynamodb:Query", f"{tables}-banks/index/directory"),
         ("dynamodb:Query", f"{tables}-statistics"),
     }

@@ -214,7 +214,7 @@ def routes() -> set[tuple[str, str]]:
         (method.lower(), path)
         for path, methods in app.routes.items()
         for method in methods
-        if path.startswith(("/tpp", "/oauth", "/.well-known", "/bank", "/api", "/simulator")) and method != OTHERS
+        if path.startswith(("/tpp", "/oauth", "/.well-known", "/bank/", "/api", "/simulator")) and method != OTHERS
     }
 
 

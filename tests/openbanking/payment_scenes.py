@@ -7,6 +7,7 @@ from typing import Any
 
 from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.records.orders import order_key
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import (
@@ -296,6 +297,26 @@ def ask_a_bank_about_a_payment_with_an_unknown_outcome(world: World, kind: str) 
         assert payer.status().status == 200
         (payment,) = items(world, "payments")
         assert (payment["status"], "outcome" in payment) == ("ACSC", False)
+
+    return run
+
+
+@scene()
+def report_on_a_payment_whose_order_id_is_another_orders_by_now(world: World) -> Run:
+    payer, other = Payer(world, 1), Payer(world, 1, "direct")
+    payer.request_id = other.request_id = str(uuid.uuid4())
+    payer.bank_does(taken(1) | UNUSABLE)
+    assert payer.pay().status == 502
+    key = order_key(payer.side.bank.bic, payer.request_id)
+    world.hub.store.delete(*key)
+    other.side.answers[WEBHOOKS[1, "direct"]] = lambda sent: taken(1, "P-2")
+    assert other.pay().status == 200
+
+    def run(fault: Fault) -> None:
+        request_id = str(uuid.uuid4())
+        completed(fault, lambda: payer.report(4, **{"x-request-id": request_id}))
+        assert payer.status().body["payment_status"] == 4
+        assert other.status_of_order().body["payment_id"] == "P-2"
 
     return run
 

@@ -7,6 +7,8 @@ After a fault comes what comes by itself: the time of the attempt runs out, and 
 from __future__ import annotations
 
 import contextlib
+import sys
+import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -18,10 +20,13 @@ from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
+from chalicelib.openbanking.flows.unresolved_orders import NotSettled
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.statistics import current_call
+from chalicelib.statistics.current_call import Outcome
 from chalicelib.statistics.day_records import DayRecords
+from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.ingest import IngestIncomplete
 from chalicelib.statistics.measurements import Measurements
 from tests.openbanking.call_sites import call_sites, sites_of_requests
@@ -433,7 +438,35 @@ def ask_about_a_payment_with_an_unknown_outcome_at_a_bank_that(world: World, doe
         (record,), (payment,) = records(world, "payment_status"), items(world, "payments")
         assert record["state"] == "delivered"
         assert (payment["status"], "outcome" in payment) == ("ACSC", False)
-        assert len({sent.headers["X-Request-Id"] for sent in payer.side.received}) == 1
+        assert len(payer.side.received) == (2 if does == "is late" else 1) or fault.lasting
+
+    return run
+
+
+@scene("accepted", "not_accepted")
+def settle_an_order(world: World, outcome: str) -> Run:
+    world.wants_events()
+    payer = Payer(world, 1)
+    payer.request_id = str(uuid.uuid4())
+    payer.bank_does(taken(1) | {"confirmation_url": "javascript:1"})
+    payer.pay()
+    orders, order = world.hub.openbanking.unresolved_orders, (payer.side.bank.bic, payer.request_id)
+
+    def settle() -> None:
+        if outcome == "accepted":
+            orders.record_accepted_order(*order, "P-1")
+        else:
+            orders.record_rejected_order(*order)
+
+    def run(fault: Fault) -> None:
+        during(fault, settle)
+        with contextlib.suppress(NotSettled):  # it has been settled
+            settle()
+        carry_on(world)
+        (payment,) = items(world, "payments")
+        assert payment.get("outcome") == (None if outcome == "accepted" else "not_accepted")
+        assert told(world).count("payment.status_changed") == (1 if outcome == "accepted" else 0)
+        assert orders.list_unresolved(10) == []
 
     return run
 
@@ -554,6 +587,31 @@ def write_what_was_measured(world: World) -> Run:
             instance.write()
         instance.write()  # a minute later
         assert counts(counters(world)) == {"ALPHGB21 AISP": {"calls": 1}, "BETADEF1 AISP": {"calls": 1}}
+
+    return run
+
+
+@scene("begins", "ends")
+def record_a_downtime(world: World, which: str) -> Run:
+    def ask(instance: Measurements, outcome: Outcome, count: int) -> None:
+        for _ in range(count):
+            with instance.measure():
+                current_call.record_bank_request("ALPHGB21", "AISP", world.clock.time(), outcome, 0.1)
+            world.clock.advance(1)
+
+    before = Measurements(lambda: world.hub.store, world.clock, world.hub.metrics, sys.maxsize)
+    ask(before, "unanswered", 5)
+    if which == "ends":
+        before.write()
+
+    def run(fault: Fault) -> None:
+        instance = Measurements(lambda: world.hub.store, world.clock, world.hub.metrics, sys.maxsize)
+        ask(instance, "unanswered" if which == "begins" else "answered", 5)
+        with fault:
+            instance.write()
+        instance.write()  # a minute later
+        down = OpenDowntimes(world.hub.store, world.clock).bics()
+        assert down == ({"ALPHGB21"} if which == "begins" else set())
 
     return run
 

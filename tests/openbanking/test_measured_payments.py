@@ -112,7 +112,7 @@ def test_a_payment_that_the_bank_took_and_nobody_could_record_is_the_services_fa
     payer = Payer(world, version)
 
     def pay() -> None:
-        with world.storage_gone("transact"):
+        with Fault(world, "before", 3, lasting=True):
             assert payer.pay().status == 500
 
     assert measured(world, pay) == of(version, "PISP", calls=1, answered=1, hub_failures=1)

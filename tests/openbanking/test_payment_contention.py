@@ -20,8 +20,8 @@ from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.consents import consent_key
+from chalicelib.openbanking.records.orders import SentOrder
 from chalicelib.openbanking.records.payments import payment_key
-from chalicelib.openbanking.records.request_ids import RequestId
 from tests.cards.contest import MANY, PROCESSES, at_once
 from tests.openbanking.payer import SCOPES, order, taken
 from tests.world import Sent, World
@@ -68,7 +68,7 @@ class Contest:
         flow, tpp = self.hubs[number % PROCESSES].openbanking.payment_initiation, self.tpps[number % 2]
         credentials = TppCredentials(tpp.client_id, bearer=tpp.bearers[number // 2 % len(tpp.bearers)])
         members = order(self.world, self.version, "single")
-        sent = RequestId.of(request_id, jsontext.dumps(members).encode(), is_callers=True)
+        sent = SentOrder(request_id, jsontext.dumps(members).encode())
         try:
             admitted = flow.authorize(CALL, credentials, sent, None)
             assert isinstance(admitted, PaymentOrder)

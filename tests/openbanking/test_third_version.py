@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, cast
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from pydantic import ConfigDict
@@ -170,6 +170,18 @@ def _new_bank(public_keys: list[str], api_version: int = 3) -> NewBank:
         authorization_url="http://127.0.0.1:1/bank-3/authorize",
         public_keys=public_keys,
     )
+
+
+def test_its_bank_is_listed_and_can_be_chosen(bank: ThirdBank) -> None:
+    listed = bank.world.tpp("GET", f"/tpp/banks/{BIC}").body
+    query = {"response_type": "code", "client_id": bank.world.client.client_id, "scope": "accounts"}
+
+    page = bank.world.call("GET", f"/oauth/authorize?{urlencode(query)}")
+    chosen = bank.world.call("GET", f"/oauth/authorize?{urlencode({**query, 'bic': BIC})}")
+
+    assert (listed["api_version"], listed["scopes"]) == (3, [*THIRD.scopes])
+    assert (page.status, "Bank of version 3" in page.text) == (200, True)
+    assert chosen.headers["location"].startswith("http://127.0.0.1:1/bank-3/authorize")
 
 
 def test_a_bank_of_a_version_that_is_not_registered_is_refused(world: World) -> None:

@@ -56,6 +56,14 @@ def countries(letters: Literal[2, 3]) -> frozenset[str]:
 
 
 @cache
+def country_names() -> dict[str, str]:
+    """English names by alpha-2 country code; the common name where it differs from the official one."""
+    import pycountry
+
+    return {country.alpha_2: getattr(country, "common_name", None) or country.name for country in pycountry.countries}
+
+
+@cache
 def country_numbers() -> dict[int, str]:
     """Alpha-2 country codes by numeric code (ISO 3166-1)."""
     import pycountry

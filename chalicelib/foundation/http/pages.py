@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from chalice.app import Response
@@ -36,6 +36,15 @@ class ErrorPage(Protocol):
     """Renders an error page: the title, what went wrong, and the next step."""
 
     def __call__(self, title: str, what: str, next_step: str, *, status: int) -> Response: ...
+
+
+V_contra = TypeVar("V_contra", contravariant=True)
+
+
+class PageOf(Protocol[V_contra]):
+    """Renders the page that shows a value."""
+
+    def __call__(self, value: V_contra, /) -> Response: ...
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote_plus
 
 from chalicelib.foundation import log
@@ -16,7 +16,7 @@ from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE, AuthMethod, TokenType
-from chalicelib.openbanking.protocol.tpp_calls import REPEATABLE, AuthorizeRequest
+from chalicelib.openbanking.protocol.tpp_calls import REPEATABLE, AuthorizationParameters
 
 _TOKEN_TYPES: Mapping[str, TokenType] = {"bearer": "Bearer", "dpop": "DPoP"}
 
@@ -98,7 +98,10 @@ def _read_members(openbanking: OpenBankingContainer, incoming: Incoming) -> Any:
         raise
 
 
-def bind_code(request: AuthorizeRequest, jkt: str | None) -> AuthorizeRequest:
+R = TypeVar("R", bound=AuthorizationParameters)
+
+
+def bind_code(request: R, jkt: str | None) -> R:
     """The request with its code bound to the key of the DPoP proof beside it (RFC 9449 §10.1). Raises: Refusal."""
     if jkt is None or request.dpop_jkt == jkt:
         return request

@@ -23,8 +23,15 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, REQUEST_URI, SIGNING_ALGORITHMS, AuthMethod
 from chalicelib.openbanking.protocol.own_answers import KeySet, ResourceMetadata, ServerMetadata
-from chalicelib.openbanking.protocol.tpp_calls import NOT_SUPPORTED, REPEATABLE, AuthorizeRequest, IntrospectionRequest
+from chalicelib.openbanking.protocol.tpp_calls import (
+    NOT_SUPPORTED,
+    REPEATABLE,
+    AuthorizationParameters,
+    IntrospectionRequest,
+    ScopeQuery,
+)
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS, services_of
+from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics import current_call
 
 
@@ -43,12 +50,21 @@ def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: 
     )
 
 
+_PARAMETERS = (
+    *("client_id", "response_type", "response_mode", "redirect_uri", "scope", "state"),
+    *("code_challenge", "code_challenge_method", "consent_type", "dpop_jkt"),
+)
+"""The parameters of a request, which lead from the choice of a bank back here."""
+
 oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure, completed=answers.add_nonce)
 
 
 @oauth_routes.get("/oauth/authorize", _failure_page)
 def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Redirect to the bank. Errors are redirected to the client, or shown on an error page if the client is unknown."""
+    """Redirect to the bank; without ``bic``, show a page on which the user chooses it.
+
+    Errors are redirected to the client, or shown on an error page if the client is unknown.
+    """
     pairs = dict(incoming.query)
     if not pairs.get("client_id"):
         raise refusals.CLIENT_ID_MISSING()
@@ -65,6 +81,8 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
         )
     try:
         request = _read_query(incoming)
+        if request.bic is None:
+            return _offer_banks(openbanking, incoming, client, request)
         if incoming.is_head:
             return head_of_redirect()
         authorization = openbanking.authorization_flow.authorize(client, request, "browser")
@@ -77,12 +95,42 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
 
 
 def _open_pushed(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Redirect to the bank by a pushed request; other parameters are ignored (RFC 9126 §4). Raises: Refusal."""
-    query = _query_parameters(incoming)
+    """Redirect to the bank by a pushed request; other parameters are ignored (RFC 9126 §4). Raises: Refusal.
+
+    If the client has named no bank, the user chooses it; the choice comes back as ``bic``.
+    """
+    query, flow = _query_parameters(incoming), openbanking.pushed_authorization
+    found = flow.find(query["client_id"], query["request_uri"])
+    if found.needs_bank and "bic" not in query:
+        flow.check_choice(found)
+        if not incoming.is_head:
+            flow.keep_open(found)
+        parameters = {name: query[name] for name in ("client_id", "request_uri")}
+        choice = openbanking.bank_choices.offer(found.client, found.pushed.request, parameters, query)
+        return openbanking.bank_choice_page(choice)
+    bic = _chosen_bic(query["bic"]) if found.needs_bank else None
     if incoming.is_head:
         return head_of_redirect()
-    opened = openbanking.pushed_authorization.open(query["client_id"], query["request_uri"])
-    return redirect(opened.request_url)
+    return redirect(flow.open(found, bic).request_url)
+
+
+def _offer_banks(
+    openbanking: OpenBankingContainer, incoming: Incoming, client: Client, request: AuthorizationParameters
+) -> Response:
+    """Show the banks for a request that names none, unless it would be refused with any bank. Raises: Refusal."""
+    new = openbanking.authorization_flow.validate(client, request, "browser")
+    if new.returns_state:
+        openbanking.authorization_flow.check_state(new)
+    query = _query_parameters(incoming)
+    parameters = {name: query[name] for name in _PARAMETERS if name in query}
+    return openbanking.bank_choice_page(openbanking.bank_choices.offer(client, new, parameters, query))
+
+
+def _chosen_bic(text: str) -> str:
+    try:
+        return ScopeQuery.read({"bic": text}).bic
+    except InvalidMessage as error:
+        raise refuse_fields(error) from None
 
 
 @oauth_routes.post("/oauth/par")
@@ -110,11 +158,11 @@ def _query_parameters(incoming: Incoming) -> dict[str, str]:
         raise answers.as_refusal(error) from None
 
 
-def _read_query(incoming: Incoming) -> AuthorizeRequest:
+def _read_query(incoming: Incoming) -> AuthorizationParameters:
     return _read_request(_query_parameters(incoming))
 
 
-def _read_request(query: Mapping[str, Any]) -> AuthorizeRequest:
+def _read_request(query: Mapping[str, Any]) -> AuthorizationParameters:
     """Parse the parameters of RFC 6749 §4.1.1; unknown parameters are ignored (§3.1). Raises: Refusal."""
     for name, fault in NOT_SUPPORTED.items():
         if name in query:
@@ -124,10 +172,10 @@ def _read_request(query: Mapping[str, Any]) -> AuthorizeRequest:
     if query.get("response_type") != "code":
         is_there = "response_type" in query
         raise refusals.RESPONSE_TYPE_WRONG(oauth_error="unsupported_response_type" if is_there else None)
-    members: dict[str, Any] = {name: query[name] for name in AuthorizeRequest.model_fields if name in query}
+    members: dict[str, Any] = {name: query[name] for name in AuthorizationParameters.model_fields if name in query}
     members["scopes"] = str(query.get("scope", "")).split()
     try:
-        return AuthorizeRequest.read(members)
+        return AuthorizationParameters.read(members)
     except InvalidMessage as error:
         raise refuse_fields(error) from None
 

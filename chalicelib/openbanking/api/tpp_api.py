@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from chalice.app import Response
@@ -16,11 +15,12 @@ from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters
-from chalicelib.openbanking.protocol.own_answers import Accepted, BankEntry, BanksAnswer, BankScope, ScopeAnswer
+from chalicelib.openbanking.protocol.own_answers import Accepted, BankScope, ScopeAnswer
 from chalicelib.openbanking.protocol.psu_context import InvalidPsuHeaders, PsuContext, read_psu_headers
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
     AuthorizeRequest,
+    BankPlace,
     BanksQuery,
     ConsentsQuery,
     RevokeRequest,
@@ -31,8 +31,8 @@ from chalicelib.openbanking.protocol.versions import services_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim
+from chalicelib.openbanking.records.orders import SentOrder
 from chalicelib.openbanking.records.payments import Payment
-from chalicelib.openbanking.records.request_ids import RequestId
 
 _KEY_LENGTH = 255
 
@@ -100,15 +100,18 @@ def describe_scopes(bank: Bank) -> ScopeAnswer:
 @tpp_routes.get("/tpp/banks")
 def banks(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
-    query = _read_query(incoming, BanksQuery)
-    return json_answer(page_of_banks(openbanking.banks.directory(), query))
+    return json_answer(openbanking.bank_directory.list_banks(_read_query(incoming, BanksQuery)))
 
 
-def page_of_banks(banks: Sequence[BankEntry], query: BanksQuery) -> BanksAnswer:
-    """The requested page of the bank directory."""
-    first = (query.page - 1) * query.limit
-    shown = [*banks[first : first + query.limit]]
-    return {"banks": shown, "page": query.page, "limit": query.limit, "total": len(banks)}
+@tpp_routes.get("/tpp/banks/{bic}")
+def bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
+    _refuse_parameters(incoming)
+    try:
+        place = BankPlace.read(dict(incoming.uri))
+    except InvalidMessage as error:
+        raise refuse_parameters(error) from None
+    return json_answer(openbanking.bank_directory.describe_bank(place.bic))
 
 
 @tpp_routes.get("/tpp/consent")
@@ -151,11 +154,11 @@ def _payment_view(call: PaymentCall) -> View[OpenBankingContainer]:
         started = openbanking.shared.clock.monotonic()
         flow, credentials = openbanking.payment_initiation, read_credentials(openbanking, incoming)
         claim = _idempotency_key_claim(call, credentials, incoming)
-        request_id = RequestId.of(incoming.request_id, incoming.body, is_callers=incoming.has_good_request_id)
+        sent = SentOrder(incoming.request_id, incoming.body)
         if call.kind == "direct":
-            order = flow.authorize_direct(call, credentials, request_id, claim, lambda: _direct_bic(incoming.json()))
+            order = flow.authorize_direct(call, credentials, sent, claim, lambda: _direct_bic(incoming.json()))
         else:
-            order = flow.authorize(call, credentials, request_id, claim)
+            order = flow.authorize(call, credentials, sent, claim)
         if isinstance(order, BankAnswer | DeferredRequest):
             return _timed_answer(openbanking, order, started)
         _refuse_parameters(incoming)

@@ -22,9 +22,10 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
 from chalicelib.openbanking.protocol.oauth_security import CODE_SECONDS
 from chalicelib.openbanking.protocol.own_answers import AuthorizeAnswer, InitAuthorizationAnswer, SaveConsentAnswer
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizationParameters
 from chalicelib.openbanking.protocol.tpp_events import ConsentAuthorised, ConsentCancelled
 from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS, services_of
 from chalicelib.openbanking.records.authorization_requests import (
     LIFETIME,
     AuthorizationRequest,
@@ -32,6 +33,7 @@ from chalicelib.openbanking.records.authorization_requests import (
     NewAuthorizationRequest,
     StateUsed,
     authorization_key,
+    compute_authorization_id,
     parse_request_url,
     with_query,
 )
@@ -65,7 +67,9 @@ class AuthorizationCodeFlow:
     tpp_events: TppEvents
     outbox: Outbox
 
-    def authorize(self, client: Client, request: AuthorizeRequest, channel: Channel = "client") -> AuthorizationRequest:
+    def authorize(
+        self, client: Client, request: AuthorizationParameters, channel: Channel = "client"
+    ) -> AuthorizationRequest:
         """Store a TPP's request. The PSU must open the returned request's ``request_url``.
 
         Raises:
@@ -73,16 +77,17 @@ class AuthorizationCodeFlow:
         """
         return self.open(self.validate(client, request, channel), repeatable=channel != "client")
 
-    def validate(self, client: Client, request: AuthorizeRequest, channel: Channel) -> NewAuthorizationRequest:
+    def validate(self, client: Client, request: AuthorizationParameters, channel: Channel) -> NewAuthorizationRequest:
         """Check a TPP's request. A state that is generated for a browser is sent to the bank only. Raises: Refusal."""
-        bank = self._require_bank(request.bic)
-        current_call.record_concern(bank.bic, "authorization")
+        bank = self._require_bank(request.bic) if request.bic else None
+        if bank is not None:
+            current_call.record_concern(bank.bic, "authorization")
         self._check_channel(client, request, channel)
         self._check_request(client, bank, request)
         return NewAuthorizationRequest(
             client_id=client.client_id,
-            bic=bank.bic,
-            api_version=bank.api_version,
+            bic=bank.bic if bank else None,
+            api_version=bank.api_version if bank else None,
             scopes=tuple(request.scopes),
             redirect_uri=request.redirect_uri or client.callback_url,
             consent_type=request.consent_type,
@@ -91,28 +96,64 @@ class AuthorizationCodeFlow:
             returns_state=request.state is not None or channel == "client",
             dpop_jkt=request.dpop_jkt,
             pushed=channel == "pushed",
+            chooses_bank=channel == "browser" or (channel == "pushed" and bank is None),
         )
+
+    def check_state(self, new: NewAuthorizationRequest) -> None:
+        """Check that a request can still be opened, before its user chooses a bank. Raises: Refusal."""
+        item = self.store.get(*authorization_key(compute_authorization_id(new.client_id, new.state)))
+        before = AuthorizationRequest.from_item(item) if item else None
+        if before is not None:
+            self._check_replaceable(before, new)
+
+    def choose_bank(self, new: NewAuthorizationRequest, bic: str) -> NewAuthorizationRequest:
+        """The request at the bank that its user has chosen. Raises: Refusal."""
+        bank = self._require_bank(bic)
+        current_call.record_concern(bank.bic, "authorization")
+        if set(new.scopes) - set(bank.scope_names):
+            raise refusals.SCOPES_NOT_PROVIDED()
+        return new.at(bank)
 
     def open(self, new: NewAuthorizationRequest, *, repeatable: bool) -> AuthorizationRequest:
         """Store a validated request.
 
-        ``repeatable`` is for browsers: repeating an identical open request (reload, back button) returns that one.
+        ``repeatable`` is for browsers: repeating an identical open request (reload, back button) returns that one, and
+        the choice of another bank replaces it.
 
         Raises:
             Refusal: the bank is gone, the state was used before, or the repeated request has ended.
         """
-        bank = self._require_bank(new.bic)
+        bank = self._require_bank(new.bic or "")
         try:
             opened = self.authorization_requests.create(new, bank.authorization_url)
         except StateUsed as used:
-            before = used.authorization
-            if repeatable and before.repeats(new, bank.authorization_url):
-                if before.is_open(self.clock.time()):
-                    return before
-                raise refusals.AUTHORIZATION_ENDED() from None
-            raise refusals.STATE_USED() from None
+            if not repeatable:
+                raise refusals.STATE_USED() from None
+            return self._open_again(used.authorization, new, bank)
         log.info("authorization opened", authorization_id=opened.authorization_id, bic=bank.bic)
         return opened
+
+    def _open_again(
+        self, before: AuthorizationRequest, new: NewAuthorizationRequest, bank: Bank
+    ) -> AuthorizationRequest:
+        """The open request that ``new`` repeats or, at another bank, replaces. Raises: Refusal."""
+        if before.repeats(new, bank.authorization_url):
+            if before.is_open(self.clock.time()):
+                return before
+            raise refusals.AUTHORIZATION_ENDED()
+        self._check_replaceable(before, new)
+        try:
+            opened = self.authorization_requests.replace(before, new, bank.authorization_url)
+        except StateUsed as used:  # by another window of the same user, or the bank has just saved a consent
+            return self._open_again(used.authorization, new, bank)
+        log.info("authorization replaced", authorization_id=opened.authorization_id, bic=bank.bic)
+        return opened
+
+    def _check_replaceable(self, before: AuthorizationRequest, new: NewAuthorizationRequest) -> None:
+        if not before.can_be_replaced_by(new):
+            raise refusals.STATE_USED()
+        if not before.is_open(self.clock.time()):
+            raise refusals.AUTHORIZATION_ENDED()
 
     def initiate(self, bank: Bank, request: InitAuthorization, claim: BankIdempotencyClaim) -> InitAuthorizationAnswer:
         """Return the TPP and the requested scopes to the bank. Raises: Refusal."""
@@ -170,6 +211,8 @@ class AuthorizationCodeFlow:
             chosen = _error_text(error, 64) or "access_denied"
             text = _error_text(description, 256) or "The authorization was cancelled at the bank"
             authorization = self._cancel_request(authorization, client, chosen, text)
+            if authorization.status == "open":  # its user has chosen another bank meanwhile
+                raise UnknownCancelUrl
         if authorization.status == "approved":
             return self._error_redirect(authorization, "access_denied", "The authorization had already been approved")
         return self._error_redirect(authorization, authorization.error or "", authorization.error_description or "")
@@ -183,7 +226,7 @@ class AuthorizationCodeFlow:
         return bank
 
     @staticmethod
-    def _check_channel(client: Client, request: AuthorizeRequest, channel: Channel) -> None:
+    def _check_channel(client: Client, request: AuthorizationParameters, channel: Channel) -> None:
         """Check what the client's record demands of its requests (RFC 9126 §6, FAPI 2.0 §5.3.2.2). Raises: Refusal."""
         security = client.security
         if security.requires_pushed_requests and channel != "pushed":
@@ -195,16 +238,18 @@ class AuthorizationCodeFlow:
         if security.is_fapi2 and request.code_challenge is None:
             raise refusals.CODE_CHALLENGE_MISSING()
 
-    def _check_request(self, client: Client, bank: Bank, request: AuthorizeRequest) -> None:
+    def _check_request(self, client: Client, bank: Bank | None, request: AuthorizationParameters) -> None:
         if request.redirect_uri is not None and request.redirect_uri not in client.callback_urls:
             raise refusals.REDIRECT_URI_FOREIGN()
         if not request.scopes:
             raise refusals.SCOPES_EMPTY()
         if len(set(request.scopes)) != len(request.scopes):
             raise refusals.SCOPES_REPEATED()
-        if set(request.scopes) - set(bank.scope_names):
+        if bank is not None and set(request.scopes) - set(bank.scope_names):
             raise refusals.SCOPES_NOT_PROVIDED()
-        services = {bank.version.scopes[name].service for name in request.scopes}
+        if all(set(request.scopes) - set(version.scopes) for version in VERSIONS.values()):
+            raise refusals.SCOPES_OF_NO_VERSION()
+        services = services_of(request.scopes)
         if request.consent_type == "one_time" and services != {"PISP"}:
             raise refusals.ONE_TIME_NOT_FOR_PAYMENTS()
         if not self.settings.is_sandbox and request.code_challenge is None:

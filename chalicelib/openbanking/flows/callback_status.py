@@ -11,7 +11,9 @@ from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
 from chalicelib.openbanking.flows.status_queries import query_bank
+from chalicelib.openbanking.protocol.payment_enumerations import UnsettledOutcome
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.openbanking.records.banks import Banks
@@ -24,10 +26,14 @@ from chalicelib.statistics import current_call
 
 @dataclass(frozen=True, slots=True)
 class StatusResult:
-    """A payment's status; ``from_bank`` is true if the bank was queried, false for the last reported status."""
+    """A payment's status; ``from_bank`` is true if the bank was queried, false for the last reported status.
+
+    ``outcome`` is set if it is not known whether the bank has the payment, or known that it does not.
+    """
 
     status: Status
     from_bank: bool
+    outcome: UnsettledOutcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,7 @@ class CallbackStatus:
     consents: Consents
     limits: CallbackLimits
     bank_client: BankClient
+    outcomes: PaymentOutcomes
 
     def look_up(self, bic: str, payment_id: str, callback_url: str, address: str) -> StatusResult | None:
         """The status of a payment, or ``None`` if its client does not have this ``callback_url``.
@@ -64,8 +71,9 @@ class CallbackStatus:
             except BankFailed:
                 pass
             else:
+                self.outcomes.settle_by(payment, answer)
                 return StatusResult(answer.body[payment.version.status_member], from_bank=True)
-        return StatusResult(payment.status, from_bank=False)
+        return StatusResult(payment.status, from_bank=False, outcome=payment.outcome)
 
     def _count_query(self, payment: Payment, address: str) -> bool:
         """Count a query; false if a limit has been reached."""
@@ -82,5 +90,5 @@ class CallbackStatus:
             keys.append(consent_key(payment.consent_id))
         client, item = [*self.store.batch_get(keys), None][:2]
         consent, now = Consent.from_item(item) if item else None, self.clock.time()
-        in_force = consent is not None and (consent.is_valid(now) or consent.is_spent(now))
+        in_force = consent is not None and consent.can_be_queried(now)
         return Client.from_item(client) if client else None, consent if in_force else None

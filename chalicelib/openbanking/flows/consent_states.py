@@ -31,7 +31,7 @@ class _Reference:
 
 @dataclass(frozen=True, slots=True)
 class ConsentStates:
-    """Tells clients and banks what has become of their consents."""
+    """Returns the states of consents to clients and banks."""
 
     store: Store
     clock: Clock

@@ -33,8 +33,8 @@ from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import TABLE as CONSENTS
 from chalicelib.openbanking.records.consents import Consent, consent_key
+from chalicelib.openbanking.records.orders import Order
 from chalicelib.openbanking.records.payments import Payment, payment_key
-from chalicelib.openbanking.records.request_ids import RequestIdClaim
 from chalicelib.openbanking.records.unattended_reads import ReadReservation
 
 _RELAYED = {call.path: call for call in RELAYED}
@@ -130,7 +130,7 @@ class PaymentOrderSender:
         """
         delivery, members = dispatch.delivery, jsontext.loads(dispatch.body)
         if delivery.abandoned:
-            raise self._final_failure(delivery, _unknown_outcome())
+            raise self._unknown_outcome(delivery)
         order = self._read_order(delivery, members)
         outgoing = self.execution.prepare(
             order, members["request"], delivery.request_id, PsuContext.from_members(members)
@@ -148,7 +148,7 @@ class PaymentOrderSender:
                 keep=self._record_failure(order, failure, delivery, members),
             ) from None
         except Exception as defect:  # the bank may have received the order
-            raise self._final_failure(delivery, _unknown_outcome()) from defect
+            raise self._unknown_outcome(delivery) from defect
 
         def keep(operations: Sequence[Operation]) -> None:
             try:
@@ -162,11 +162,11 @@ class PaymentOrderSender:
         """The failure of a payment that could not be sent in time."""
         delivery = dispatch.delivery
         if delivery.abandoned:
-            return self._final_failure(delivery, _unknown_outcome())
+            return self._unknown_outcome(delivery)
         members = jsontext.loads(dispatch.body)
         _, caller = self._read_caller(delivery, members)
         return self._final_failure(
-            delivery, refusals.PAYMENT_NOT_SENT(reason=_BUSY), self._release_attempt(caller, members)
+            delivery, refusals.PAYMENT_NOT_SENT(reason=_BUSY), self._release_attempt(delivery, caller, members)
         )
 
     def _read_order(self, delivery: Delivery, members: dict[str, Any]) -> PaymentOrder:
@@ -175,10 +175,10 @@ class PaymentOrderSender:
         bank, call = self.banks.find(delivery.concerned_bank), _PAYMENTS[delivery.topic]
         if bank is None:
             refusal = refusals.PAYMENT_NOT_SENT(reason="the bank is no longer reachable")
-            raise self._final_failure(delivery, refusal, self._release_attempt(caller, members))
-        version, claim = VERSIONS[members["version"]], _read_request_claim(members)
+            raise self._final_failure(delivery, refusal, self._release_attempt(delivery, caller, members))
+        version, record = VERSIONS[members["version"]], _read_record(delivery, members)
         return PaymentOrder(
-            call, client, caller, bank, version, require_webhook(call, version), None, claim, members["attempt"]
+            call, client, caller, bank, version, require_webhook(call, version), None, record, members["attempt"]
         )
 
     def _read_caller(self, delivery: Delivery, members: dict[str, Any]) -> tuple[Client, Caller | None]:
@@ -188,22 +188,29 @@ class PaymentOrderSender:
         try:
             client, consent, found = _read_client_and_consent(self.store, self.clock, delivery, keys, spent_by=attempt)
         except Refusal as refusal:
-            raise self._final_failure(delivery, refusal, self._release_attempt(None, members)) from None
+            raise self._final_failure(delivery, refusal, self._release_attempt(delivery, None, members)) from None
         caller = Caller(client, consent, found[0] or {}, []) if consent else None
         if not client.active:
-            raise self._final_failure(delivery, refusals.CLIENT_UNKNOWN(), self._release_attempt(caller, members))
+            raise self._final_failure(
+                delivery, refusals.CLIENT_UNKNOWN(), self._release_attempt(delivery, caller, members)
+            )
         return client, caller
 
-    def _release_attempt(self, caller: Caller | None, members: dict[str, Any]) -> Keep:
-        claim, attempt = _read_request_claim(members), members["attempt"]
-        return lambda operations: self.execution.release_attempt(caller, claim, attempt, operations)
+    def _release_attempt(self, delivery: Delivery, caller: Caller | None, members: dict[str, Any]) -> Keep:
+        record, attempt = _read_record(delivery, members), members["attempt"]
+        return lambda operations: self.execution.release_attempt(caller, record, attempt, operations)
 
     def _record_failure(
         self, order: PaymentOrder, failure: BankFailed, delivery: Delivery, members: dict[str, Any]
     ) -> Keep:
         if failure.reach == "never":
-            return self._release_attempt(order.caller, members)
+            return self._release_attempt(delivery, order.caller, members)
         return lambda operations: self.execution.record_failure(order, failure, delivery.request_id, operations)
+
+    def _unknown_outcome(self, delivery: Delivery) -> Undeliverable:
+        self.execution.count_unknown_outcome()
+        reason = "the service was interrupted while it was sending the order"
+        return self._final_failure(delivery, refusals.PAYMENT_OUTCOME_UNKNOWN(reason=reason))
 
     def _final_failure(
         self, delivery: Delivery, refusal: Refusal, keep: Keep | None = None, status: int | None = None
@@ -212,10 +219,18 @@ class PaymentOrderSender:
         return Undeliverable(refusal.message, final=True, status=status, answer=answer, keep=keep)
 
 
-def _read_request_claim(members: dict[str, Any]) -> RequestIdClaim | None:
-    """The order's X-Request-Id claim; ``None`` for orders accepted by earlier versions of the service."""
-    claimed = members.get("request_claim")
-    return RequestIdClaim.from_members(claimed) if claimed else None
+def _read_record(delivery: Delivery, members: dict[str, Any]) -> Order:
+    """The accepted order's record; deliveries of earlier versions have its digest elsewhere, or none."""
+    order_digest = members.get("order_digest") or (members.get("request_claim") or {}).get("order_digest")
+    return Order(
+        bic=delivery.concerned_bank,
+        request_id=delivery.request_id,
+        client_id=delivery.concerned_client,
+        path=delivery.topic,
+        consent_id=delivery.consent_id,
+        api_version=members["version"],
+        order_digest=order_digest,
+    )
 
 
 def _read_client_and_consent(
@@ -254,7 +269,3 @@ def _read_client_and_consent(
 def _stored_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
     """The error response that an immediate call would have received."""
     return StoredAnswer(TPP_ERRORS.status(refusal), jsontext.dumps(TPP_ERRORS.body(refusal, delivery.request_id, now)))
-
-
-def _unknown_outcome() -> Refusal:
-    return refusals.PAYMENT_OUTCOME_UNKNOWN(reason="the service was interrupted while it was sending the order")

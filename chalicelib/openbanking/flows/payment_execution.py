@@ -8,8 +8,9 @@ from typing import Any
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store, Update
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed, Reach
 from chalicelib.openbanking.flows.payment_orders import PaymentOrder
@@ -18,11 +19,11 @@ from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome, is_confirmation_url, is_payment_id
+from chalicelib.openbanking.protocol.payment_enumerations import UnsettledOutcome, is_confirmation_url, is_payment_id
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.records.consents import Consents
+from chalicelib.openbanking.records.orders import Order, Orders
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early
-from chalicelib.openbanking.records.request_ids import RequestIdClaim, RequestIdClaims
 from chalicelib.statistics import current_call
 
 LONGEST_ANSWER = 300_000
@@ -42,10 +43,11 @@ class PaymentExecution:
     store: Store
     consents: Consents
     payments: Payments
-    request_claims: RequestIdClaims
+    orders: Orders
     tpp_events: TppEvents
     outbox: Outbox
     bank_client: BankClient
+    metrics: Metrics
     local: bool
     """Whether a confirmation_url without TLS is allowed."""
 
@@ -102,25 +104,18 @@ class PaymentExecution:
             payment = self._new_payment(order, answer, request_id, "unknown")
             if self._record_unless_taken(order, payment, kept):
                 return
-        claim = order.request_claim
-        if claim is None:
-            self._transact(kept)
-        elif failure.reach == "refused":
-            self._settle_refused(order, claim, kept)
-        else:
-            self._transact([*kept, *self._order_writes(order, self.request_claims.update_unknown(claim, None))])
+        if failure.reach == "refused":
+            self._close_attempt(order.record, order.attempt, [], kept, sent=True)
+            return
+        self.count_unknown_outcome()
+        self._transact_with(self._unknown(order), kept)
 
-    def _settle_refused(self, order: PaymentOrder, claim: RequestIdClaim, kept: Sequence[Operation]) -> None:
-        """Record the bank's refusal, unless an earlier attempt may have sent the same order."""
-        try:
-            self._transact([*self._order_writes(order, self.request_claims.update_refused(claim)), *kept])
-        except ConditionFailed as failure:
-            if 0 not in failure.failed:
-                raise
-            self._transact(kept)
+    def count_unknown_outcome(self) -> None:
+        """Count a payment with an unknown outcome, which someone may have to clarify with the bank."""
+        self.metrics.write({"UnknownOutcomes": 1})
 
     def _new_payment(
-        self, order: PaymentOrder, answer: Mapping[str, Any], request_id: str, outcome: PaymentOutcome | None = None
+        self, order: PaymentOrder, answer: Mapping[str, Any], request_id: str, outcome: UnsettledOutcome | None = None
     ) -> Payment:
         return self.payments.new(
             order.bank.bic,
@@ -130,7 +125,7 @@ class PaymentExecution:
             client_id=order.client.client_id,
             consent_id=order.consent.consent_id if order.consent else None,
             request_id=request_id,
-            order_digest=order.request_claim.order_digest if order.request_claim else None,
+            order_digest=order.record.order_digest,
             status=order.version.statuses.first_status(answer.get("status")),
             outcome=outcome,
         )
@@ -145,9 +140,7 @@ class PaymentExecution:
         self.outbox.dispatch(deliveries)
         return True
 
-    def release_attempt(
-        self, caller: Caller | None, request_claim: RequestIdClaim | None, attempt: str, kept: Sequence[Operation]
-    ) -> None:
+    def release_attempt(self, caller: Caller | None, record: Order, attempt: str, kept: Sequence[Operation]) -> None:
         """Release the claims of an ``attempt`` that never reached the bank, and write ``kept`` with them.
 
         This frees the X-Request-Id and restores a one-time consent, unless the consent has ended in the meantime.
@@ -156,19 +149,45 @@ class PaymentExecution:
             StoreError.
         """
         undone: list[Operation] = []
-        if request_claim is not None:
-            undone.append(self.request_claims.update_to_release(request_claim, alone=True))
         if caller is not None and caller.consent.consent_type == "one_time":
             undone += self.consents.update_unspent(caller.consent, caller.token, attempt)
+        self._close_attempt(record, attempt, undone, kept, sent=False)
+
+    def _close_attempt(
+        self, record: Order, attempt: str, undone: Sequence[Operation], kept: Sequence[Operation], *, sent: bool
+    ) -> None:
+        """Record that the bank does not have the order of an ``attempt``, unless another attempt may have sent it.
+
+        The writes in ``undone`` whose conditions fail are left out.
+
+        Raises:
+            StoreError.
+        """
+        optional = [*self._order_write(record, attempt, sent=sent, alone=True), *undone]
         try:
-            self._transact([*undone, *kept])
+            self._transact([*optional, *kept])
         except ConditionFailed as failure:
-            if min(failure.failed) >= len(undone):
+            if min(failure.failed) >= len(optional):
                 raise
-            left = [write for position, write in enumerate(undone) if position not in failure.failed]
-            if request_claim is not None and 0 in failure.failed:
-                left.append(self.request_claims.update_to_release(request_claim, alone=False))
+            left = [write for position, write in enumerate(optional) if position not in failure.failed]
+            if 0 in failure.failed and record.order_digest is not None:
+                left += self._order_write(record, attempt, sent=sent, alone=False)
             self._transact([*left, *kept])
+
+    def _order_write(self, record: Order, attempt: str, *, sent: bool, alone: bool) -> list[Operation]:
+        """The write of an attempt after which the bank does not have the order; none if its id was not claimed."""
+        if record.order_digest is None:
+            return []
+        return [self.orders.update_not_accepted(record, attempt, sent=sent, alone=alone)]
+
+    def _transact_with(self, optional: Sequence[Operation], kept: Sequence[Operation]) -> None:
+        """Write ``kept``, and ``optional`` unless its condition fails."""
+        try:
+            self._transact([*optional, *kept])
+        except ConditionFailed as failure:
+            if not optional or 0 not in failure.failed:
+                raise
+            self._transact(kept)
 
     def _transact(self, operations: Sequence[Operation]) -> None:
         if operations:
@@ -186,20 +205,24 @@ class PaymentExecution:
             StoreError.
         """
         found: Item | None = None
+        in_order = True
         for attempt in range(_TRIES):
             known = Payment.from_item(found) if found is not None and not is_early(found) else None
             if known is not None and not known.is_of_one_order_with(payment):
                 return None
             writes, written = self._writes_of(payment, known, found)
-            deliveries = self._deliveries_of(order, payment, written) if known is None else RecordedDeliveries()
-            writes += [*self._outcome_writes(order, written), *kept, *deliveries.operations]
+            deliveries = self._deliveries_of(order, payment, known, written)
+            of_order = self._outcome_write(order, written) if in_order else []
             try:
-                self._transact(writes)
+                self._transact([*writes, *of_order, *kept, *deliveries.operations])
             except ConditionFailed as failure:
-                if 0 not in failure.failed:
+                if writes and 0 in failure.failed:
+                    found = failure.items[0]
+                    self.store.wait(attempt)
+                elif of_order and len(writes) in failure.failed:
+                    in_order = False
+                else:
                     raise
-                found = failure.item
-                self.store.wait(attempt)
             else:
                 return deliveries
         raise Conflict("the payment kept changing")
@@ -207,37 +230,42 @@ class PaymentExecution:
     def _writes_of(
         self, payment: Payment, known: Payment | None, found: Item | None
     ) -> tuple[list[Operation], Payment]:
-        """The writes that store a payment, or update the ``known`` one of the same order, and the result."""
+        """The writes that store a payment, or update the ``known`` one of the same order, and the result.
+
+        A response that cannot be used changes nothing that is known.
+        """
         if known is None:
             creation = self.payments.put_payment(payment, found)
             return [creation], Payment.from_item(creation.item)
-        if known.outcome is None or payment.outcome is not None:
+        if known.outcome is None:
             return [], known
-        after = replace(known, outcome=None)
+        if known.outcome == payment.outcome:
+            return [self.payments.check_unchanged(known)], known
+        after = replace(known, outcome=payment.outcome)
         return [self.payments.update_payment(known, after)], after
 
-    def _deliveries_of(self, order: PaymentOrder, payment: Payment, written: Payment) -> RecordedDeliveries:
-        """The event for a status reported early, and the query about an unknown outcome."""
-        if written.outcome is not None:
+    def _deliveries_of(
+        self, order: PaymentOrder, payment: Payment, known: Payment | None, written: Payment
+    ) -> RecordedDeliveries:
+        """The event for a status reported early, and the query about an outcome that is unknown from now on."""
+        if written.outcome == "unknown" and (known is None or known.outcome != "unknown"):
             return record_status_query(self.outbox, written)
-        if written.status == payment.status:
-            return RecordedDeliveries()
-        return record_status_changed(self.tpp_events, order.client, written)
+        if known is None and written.status != payment.status:
+            return record_status_changed(self.tpp_events, order.client, written)
+        return RecordedDeliveries()
 
-    def _outcome_writes(self, order: PaymentOrder, written: Payment) -> list[Operation]:
-        """The writes that record a payment in its order."""
-        claim, claims = order.request_claim, self.request_claims
-        if claim is None:
+    def _outcome_write(self, order: PaymentOrder, written: Payment) -> list[Operation]:
+        """The write that records a payment in its order."""
+        record = order.record
+        if record.order_digest is None:
             return []
         if written.outcome is not None:
-            return self._order_writes(order, claims.update_unknown(claim, written.payment_id))
-        return self._order_writes(order, claims.update_taken(claim.key, written.payment_id, claim.order_digest))
+            return [self.orders.update_unknown(record, order.attempt, written.payment_id)]
+        return [self.orders.update_accepted(record.key, record.order_digest, written.payment_id)]
 
-    def _order_writes(self, order: PaymentOrder, outcome: Update) -> list[Operation]:
-        """The write of an order's outcome, which also records an order that was not claimed before it was sent."""
-        if order.claims_before_sending:
-            return [outcome]
-        return [self.request_claims.update_to_note(order.required_request_claim, order.attempt, outcome)]
+    def _unknown(self, order: PaymentOrder) -> list[Operation]:
+        """The write of an attempt whose outcome is unknown."""
+        return [self.orders.update_unknown(order.record, order.attempt)] if order.record.order_digest else []
 
 
 def _unusable_answer(answer: BankAnswer, text: str) -> BankFailed:

@@ -1,8 +1,7 @@
 """Payments, from a TPP's order to the bank's response (specification, Payment flow, Direct payment flow).
 
 Before the bank is called, one conditional transaction claims the X-Request-Id, the idempotency key and the one-time
-consent; a second transaction records the response. In between, the bank is called once, on its own connection. A
-generated X-Request-Id is unique: if nothing else must be claimed first, it is recorded with the outcome.
+consent; a second transaction records the response. In between, the bank is called once, on its own connection.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from chalicelib.delivery.delivery_record import record_key
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext, log
@@ -40,10 +38,12 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCal
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.openbanking.records.consents import Consents, consent_key
+from chalicelib.openbanking.records.consents import Consents
 from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim, IdempotencyKeys
-from chalicelib.openbanking.records.request_ids import RUNNING_SECONDS, Order, RequestId, RequestIdClaim
+from chalicelib.openbanking.records.orders import RUNNING_SECONDS, Order, SentOrder, compute_order_digest, has_attempt
 from chalicelib.statistics import current_call
+
+_TRIES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class PaymentInitiation:
     execution: PaymentExecution
 
     def authorize(
-        self, call: PaymentCall, credentials: TppCredentials, request_id: RequestId, claim: IdempotencyKeyClaim | None
+        self, call: PaymentCall, credentials: TppCredentials, sent: SentOrder, claim: IdempotencyKeyClaim | None
     ) -> PaymentOrder | BankAnswer | DeferredRequest:
         """Check client, request id, bearer, version and scope, in this order. Returns the stored outcome for a repeat.
 
@@ -81,13 +81,13 @@ class PaymentInitiation:
         if spent:
             raise refusals.BEARER_SPENT()
         bank = require_bank(self.banks, caller.consent)
-        return _new_order(call, caller.client, caller, bank, webhook, claim, request_id)
+        return _new_order(call, caller.client, caller, bank, webhook, claim, sent)
 
     def authorize_direct(
         self,
         call: PaymentCall,
         credentials: TppCredentials,
-        request_id: RequestId,
+        sent: SentOrder,
         claim: IdempotencyKeyClaim | None,
         bic: Callable[[], str],
     ) -> PaymentOrder | BankAnswer | DeferredRequest:
@@ -102,7 +102,7 @@ class PaymentInitiation:
             raise refusals.BANK_UNKNOWN()
         current_call.record_concern(bank.bic, PAYMENT_SERVICE)
         webhook = require_webhook(call, bank.version)
-        return _new_order(call, client, None, bank, webhook, claim, request_id)
+        return _new_order(call, client, None, bank, webhook, claim, sent)
 
     def initiate(
         self, order: PaymentOrder, members: object, *, request_id: str, psu: PsuContext
@@ -142,7 +142,7 @@ class PaymentInitiation:
             "request": request,
             "version": order.version.number,
             "attempt": order.attempt,
-            "request_claim": order.required_request_claim.as_members(),
+            "order_digest": order.record.order_digest,
             **psu.as_members(),
         }
         recorded = self.outbox.record(
@@ -195,46 +195,49 @@ class PaymentInitiation:
             Refusal: the other request is still running, the consent is spent or has ended, or the X-Request-Id belongs
                 to another order.
         """
-        if not (recorded or order.claims_before_sending):
-            return None
-        operations: list[Operation] = [*keeping]
+        claims: list[Operation] = [*keeping]
         if order.one_time_caller is not None:
-            operations += self.consents.update_spent(
+            claims += self.consents.update_spent(
                 order.one_time_caller.consent, order.one_time_caller.token, order.attempt
             )
-        operations += recorded
+        claims += recorded
         running = PLANS["payment"].lasts + RUNNING_SECONDS if recorded else RUNNING_SECONDS
-        request_claim = order.required_request_claim
-        operations.append(self.execution.request_claims.update_to_claim(request_claim, order.attempt, running))
-        try:
-            self.store.transact(operations)
-        except ConditionFailed as failure:
-            if order.claim is not None and 0 in failure.failed:
-                known = self._find_outcome(order.claim, failure.items[0])
-                if known is None:
-                    raise Conflict("the conflicting claim has been removed") from None
-                return known
-            found = [item or {} for item in failure.items]
-            if not any(order.attempt in (item.get("spent_by"), item.get("attempt")) for item in found):
-                raise _refuse_claim(failure, of_claim=len(operations) - 1) from None
-        except (StoreUnavailable, Conflict):
-            if not self._has_claimed(order, recorded):
-                raise
-        return None
+        of_order: Operation = self.execution.orders.put_claim(order.record, order.attempt, running)
+        for _ in range(_TRIES):
+            try:
+                self.store.transact([*claims, of_order])
+            except ConditionFailed as failure:
+                found = failure.items[len(claims)] or {}
+                if failure.failed == [len(claims)]:
+                    retry = self.execution.orders.update_claim(order.record, order.attempt, found, running)
+                    if retry is not None:
+                        of_order = retry
+                        continue
+                return self._after_failed_claim(order, failure, found)
+            except (StoreUnavailable, Conflict):
+                if not self._has_claimed(order):
+                    raise
+            return None
+        raise Conflict("the order kept changing")
 
-    def _has_claimed(self, order: PaymentOrder, recorded: Sequence[Put]) -> bool:
+    def _after_failed_claim(
+        self, order: PaymentOrder, failure: ConditionFailed, found: Item
+    ) -> Mapping[str, Any] | DeferredRequest | None:
+        """The stored outcome of the request that was first; ``None`` if it was this one. Raises: Refusal."""
+        if order.claim is not None and 0 in failure.failed:
+            known = self._find_outcome(order.claim, failure.items[0])
+            if known is None:
+                raise Conflict("the conflicting claim has been removed") from None
+            return known
+        spent_by = [(item or {}).get("spent_by") for item in failure.items]
+        if order.attempt in spent_by or has_attempt(found, order.attempt):
+            return None
+        raise _refuse_claim(failure)
+
+    def _has_claimed(self, order: PaymentOrder) -> bool:
         """Whether this attempt's claims were written although DynamoDB's response was lost."""
-        if order.claim is not None:
-            key, mark, attempt = order.claim.key, "attempt", order.claim.attempt
-        elif order.one_time_caller is not None:
-            key, mark, attempt = consent_key(order.one_time_caller.consent.consent_id), "spent_by", order.attempt
-        elif recorded:
-            delivery_id = recorded[0].item["delivery_id"]
-            key, mark, attempt = record_key(delivery_id), "delivery_id", delivery_id
-        else:
-            key, mark, attempt = order.required_request_claim.key, "attempt", order.attempt
-        item = self.store.get(*key)
-        return item is not None and item.get(mark) == attempt
+        item = self.store.get(*order.record.key)
+        return item is not None and has_attempt(item, order.attempt)
 
     def _record_payment(self, order: PaymentOrder, answer: BankAnswer, request_id: str) -> None:
         """Record the payment in the bank's response.
@@ -248,7 +251,7 @@ class PaymentInitiation:
             self.execution.record_payment(order, answer, request_id, kept)
         except StoreError:
             log.exception("payment not recorded", request_id=request_id)
-            self.keys.count_unknown_outcome()
+            self.execution.count_unknown_outcome()
             raise refusals.PAYMENT_NOT_KEPT() from None
 
     def _put_outcome(self, order: PaymentOrder, keeping: Callable[[IdempotencyKeyClaim], Put]) -> list[Operation]:
@@ -261,12 +264,10 @@ class PaymentInitiation:
 
     def _record_failure(self, order: PaymentOrder, failure: BankFailed, refusal: Refusal, request_id: str) -> None:
         """Store the refusal for repeats and what is known of the order; if the bank was not reached, release claims."""
-        if failure.reach == "never" and not order.claims_before_sending:
-            return
         kept = self._put_outcome(order, lambda claim: self.keys.put_refusal(claim, refusal))
         try:
             if failure.reach == "never":
-                self.execution.release_attempt(order.caller, order.request_claim, order.attempt, kept)
+                self.execution.release_attempt(order.caller, order.record, order.attempt, kept)
             else:
                 self.execution.record_failure(order, failure, request_id, kept)
         except StoreError:
@@ -280,20 +281,20 @@ def _new_order(
     bank: Bank,
     webhook: Webhook,
     claim: IdempotencyKeyClaim | None,
-    request_id: RequestId,
+    sent: SentOrder,
 ) -> PaymentOrder:
     """A permitted order, in the version of the consent or, for a direct payment, of the bank."""
     consent = caller.consent if caller else None
     version = consent.version if consent else bank.version
     consent_id = consent.consent_id if consent else None
-    order = Order(bank.bic, request_id.text, client.client_id, call.path, consent_id, version.number)
-    request_claim = RequestIdClaim.of(order, request_id)
-    return PaymentOrder(call, client, caller, bank, version, webhook, claim, request_claim, new_id())
+    order_digest = compute_order_digest(client.client_id, call.path, consent_id, sent.body)
+    record = Order(bank.bic, sent.request_id, client.client_id, call.path, consent_id, version.number, order_digest)
+    return PaymentOrder(call, client, caller, bank, version, webhook, claim, record, new_id())
 
 
-def _refuse_claim(failure: ConditionFailed, of_claim: int) -> Refusal:
-    """The refusal for a failed claim; ``of_claim`` is the position of the X-Request-Id's write."""
-    if failure.failed == [of_claim]:
+def _refuse_claim(failure: ConditionFailed) -> Refusal:
+    """The refusal for a failed claim; that of the X-Request-Id is the last."""
+    if failure.failed == [len(failure.items) - 1]:
         return refusals.ORDER_ID_USED()
     spent = any("spent_by" in (item or {}) for item in failure.items)
     return refusals.BEARER_SPENT() if spent else refusals.BEARER_INVALID()

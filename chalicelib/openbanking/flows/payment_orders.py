@@ -18,15 +18,14 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consent
 from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeyClaim
-from chalicelib.openbanking.records.request_ids import RequestIdClaim
+from chalicelib.openbanking.records.orders import Order
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentOrder:
     """A permitted payment order; ``caller`` is ``None`` for a direct payment, ``claim`` without an Idempotency-Key.
 
-    ``request_claim`` claims the X-Request-Id; it is ``None`` if an older version of the service accepted the order.
-    ``attempt`` identifies the claims of this attempt.
+    ``record`` claims the X-Request-Id and records the outcome. ``attempt`` identifies the claims of this attempt.
     """
 
     call: PaymentCall
@@ -36,7 +35,7 @@ class PaymentOrder:
     version: Version
     webhook: Webhook
     claim: IdempotencyKeyClaim | None
-    request_claim: RequestIdClaim | None
+    record: Order
     attempt: str
 
     @property
@@ -47,19 +46,6 @@ class PaymentOrder:
     def one_time_caller(self) -> Caller | None:
         """The caller, if this order spends a one-time consent."""
         return self.caller if self.caller and self.caller.consent.consent_type == "one_time" else None
-
-    @property
-    def required_request_claim(self) -> RequestIdClaim:
-        """The claim of the X-Request-Id, which every new order has."""
-        assert self.request_claim is not None, "only orders accepted by an earlier version have none"
-        return self.request_claim
-
-    @property
-    def claims_before_sending(self) -> bool:
-        """Whether the caller's own X-Request-Id, a key or a one-time consent must be claimed before calling the
-        bank.
-        """
-        return self.required_request_claim.is_callers or self.claim is not None or self.one_time_caller is not None
 
 
 def build_bank_request(order: PaymentOrder, members: object) -> dict[str, Any]:

@@ -9,13 +9,14 @@ from typing import Any
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store, StoreError
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.status_queries import OutcomeSettlement, queried_status, query_bank
+from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
+from chalicelib.openbanking.flows.status_queries import query_bank
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
@@ -23,6 +24,7 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import ReportedStatus, StatusEntry, Success, UnsettledOrder
+from chalicelib.openbanking.protocol.payment_enumerations import UnsettledOutcome
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.version import Version
@@ -32,8 +34,8 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks, spellings
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consent, Consents
+from chalicelib.openbanking.records.orders import RecordedOrder, is_order, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, is_early, payment_key
-from chalicelib.openbanking.records.request_ids import RecordedOrder, is_order, order_key
 from chalicelib.statistics import current_call
 
 _TRIES = 8
@@ -66,7 +68,7 @@ class PaymentStatus:
     tpp_events: TppEvents
     outbox: Outbox
     bank_client: BankClient
-    settlement: OutcomeSettlement
+    outcomes: PaymentOutcomes
 
     def record_report(self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim) -> Success:
         """Record a bank's report; reports after a final status are ignored.
@@ -125,7 +127,8 @@ class PaymentStatus:
         except InvalidMessage as error:
             raise refuse_parameters(error) from None
         if lookup.order is not None:
-            return {"request_id": lookup.order.order.request_id, "outcome": lookup.order.outcome or "unknown"}
+            outcome: UnsettledOutcome = "unknown" if lookup.order.outcome == "unknown" else "not_accepted"
+            return {"request_id": lookup.order.order.request_id, "outcome": outcome}
         payment = Payment.from_item(lookup.item) if lookup.item and not is_early(lookup.item) else None
         if payment is None or payment.client_id != lookup.client.client_id or not _is_at(payment, query.get("bic")):
             raise refusals.PAYMENT_UNKNOWN()
@@ -151,10 +154,10 @@ class PaymentStatus:
         try:
             answer = query_bank(self.bank_client, bank, payment, token, request_id=request_id, psu=psu)
         except BankFailed as failure:
-            if payment.outcome is None or failure.reach == "refused":
+            if payment.outcome is None or failure.authorize_again:
                 raise
-            return BankAnswer(_with_outcome(payment), failure.bank_seconds or 0)
-        self._settle_outcome(payment, answer)
+            return BankAnswer(_describe_with_outcome(payment), failure.bank_seconds or 0)
+        self.outcomes.settle_by(payment, answer)
         return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
 
     # -- inside
@@ -169,18 +172,6 @@ class PaymentStatus:
         if order.payment_id is None:
             return replace(lookup, item=None, order=order)
         return replace(lookup, item=self.store.get(*payment_key(order.order.bic, order.payment_id)))
-
-    def _settle_outcome(self, payment: Payment, answer: BankAnswer) -> None:
-        """Record the bank's answer about a payment with an unknown outcome; a failure is left to the next query."""
-        neutral = queried_status(payment, answer)
-        if payment.outcome is None or neutral is None:
-            return
-        try:
-            self.settlement.settle(payment, neutral)
-        except ConditionFailed:
-            return
-        except StoreError:
-            log.exception("payment outcome not settled", bic=payment.bic, payment_id=payment.payment_id)
 
     def _apply_report(
         self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim, item: Item | None
@@ -199,7 +190,7 @@ class PaymentStatus:
             return self.bank_idempotency.store_answer(claim, answer)
         event = record_status_changed(self.tpp_events, self.tpp_events.find_client(before.client_id), after)
         answered = self.bank_idempotency.put_answer(claim, answer)
-        self.store.transact([*self.settlement.writes(before, after), answered, *event.operations])
+        self.outcomes.write(before, after, [answered, *event.operations])
         log.info("payment status reported", bic=before.bic, payment_id=before.payment_id, status=after.status)
         self.outbox.dispatch(event)
         return answer
@@ -224,9 +215,13 @@ def _queried_key(bic: str, query: Mapping[str, str]) -> tuple[str, Item]:
 
 
 def _is_callers_order(lookup: PaymentLookup, found: RecordedOrder) -> bool:
-    """Whether an order belongs to the calling client and, if it was made with a consent, to the bearer's."""
-    consent_id = lookup.consent.consent_id if lookup.consent else None
-    return (found.order.client_id, found.order.consent_id) == (lookup.client.client_id, consent_id)
+    """Whether an order is the calling client's; a direct one needs no bearer, and a spent bearer only sees its own."""
+    order, consent = found.order, lookup.consent
+    if order.client_id != lookup.client.client_id:
+        return False
+    if consent is None:
+        return order.consent_id is None
+    return consent.status != "spent" or order.consent_id == consent.consent_id
 
 
 def _is_at(payment: Payment, bic: str | None) -> bool:
@@ -242,7 +237,7 @@ def _reported_status(payment: Payment) -> ReportedStatus:
     return {**status, "outcome": payment.outcome} if payment.outcome else status
 
 
-def _with_outcome(payment: Payment) -> Mapping[str, Any]:
+def _describe_with_outcome(payment: Payment) -> Mapping[str, Any]:
     """A payment whose outcome is unknown, with the status recorded last."""
     member = payment.version.status_member
     return {"payment_id": payment.payment_id, member: payment.status, "outcome": payment.outcome}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
 from chalicelib.openbanking.flows.tpp_authentication import require_active_client, require_client_id
@@ -12,7 +12,7 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.oauth_security import REQUEST_URI_SECONDS
 from chalicelib.openbanking.protocol.own_answers import PushedAnswer
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizationParameters
 from chalicelib.openbanking.records.authorization_requests import (
     AuthorizationRequest,
     NewAuthorizationRequest,
@@ -24,6 +24,19 @@ from chalicelib.openbanking.records.pushed_requests import PushedRequest, Pushed
 
 
 @dataclass(frozen=True, slots=True)
+class FoundRequest:
+    """A pushed request and its client."""
+
+    client: Client
+    pushed: PushedRequest
+
+    @property
+    def needs_bank(self) -> bool:
+        """Whether the user chooses the bank."""
+        return self.pushed.request.bic is None
+
+
+@dataclass(frozen=True, slots=True)
 class PushedAuthorization:
     """Stores pushed requests, and opens one authorization request for each."""
 
@@ -32,19 +45,15 @@ class PushedAuthorization:
     authorization_flow: AuthorizationCodeFlow
     pushed_requests: PushedRequests
 
-    def push(self, client: Client, request: AuthorizeRequest) -> PushedAnswer:
+    def push(self, client: Client, request: AuthorizationParameters) -> PushedAnswer:
         """Check and store a client's request. Raises: Refusal."""
         new = self.authorization_flow.validate(client, request, "pushed")
         request_uri, put = self.pushed_requests.put_pushed(new)
         self.store.put(put.table, put.item, put.condition)
         return {"request_uri": request_uri, "expires_in": REQUEST_URI_SECONDS}
 
-    def open(self, client_id: str, request_uri: str) -> AuthorizationRequest:
-        """The authorization request of a ``request_uri``, opened within 60 seconds, or the one that is open already.
-
-        Raises:
-            Refusal: the reference is unknown, another client's or expired, or its request has ended.
-        """
+    def find(self, client_id: str, request_uri: str) -> FoundRequest:
+        """The request of a ``request_uri``. Raises: Refusal: the reference is unknown, or another client's."""
         credential = parse_request_uri(request_uri)
         keys = [pushed_key(credential.ids[0])] if credential else []
         found = self.store.batch_get([client_key(require_client_id(client_id)), *keys])
@@ -57,9 +66,51 @@ class PushedAuthorization:
             raise _refuse(client.client_id, "it is another client's")
         if request.redirect_uri not in client.callback_urls:
             raise _refuse(client.client_id, "its redirect_uri is no longer registered")
-        if self.clock.time() >= pushed.valid_until:
+        return FoundRequest(client, pushed)
+
+    def open(self, found: FoundRequest, bic: str | None) -> AuthorizationRequest:
+        """The authorization request of a pushed one, opened in time, or the one that is open already.
+
+        Args:
+            bic: the bank that the user has chosen; ignored if the client has named one.
+
+        Raises:
+            Refusal: the reference has expired, or its request has ended; the chosen bank cannot be used for it.
+        """
+        pushed = found.pushed
+        if found.needs_bank:
+            request = self.authorization_flow.choose_bank(pushed.request, bic or "")
+            if pushed.can_be_opened(self.clock.time()):
+                pushed = self._keep(pushed)
+        else:
+            request = pushed.request
+        if not pushed.can_be_opened(self.clock.time()):
             return self._find_open(request)
         return self.authorization_flow.open(request, repeatable=True)
+
+    def check_choice(self, found: FoundRequest) -> None:
+        """Check that the user can choose a bank now. Raises: Refusal."""
+        if not found.pushed.can_be_opened(self.clock.time()):
+            raise _refuse(found.client.client_id, "it has expired")
+        self.authorization_flow.check_state(found.pushed.request)
+
+    def keep_open(self, found: FoundRequest) -> None:
+        """Keep a request open while its user chooses a bank. Raises: Refusal: it has expired."""
+        if not self._keep(found.pushed).can_be_opened(self.clock.time()):
+            raise _refuse(found.client.client_id, "it has expired")
+
+    def _keep(self, pushed: PushedRequest) -> PushedRequest:
+        """The request as it is stored after its first opening."""
+        if pushed.kept_until is not None:
+            return pushed
+        update = self.pushed_requests.update_to_keep(pushed)
+        try:
+            item = self.store.update(update.table, update.key, set=update.set, condition=update.condition)
+        except ConditionFailed as failure:
+            if failure.item is None:
+                raise _refuse(pushed.request.client_id, "it is unknown") from None
+            item = failure.item
+        return PushedRequest.from_item(item)
 
     def _find_open(self, request: NewAuthorizationRequest) -> AuthorizationRequest:
         """The open authorization request that an expired reference has led to. Raises: Refusal."""

@@ -1,29 +1,26 @@
-"""Queries about payments' statuses at banks, and payments whose outcome is unknown until a bank gives one.
+"""Queries about payments' statuses at banks.
 
-A payment's outcome is unknown if the bank named it in an unusable response (decisions: 502, outcome unknown). A bank
-that answers status queries is then asked until it does; ``delivery/schedule`` has the plan. A status, whether queried
-or reported by the bank, settles the outcome.
+If a bank named a payment in an unusable response, its outcome is unknown (decisions: 502, outcome unknown). A bank that
+answers status queries is then asked until it gives a status; ``delivery/schedule`` has the plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
-from chalicelib.foundation import jsontext, log
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Operation, Store
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
+from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes, queried_status
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.consents import Consent, Consents, consent_key
-from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, is_early, payment_key
-from chalicelib.openbanking.records.request_ids import RequestIdClaims, order_key
+from chalicelib.openbanking.records.payments import Payment, is_early, payment_key
 
 
 def query_bank(
@@ -38,11 +35,6 @@ def query_bank(
     """Query a payment's status at its bank. Raises: BankFailed."""
     request, webhook = {"payment_id": payment.payment_id}, payment.version.payment_status[payment.kind]
     return bank_client.call(bank, payment.version, webhook, request, request_id=request_id, token=token, psu=psu)
-
-
-def queried_status(payment: Payment, answer: BankAnswer) -> str | None:
-    """The neutral form of the status in a response to a query; ``None`` if the version has no such status."""
-    return payment.version.statuses.read(answer.body[payment.version.status_member])
 
 
 def record_status_query(outbox: Outbox, payment: Payment) -> RecordedDeliveries:
@@ -61,38 +53,6 @@ def record_status_query(outbox: Outbox, payment: Payment) -> RecordedDeliveries:
 
 
 @dataclass(frozen=True, slots=True)
-class OutcomeSettlement:
-    """Records statuses that settle an unknown outcome."""
-
-    store: Store
-    clock: Clock
-    payments: Payments
-    request_claims: RequestIdClaims
-    tpp_events: TppEvents
-    outbox: Outbox
-
-    def settle(self, payment: Payment, neutral: str, kept: Sequence[Operation] = ()) -> None:
-        """Record a queried status, in neutral form, with the event for the TPP and ``kept`` in one transaction.
-
-        Raises:
-            StoreError: ConditionFailed, if the payment was changed concurrently.
-        """
-        after = payment.with_report(PaymentStatusReport(payment.version.statuses.write(neutral), self.clock.time()))
-        event = record_status_changed(self.tpp_events, self.tpp_events.find_client(payment.client_id), after)
-        self.store.transact([*self.writes(payment, after), *event.operations, *kept])
-        log.info("payment outcome settled", bic=payment.bic, payment_id=payment.payment_id, status=after.status)
-        self.outbox.dispatch(event)
-
-    def writes(self, before: Payment, after: Payment) -> list[Operation]:
-        """The writes that replace a payment, and settle its order's outcome if ``after`` has it."""
-        writes: list[Operation] = [self.payments.update_payment(before, after)]
-        if before.outcome is not None and after.outcome is None:
-            key = order_key(before.bic, before.request_id)
-            writes.append(self.request_claims.update_taken(key, before.payment_id, before.order_digest))
-        return writes
-
-
-@dataclass(frozen=True, slots=True)
 class StatusQuerySender:
     """Asks banks about payments with an unknown outcome."""
 
@@ -101,7 +61,7 @@ class StatusQuerySender:
     banks: Banks
     consents: Consents
     bank_client: BankClient
-    settlement: OutcomeSettlement
+    outcomes: PaymentOutcomes
 
     def send(self, dispatch: Dispatch) -> Delivered:
         """Ask the bank for the payment's status, and record it.
@@ -117,22 +77,22 @@ class StatusQuerySender:
         if payment is None or payment.outcome != "unknown":
             return Delivered(None)
         consent = Consent.from_item(found[1]) if len(found) > 1 and found[1] else None
-        answer = self._query(payment, consent, delivery.request_id)
+        answer = self._query(payment, consent)
         neutral = queried_status(payment, answer)
         if neutral is None:
             raise Undeliverable("the status in the bank's response is unknown", status=answer.status)
-        return Delivered(answer.status, keep=lambda operations: self.settlement.settle(payment, neutral, operations))
+        return Delivered(answer.status, keep=lambda operations: self.outcomes.settle(payment, neutral, operations))
 
-    def _query(self, payment: Payment, consent: Consent | None, request_id: str) -> BankAnswer:
-        """Raises: Undeliverable."""
-        bank, now = self.banks.find(payment.bic), self.clock.time()
-        if payment.consent_id is not None and not (consent and (consent.is_valid(now) or consent.is_spent(now))):
+    def _query(self, payment: Payment, consent: Consent | None) -> BankAnswer:
+        """Ask under a new id each time, since a bank may repeat its response to a known one. Raises: Undeliverable."""
+        bank = self.banks.find(payment.bic)
+        if payment.consent_id is not None and not (consent and consent.can_be_queried(self.clock.time())):
             raise Undeliverable("the consent has ended", final=True)
         if bank is None:
             raise Undeliverable("the bank is inactive or no longer exists")
         token = self.consents.bank_token(consent) if consent else None
         try:
-            return query_bank(self.bank_client, bank, payment, token, request_id=request_id)
+            return query_bank(self.bank_client, bank, payment, token, request_id=new_uuid())
         except BankFailed as failure:
             raise Undeliverable(
                 failure.reason, status=failure.status, retry_after=failure.retry_after, not_made=failure.not_asked

@@ -1,22 +1,26 @@
-"""Orders without a known outcome: the operator lists them, and settles one when the bank has said what became of it."""
+"""Orders without a known outcome: the operator lists them, and records what the bank says about one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, is_payment_id
+from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, OrderOutcome, is_payment_id
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+from chalicelib.openbanking.records.banks import spellings
+from chalicelib.openbanking.records.orders import UNRESOLVED, Orders, RecordedOrder, claim_key, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early, payment_key
-from chalicelib.openbanking.records.request_ids import UNRESOLVED, RecordedOrder, RequestIdClaims, claim_key, order_key
 
 _KINDS = {call.path: call.kind for call in PAYMENTS}
+_BATCH = 100
 
 
 class NotSettled(Exception):
@@ -30,17 +34,21 @@ class UnresolvedOrders:
     store: Store
     clock: Clock
     payments: Payments
-    request_claims: RequestIdClaims
+    orders: Orders
+    tpp_events: TppEvents
+    outbox: Outbox
 
     def list_unresolved(self, limit: int) -> list[RecordedOrder]:
         """At most ``limit`` orders that should have an outcome by now, oldest first."""
         rows = UNRESOLVED.rows(self.store, until=self.clock.time(), limit=limit)
-        batches = [self.store.batch_get([claim_key(row["claim"]) for row in piece]) for piece in pieces(rows, 100)]
+        batches = [self.store.batch_get([claim_key(row["claim"]) for row in piece]) for piece in pieces(rows, _BATCH)]
         orders = [RecordedOrder.from_item(item) for batch in batches for item in batch if item]
         return [order for order in orders if order is not None and order.unresolved_at is not None]
 
-    def settle_taken(self, bic: str, request_id: str, payment_id: str) -> None:
-        """Record that the bank has the payment, under ``payment_id``; queries and reports find it from then on.
+    def record_accepted_order(self, bic: str, request_id: str, payment_id: str) -> None:
+        """Record that the bank has the payment, under ``payment_id``, and send the TPP an event with its status.
+
+        From then on, queries and reports find the payment.
 
         Raises:
             NotSettled.
@@ -50,31 +58,32 @@ class UnresolvedOrders:
             raise NotSettled(f"a payment_id has 1 to {PAYMENT_ID} printable characters")
         if found.payment_id not in (None, payment_id):
             raise NotSettled(f"the bank named this payment {found.payment_id}")
-        key, item = order_key(bic, request_id), self.store.get(*payment_key(bic, payment_id))
-        taken = self.request_claims.update_taken(key, payment_id, found.order_digest)
-        self._write(found, "taken", [self._write_of_payment(found, payment_id, item), taken])
+        item = self.store.get(*payment_key(found.order.bic, payment_id))
+        write, payment = self._write_of_payment(found, payment_id, item)
+        event = record_status_changed(self.tpp_events, self.tpp_events.find_client(payment.client_id), payment)
+        self._settle(found, "accepted", [write], payment_id, event)
 
-    def settle_not_taken(self, bic: str, request_id: str) -> None:
+    def record_rejected_order(self, bic: str, request_id: str) -> None:
         """Record that the bank does not have the payment. Raises: NotSettled."""
         found = self._require_unresolved(bic, request_id)
-        writes: list[Operation] = [self.request_claims.update_not_taken(order_key(bic, request_id))]
-        item = self.store.get(*payment_key(bic, found.payment_id)) if found.payment_id is not None else None
-        if item is not None:
-            known = Payment.from_item(item)
-            writes.append(self.payments.update_payment(known, replace(known, outcome="not_taken")))
-        self._write(found, "not_taken", writes)
+        self._settle(found, "not_accepted", self._rejection_of_payment(found))
 
     def _require_unresolved(self, bic: str, request_id: str) -> RecordedOrder:
-        item = self.store.get(*order_key(bic, request_id))
-        found = RecordedOrder.from_item(item) if item else None
-        if found is None or found.unresolved_at is None:
+        items = self.store.batch_get([order_key(spelling, request_id) for spelling in spellings(bic)])
+        orders = [RecordedOrder.from_item(item) for item in items if item]
+        found = next((order for order in orders if order is not None and order.unresolved_at is not None), None)
+        if found is None:
             raise NotSettled(f"{bic} has no order {request_id} with an unknown outcome")
-        if found.unresolved_at > self.clock.time():
+        if (found.unresolved_at or 0) > self.clock.time():
             raise NotSettled("the order is still being sent: try again in a few minutes")
         return found
 
-    def _write_of_payment(self, found: RecordedOrder, payment_id: str, item: Item | None) -> Operation:
-        """The write of the payment that the bank has for an order. Raises: NotSettled, if it is another order's."""
+    def _write_of_payment(self, found: RecordedOrder, payment_id: str, item: Item | None) -> tuple[Operation, Payment]:
+        """The write of the payment that the bank has for an order, with early reports, and the result.
+
+        Raises:
+            NotSettled: it is another order's.
+        """
         order, version = found.order, VERSIONS[found.order.api_version]
         new = self.payments.new(
             order.bic,
@@ -84,19 +93,39 @@ class UnresolvedOrders:
             client_id=order.client_id,
             consent_id=order.consent_id,
             request_id=order.request_id,
-            order_digest=found.order_digest,
+            order_digest=order.order_digest,
             status=version.statuses.first,
         )
         if item is None or is_early(item):
-            return self.payments.put_payment(new, item)
+            creation = self.payments.put_payment(new, item)
+            return creation, Payment.from_item(creation.item)
         known = Payment.from_item(item)
         if not known.is_of_one_order_with(new):
             raise NotSettled(f"the payment {payment_id} belongs to another order")
-        return self.payments.update_payment(known, replace(known, outcome=None))
+        after = replace(known, outcome=None)
+        return self.payments.update_payment(known, after), after
 
-    def _write(self, found: RecordedOrder, outcome: str, writes: Sequence[Operation]) -> None:
+    def _rejection_of_payment(self, found: RecordedOrder) -> list[Operation]:
+        """The write of a payment that the bank named, but does not have. Raises: NotSettled, if it gave a status."""
+        item = self.store.get(*payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
+        if item is None:
+            return []
+        known = Payment.from_item(item)
+        if known.outcome is None:
+            raise NotSettled(f"the bank has given the payment {known.payment_id} the status {known.status}")
+        return [self.payments.update_payment(known, replace(known, outcome="not_accepted"))]
+
+    def _settle(
+        self,
+        found: RecordedOrder,
+        outcome: OrderOutcome,
+        writes: Sequence[Operation],
+        payment_id: str | None = None,
+        event: RecordedDeliveries = RecordedDeliveries(),  # noqa: B008 - immutable
+    ) -> None:
         try:
-            self.store.transact(writes)
+            self.store.transact([self.orders.update_resolved(found, outcome, payment_id), *writes, *event.operations])
         except ConditionFailed:
             raise NotSettled("the order was changed concurrently: try again") from None
         log.info("order settled", bic=found.order.bic, order=found.order.request_id, outcome=outcome)
+        self.outbox.dispatch(event)

@@ -104,7 +104,7 @@ class ConsentsStatus(Message):
     consent_ids: Annotated[list[ConsentId], Field(max_length=MOST_CONSENTS)] | None = None
 
     @model_validator(mode="after")
-    def asks_for_some(self) -> Self:
+    def has_1_to_100_consents(self) -> Self:
         count = len(self.access_tokens or ()) + len(self.consent_ids or ())
         if not 1 <= count <= MOST_CONSENTS:
             fault("value", f"1 to {MOST_CONSENTS} access tokens and consent ids are required")

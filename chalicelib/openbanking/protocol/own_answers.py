@@ -14,7 +14,7 @@ from pydantic import Field, WithJsonSchema
 from chalicelib.foundation.crypto.signatures import PublicKey
 from chalicelib.foundation.fields.field_types import AN, Day, Timestamp, Uuid, WebAddress
 from chalicelib.openbanking.protocol.oauth_security import TokenType
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, PaymentOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, UnsettledOutcome
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import (
@@ -31,6 +31,15 @@ Count = Annotated[int, Field(ge=0)]
 HttpStatus = Annotated[int, Field(ge=200, le=599)]
 ScopeName = Annotated[
     str, Field(json_schema_extra={"enum": [name for version in VERSIONS.values() for name in version.scopes]})
+]
+
+SchemeName = Annotated[
+    str,
+    Field(
+        json_schema_extra={
+            "enum": list(dict.fromkeys(name for version in VERSIONS.values() for name in version.schemes))
+        }
+    ),
 ]
 
 
@@ -97,12 +106,18 @@ class ScopeAnswer(TypedDict):
 
 
 class BankEntry(TypedDict):
-    """An available bank."""
+    """An available bank, and what it can do."""
 
     bic: AN[11]
     name: AN[128]
     country: Annotated[str, Field(pattern="^[A-Z]{2}$")]
     api_version: Annotated[int, Field(json_schema_extra={"enum": list(VERSIONS)})]
+    scopes: list[ScopeName]
+    payment_schemes: list[SchemeName]
+    history_days: Annotated[int, Field(ge=1, le=3650)] | None
+    reachable: bool
+    average_ms: Count | None
+    logo_url: WebAddress | None
 
 
 class BanksAnswer(TypedDict):
@@ -165,14 +180,14 @@ class ReportedStatus(TypedDict):
     payment_id: AN[PAYMENT_ID]
     payment_status: StatusNumber
     history: list[StatusEntry]
-    outcome: NotRequired[PaymentOutcome]
+    outcome: NotRequired[UnsettledOutcome]
 
 
 class UnsettledOrder(TypedDict):
     """An order for which the bank named no payment."""
 
     request_id: Uuid
-    outcome: PaymentOutcome
+    outcome: UnsettledOutcome
 
 
 class Accepted(TypedDict):
@@ -263,7 +278,7 @@ class SaveConsentAnswer(TypedDict):
 
 
 class BankConsent(TypedDict):
-    """What has become of a consent; of an unknown one, all other members are null, but for an id that was sent."""
+    """The state of a consent; for an unknown one, all other members are null, except an id that was sent."""
 
     consent_id: str | None
     status: Literal[ConsentState, "unknown"]

@@ -9,8 +9,10 @@ from urllib.parse import urlsplit
 from chalicelib.openbanking.protocol import refusals
 
 Kind = Literal["single", "bulk", "direct"]
-PaymentOutcome = Literal["unknown", "not_taken"]
-"""What is known of an order without a usable response: nothing, or that the bank does not have the payment."""
+OrderOutcome = Literal["unknown", "accepted", "not_accepted"]
+"""Whether the bank has the payment of an order."""
+UnsettledOutcome = Literal["unknown", "not_accepted"]
+"""The outcome of an order for which the bank has given no usable response and no status."""
 SCHEME = 35
 """The maximum accepted length of a scheme name; actual names have at most five letters."""
 SCHEME_MEANINGS: Mapping[str, str] = {

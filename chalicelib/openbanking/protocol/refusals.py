@@ -171,6 +171,7 @@ REDIRECT_URI_FOREIGN = _request("redirect_uri must equal one of the client's Cal
 SCOPES_EMPTY = _scopes("scopes must not be empty")
 SCOPES_REPEATED = _scopes("scopes must not contain duplicates")
 SCOPES_NOT_PROVIDED = _scopes("this bank does not provide all of the scopes: see GET /tpp/scope")
+SCOPES_OF_NO_VERSION = _scopes("no version of the bank protocol has all of the scopes")
 ONE_TIME_NOT_FOR_PAYMENTS = _request("consent_type one_time is allowed with payment scopes only", "invalid_scope")
 CODE_CHALLENGE_MISSING = _request("code_challenge is required (PKCE)")
 REDIRECT_URI_MISSING = _request("redirect_uri is required")

@@ -1,21 +1,23 @@
 """The TPPs' authorization calls, with this service's member names and those of RFC 6749."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from chalicelib.foundation.fields.field_rules import TextRule
 from chalicelib.foundation.fields.field_types import AN, Bic, Message, Uuid, Whole
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.openbanking.protocol.errors import Fault, FrontDoorError
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, SCHEME
+from chalicelib.openbanking.protocol.versions import VERSIONS
 
 ConsentType = Literal["reusable", "one_time"]
 ConsentStatus = Literal["authorised", "revoked", "spent"]
 """The stored status of a consent."""
 ConsentState = Literal["authorised", "expired", "revoked", "spent"]
-"""What has become of a consent: its status, or ``expired`` if it is authorised and has reached its end."""
+"""The state of a consent: its status, or ``expired`` if it is authorised and past its end."""
 EndedBy = Literal["tpp", "bank", "operator", "service"]
 """Who revoked a consent."""
 
@@ -28,10 +30,10 @@ CURSOR = 256
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
-class AuthorizeRequest(Message):
-    """``POST /tpp/authorize``: the bank, the scopes, and the URL to which the PSU returns."""
+class AuthorizationParameters(Message):
+    """An authorization request in OAuth's calls; without ``bic``, the user chooses the bank."""
 
-    bic: Bic
+    bic: Bic | None = None
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
     redirect_uri: AN[2048] | None = None
     state: AN[512] | None = None
@@ -53,6 +55,12 @@ class AuthorizeRequest(Message):
         if self.code_challenge is not None and not _CHALLENGE.fullmatch(self.code_challenge):
             fault("value", "code_challenge must be a base64url SHA-256 hash of 43 characters (RFC 7636)")
         return self
+
+
+class AuthorizeRequest(AuthorizationParameters):
+    """``POST /tpp/authorize``: the bank, the scopes, and the URL to which the PSU returns."""
+
+    bic: Bic
 
 
 class ClientMembers(Message):
@@ -118,17 +126,47 @@ class PaymentStatusQuery(Message):
     bic: Bic | None = None
 
     @model_validator(mode="after")
-    def one_id(self) -> Self:
+    def has_one_id(self) -> Self:
         if (self.payment_id is None) == (self.request_id is None):
             fault("value", "payment_id is required or, instead, request_id: one of them")
         return self
 
 
+def _one_of(known: Callable[[], frozenset[str]], longest: int, description: str) -> TextRule:
+    def check(name: str) -> str:
+        return name if name in known() else fault("value", f"must be one of {', '.join(sorted(known()))}")
+
+    return TextRule(check, longest, {"description": description}, known)
+
+
+def _scope_names() -> frozenset[str]:
+    return frozenset(name for version in VERSIONS.values() for name in version.scopes)
+
+
+def _scheme_names() -> frozenset[str]:
+    return frozenset(name for version in VERSIONS.values() for name in version.schemes)
+
+
+def _country(letters: str) -> str:
+    is_code = len(letters) == 2 and letters.isascii() and letters.isalpha()
+    return letters.upper() if is_code else fault("value", "must be a two-letter country code (ISO 3166-1)")
+
+
 class BanksQuery(Message):
-    """``GET /tpp/banks``."""
+    """``GET /tpp/banks``: a page of the banks that match all filters; ``q`` is part of a name or BIC."""
 
     page: Whole[1_000_000] = 1
     limit: Whole[100] = 20
+    country: Annotated[str, TextRule(_country, None, {"pattern": "^[A-Za-z]{2}$"})] | None = None
+    scope: Annotated[str, _one_of(_scope_names, 64, "A scope of any version")] | None = None
+    scheme: Annotated[str, _one_of(_scheme_names, SCHEME, "A payment scheme")] | None = None
+    q: AN[64] | None = None
+
+
+class BankPlace(Message):
+    """The path of ``GET /tpp/banks/{bic}``."""
+
+    bic: Bic
 
 
 class ConsentsQuery(Message):

@@ -2,7 +2,8 @@
 
 A request's key is the digest of client and ``state``, so a client cannot reuse a state. Requests expire after 30
 minutes. An *open* request becomes *approved* when the bank saves a consent, or *cancelled* when the PSU returns through
-the cancel URL; conditional writes make these states exclusive.
+the cancel URL; conditional writes make these states exclusive. While it is open, a user who may choose the bank can
+choose another: the new request replaces it, and the first bank's request URL is no longer valid.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.vault import Vault
@@ -22,6 +23,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.records.bank_record import Bank
 
 TABLE = "authorizations"
 LIFETIME = 30 * 60
@@ -42,15 +44,16 @@ class StateUsed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class NewAuthorizationRequest:
-    """A TPP's validated request.
+    """A TPP's validated request; ``bic`` and ``api_version`` are ``None`` until the user has chosen a bank.
 
-    ``returns_state`` is false if the state was generated for the bank only; ``dpop_jkt`` is the key to which the code
-    will be bound (RFC 9449 §10). ``pushed`` is true if the client pushed the request (RFC 9126).
+    ``chooses_bank`` is true if the user may choose it. ``returns_state`` is false if the state was generated for the
+    bank only; ``dpop_jkt`` is the key to which the code will be bound (RFC 9449 §10). ``pushed`` is true if the client
+    pushed the request (RFC 9126).
     """
 
     client_id: str
-    bic: str
-    api_version: int
+    bic: str | None
+    api_version: int | None
     scopes: Sequence[str]
     redirect_uri: str
     consent_type: ConsentType
@@ -59,12 +62,17 @@ class NewAuthorizationRequest:
     returns_state: bool = True
     dpop_jkt: str | None = None
     pushed: bool = False
+    chooses_bank: bool = False
 
     @classmethod
     def from_item(cls, item: Item) -> NewAuthorizationRequest:
         """Restore a request that was pushed."""
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        return cls(**members | {"scopes": tuple(item["scopes"])})
+        return cls(**members | {"scopes": tuple(item["scopes"]), "chooses_bank": item.get("chooses_bank", False)})
+
+    def at(self, bank: Bank) -> NewAuthorizationRequest:
+        """The request at the bank that the user has chosen."""
+        return replace(self, bic=bank.bic, api_version=bank.api_version)
 
     def as_item(self) -> Item:
         members = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -101,6 +109,7 @@ class AuthorizationRequest:
     returns_state: bool
     dpop_jkt: str | None
     pushed: bool
+    chooses_bank: bool
     request_url: str
     status: Status
     valid_until: int
@@ -112,7 +121,8 @@ class AuthorizationRequest:
     @classmethod
     def from_item(cls, item: Item) -> AuthorizationRequest:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        defaults = {"returns_state": item.get("returns_state", True), "pushed": item.get("pushed", False)}
+        defaults = {"returns_state": item.get("returns_state", True)}
+        defaults |= {name: item.get(name, False) for name in ("pushed", "chooses_bank")}
         return cls(**members | defaults | {"scopes": tuple(item["scopes"])})
 
     @property
@@ -136,6 +146,10 @@ class AuthorizationRequest:
         """Whether ``new`` is the same request at the same bank."""
         wanted = with_query(authorization_url, new.query_parameters())
         return (self.bic, self.dpop_jkt) == (new.bic, new.dpop_jkt) and self.has_request_url(wanted)
+
+    def can_be_replaced_by(self, new: NewAuthorizationRequest) -> bool:
+        """Whether ``new`` is the same request, at a bank that its user has chosen instead of this one's."""
+        return self.chooses_bank and self.is_of(replace(new, bic=self.bic, api_version=self.api_version))
 
     def has_request_url(self, url: str) -> bool:
         """Whether ``url`` is this request's URL; the escaping and order of query parameters are ignored."""
@@ -176,6 +190,21 @@ class AuthorizationRequests:
         Raises:
             StateUsed: the client has already used the state.
         """
+        return self._put(new, authorization_url, absent("authorization_id"))
+
+    def replace(
+        self, before: AuthorizationRequest, new: NewAuthorizationRequest, authorization_url: str
+    ) -> AuthorizationRequest:
+        """Store a request instead of ``before``.
+
+        Raises:
+            StateUsed: ``before`` is no longer open, or was replaced meanwhile.
+        """
+        return self._put(new, authorization_url, _is_open(before, self._clock.time()))
+
+    def _put(
+        self, new: NewAuthorizationRequest, authorization_url: str, condition: ConditionBase
+    ) -> AuthorizationRequest:
         authorization_id = compute_authorization_id(new.client_id, new.state)
         cancel, cancel_digest = new_credential(authorization_id)
         now = self._clock.time()
@@ -190,7 +219,7 @@ class AuthorizationRequests:
             "expires_at": now + KEPT_UNAPPROVED,
         }
         try:
-            self._store.put(TABLE, item, absent("authorization_id"))
+            self._store.put(TABLE, item, condition)
         except ConditionFailed as failure:
             assert failure.item is not None
             raise StateUsed(AuthorizationRequest.from_item(failure.item)) from None
@@ -207,17 +236,26 @@ class AuthorizationRequests:
             TABLE,
             {"authorization_id": authorization.authorization_id},
             set={"status": "approved", "consent_id": consent_id, "expires_at": now + KEPT},
-            condition=Attr("status").eq("open") & Attr("valid_until").gt(now),
+            condition=_is_open(authorization, now),
         )
 
     def update_to_cancel(
         self, authorization: AuthorizationRequest, error: str, description: str
     ) -> tuple[AuthorizationRequest, Update]:
-        """The cancelled request, and the write that cancels it, which fails unless the request is open."""
+        """The cancelled request, and the write that cancels it, which fails unless this request is open."""
         ended = replace(authorization, status="cancelled", error=error, error_description=description)
         changes = {name: getattr(ended, name) for name in ("status", "error", "error_description")}
         key = authorization_key(authorization.authorization_id)
-        return ended, Update(*key, set=changes, condition=Attr("status").eq("open"))
+        return ended, Update(*key, set=changes, condition=_is_current(authorization) & Attr("status").eq("open"))
+
+
+def _is_open(authorization: AuthorizationRequest, now: int) -> ConditionBase:
+    return _is_current(authorization) & Attr("status").eq("open") & Attr("valid_until").gt(now)
+
+
+def _is_current(authorization: AuthorizationRequest) -> ConditionBase:
+    """That the request has not been replaced: every stored one has another cancel secret."""
+    return Attr("cancel_digest").eq(authorization.cancel_digest)
 
 
 def with_query(url: str, parameters: dict[str, str]) -> str:

@@ -20,10 +20,11 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 KEYS_KEPT = 2
 CONSENT_DAYS = 180
 LONGEST_CONSENT_DAYS = 365
+LONGEST_HISTORY_DAYS = 3650
 MOST_UNATTENDED_READS = 1000
 """A limit's largest value: the item that counts the reads of a day takes 25 KB then."""
 DIRECTORY = "all"
-_OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at")
+_OF_THE_SERVICE = ("bic", "api_keys", "revision", "registered_at", "logo_digest", "logo_type")
 """Members that the operator cannot change."""
 
 
@@ -35,6 +36,7 @@ class InvalidBank(ValueError):
 class NewBank:
     """The operator's input for a bank. ``public_keys`` are in PEM format; empty ``scopes`` or ``schemes`` mean all.
 
+    ``history_days`` is how many days back transactions are available; ``None`` if the bank does not say.
     ``unattended_reads`` of 0 removes the limit.
     """
 
@@ -51,6 +53,7 @@ class NewBank:
     certificate_subject: str | None = None
     signature_required: bool | None = None
     active: bool = True
+    history_days: int | None = None
     unattended_reads: int | None = None
 
 
@@ -62,7 +65,8 @@ class Bank:
     unlimited.
 
     ``revision`` is incremented by every change, so that concurrent changes by two operators are detected.
-    ``registered_at`` (Unix seconds) is ``None`` for banks registered before the service recorded it.
+    ``registered_at`` (Unix seconds) is ``None`` for banks registered before the service recorded it. ``logo_digest``
+    and ``logo_type``, its media type, are ``None`` for a bank without a logo.
     """
 
     bic: str
@@ -81,6 +85,9 @@ class Bank:
     revision: int
     api_keys: tuple[Item, ...] = field(repr=False)
     registered_at: int | None = None
+    history_days: int | None = None
+    logo_digest: str | None = None
+    logo_type: str | None = None
     unattended_reads: int | None = None
 
     @property
@@ -143,6 +150,8 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
         raise InvalidBank("name must be 1 to 128 printable characters")
     if not 1 <= new.consent_days <= LONGEST_CONSENT_DAYS:
         raise InvalidBank(f"consent_days must be from 1 to {LONGEST_CONSENT_DAYS}")
+    if new.history_days is not None and not 1 <= new.history_days <= LONGEST_HISTORY_DAYS:
+        raise InvalidBank(f"history_days must be from 1 to {LONGEST_HISTORY_DAYS}")
     if not 0 <= (new.unattended_reads or 0) <= MOST_UNATTENDED_READS:
         raise InvalidBank(f"unattended_reads must be from 1 to {MOST_UNATTENDED_READS}, or 0 for no limit")
     keys = tuple(_public_key(pem) for pem in new.public_keys)
@@ -168,6 +177,7 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
         unattended_reads=new.unattended_reads or None,
         revision=1,
         api_keys=(),
+        history_days=new.history_days,
     )
 
 

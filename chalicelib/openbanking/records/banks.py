@@ -1,9 +1,13 @@
-"""The table of banks: reads, cached for up to a minute, and the operator's changes."""
+"""The table of banks: reads, cached for up to a minute, and the operator's changes.
+
+A bank's logo is an item of its own: every relayed call reads the bank's.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, fields, replace
+from functools import partial
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
@@ -12,18 +16,18 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.vault import Vault
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, absent
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import new_credential
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.parallel import pieces
+from chalicelib.foundation.parallel import pieces, together
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.protocol.own_answers import BankEntry
+from chalicelib.openbanking.records.bank_logos import Logo, is_logo, logo_key
 from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validate_bank
 
 TABLE = "banks"
 CACHED_SECONDS = 60
-_OPTIONAL = ("certificate_subject", "unattended_reads")
-"""Members that the operator can remove."""
+_OPTIONAL = ("certificate_subject", "history_days", "unattended_reads")
+"""Members that an operator can remove."""
 
 
 class UnknownBank(LookupError):
@@ -53,7 +57,7 @@ class Banks:
         self._clock = clock
         self._settings = settings
         self._cache: dict[str, _Cached] = {}
-        self._directory: tuple[int, list[Item]] = (0, [])
+        self._directory: tuple[int, list[Bank]] = (0, [])
 
     # -- for requests
 
@@ -80,22 +84,24 @@ class Banks:
             cached.keys = cached.bank.verification_keys()
         return cached.keys
 
-    def directory(self) -> list[BankEntry]:
+    def directory(self) -> list[Bank]:
         """All active banks, ordered by BIC."""
-        read_at, rows = self._directory
+        read_at, banks = self._directory
         if not read_at or self._clock.time() - read_at >= CACHED_SECONDS:
-            rows = [row for row in self._rows() if row["active"]]
-            self._directory = (self._clock.time(), rows)
-        return [
-            BankEntry(bic=row["bic"], name=row["name"], country=row["country"], api_version=row["api_version"])
-            for row in rows
-        ]
+            banks = [
+                bank for bank in self._read_all(row["bic"] for row in self._rows() if row["active"]) if bank.active
+            ]
+            self._directory = (self._clock.time(), banks)
+        return banks
 
     def list_registered(self) -> list[Bank]:
         """All banks ordered by BIC, active or not; a bank added moments ago may be missing."""
-        keys = [bank_key(row["bic"]) for row in self._rows()]
-        found = [item for piece in pieces(keys, 100) for item in self._store.batch_get(piece)]
-        return [Bank.from_item(item) for item in found if item]
+        return self._read_all(row["bic"] for row in self._rows())
+
+    def find_logo(self, bic: str, logo_digest: str) -> Logo | None:
+        """A bank's logo, if it has this digest."""
+        item = self._store.get(*logo_key(bic)) if spellings(bic) else None
+        return Logo.from_item(item) if item and item["digest"] == logo_digest else None
 
     # -- for the operator
 
@@ -123,7 +129,8 @@ class Banks:
         return Bank.from_item(item)
 
     def all(self) -> list[Bank]:
-        return sorted((Bank.from_item(item) for item in self._store.scan(TABLE)), key=lambda bank: bank.bic)
+        items = (item for item in self._store.scan(TABLE) if not is_logo(item))
+        return sorted(map(Bank.from_item, items), key=lambda bank: bank.bic)
 
     def change(self, bic: str, **changes: Any) -> Bank:
         """Change members of a bank, named as in ``NewBank``. Raises: InvalidBank, UnknownBank."""
@@ -137,7 +144,7 @@ class Banks:
         bank = self.get(bic)
         entry, key = self._new_api_key(bank.bic, overlap)
         kept = [bank.api_key(self._clock.time()), entry][-KEYS_KEPT:]
-        self._update(bank, {"api_keys": kept})
+        self._write(bank, self._update_members(bank, {"api_keys": kept}))
         return key
 
     def add_public_key(self, bic: str, pem: str) -> Bank:
@@ -153,10 +160,31 @@ class Banks:
             raise InvalidBank(f"{bank.bic} has no key {kid}")
         return self._change(bank, {"public_keys": left})
 
+    def set_logo(self, bic: str, content: bytes) -> Bank:
+        """Store a bank's logo: PNG, JPEG or SVG. Raises: InvalidBank, UnknownBank."""
+        from chalicelib.openbanking.records.logo_validation import read_logo
+
+        logo, bank = read_logo(content), self.get(bic)
+        changes = {"logo_digest": logo.digest, "logo_type": logo.media_type}
+        return self._write(bank, self._update_members(bank, changes), Put(TABLE, logo.to_item(bank.bic)))
+
+    def remove_logo(self, bic: str) -> Bank:
+        """Delete a bank's logo. Raises: InvalidBank: it has none. UnknownBank."""
+        bank = self.get(bic)
+        if bank.logo_digest is None:
+            raise InvalidBank(f"{bank.bic} has no logo")
+        return self._write(
+            bank, self._update_members(bank, {}, ["logo_digest", "logo_type"]), Delete(*logo_key(bank.bic))
+        )
+
     def remove(self, bic: str) -> None:
-        """Delete a bank. Its consents remain, but their calls no longer reach the bank. Raises: UnknownBank."""
+        """Delete a bank and its logo. Its consents remain, but their calls no longer reach the bank.
+
+        Raises: UnknownBank.
+        """
+        key = bic.upper()
         try:
-            self._store.delete(TABLE, {"bic": bic.upper()}, Attr("bic").exists())
+            self._store.transact([Delete(*bank_key(key), Attr("bic").exists()), Delete(*logo_key(key))])
         except ConditionFailed:
             raise _unknown_bank(bic) from None
         self._forget()
@@ -185,6 +213,12 @@ class Banks:
             if after is None:
                 return rows
 
+    def _read_all(self, bics: Iterable[str]) -> list[Bank]:
+        """The banks with these BICs that exist, in order."""
+        batches = pieces([bank_key(bic) for bic in bics], 100)
+        found = together([partial(self._store.batch_get, batch) for batch in batches])
+        return [Bank.from_item(item) for items in found for item in items if item]
+
     def _read_again(self, bic: str) -> Bank:
         self._forget()
         return self.get(bic)
@@ -200,20 +234,24 @@ class Banks:
         kept = (bank.domain, bank.authorization_url)
         item = validate_bank(new, local=self._settings.is_local, kept=kept).to_item()
         members = {name: value for name, value in item.items() if name not in ("bic", "api_keys", "revision")}
-        return self._update(bank, members, [name for name in _OPTIONAL if name not in members])
+        removed = [name for name in _OPTIONAL if name not in members]
+        return self._write(bank, self._update_members(bank, members, removed))
 
-    def _update(self, bank: Bank, members: Mapping[str, Any], removed: list[str] | None = None) -> Bank:
-        """Write changes, provided that ``bank.revision`` is still current. Raises: UnknownBank, InvalidBank."""
+    def _update_members(self, bank: Bank, members: Mapping[str, Any], removed: Sequence[str] = ()) -> Update:
+        """The write of changes, which fails unless ``bank.revision`` is still current."""
+        return Update(
+            *bank_key(bank.bic),
+            set={**members, "revision": bank.revision + 1},
+            remove=removed,
+            condition=Attr("revision").eq(bank.revision),
+        )
+
+    def _write(self, bank: Bank, update: Update, *more: Operation) -> Bank:
+        """Write a change, and what belongs to it. Raises: UnknownBank, InvalidBank."""
         try:
-            self._store.update(
-                TABLE,
-                {"bic": bank.bic},
-                set={**members, "revision": bank.revision + 1},
-                remove=removed or [],
-                condition=Attr("revision").eq(bank.revision),
-            )
+            self._store.transact([update, *more])
         except ConditionFailed as failure:
-            if failure.item is None:
+            if failure.items[0] is None:
                 raise _unknown_bank(bank.bic) from None
             raise InvalidBank("the bank was changed concurrently: try again") from None
         return self._read_again(bank.bic)

@@ -1,9 +1,9 @@
 """A client's consents, newest first, page by page.
 
-The index ``client`` has every consent under its client, sorted by the time of its creation. It is a plain index, not a
-sharded one: consents come at the pace of people, those saved before the index existed are in it too, and a page takes a
-single query. Its other members, which filters compare, change with a consent's status only, so that neither reads nor
-refreshes write it. It may lag behind, so the consents of a page are read from the table, strongly consistent.
+The index ``client`` has every consent under its client, sorted by the time of its creation. It is not sharded: a client
+gets few new consents per second, consents saved before the index existed are in it, too, and a page takes one query.
+Its other members, which filters compare, change with a consent's status only, so neither reads nor refreshes write it.
+It may lag behind, so the consents of a page are read from the table, strongly consistent.
 """
 
 from __future__ import annotations

@@ -94,6 +94,10 @@ class Consent:
     def is_spent(self, now: int) -> bool:
         return self.status == "spent" and now < self.valid_until
 
+    def can_be_queried(self, now: int) -> bool:
+        """Whether the bank can be asked about its payments."""
+        return self.is_valid(now) or self.is_spent(now)
+
 
 def state_of(status: ConsentStatus, valid_until: int, now: int) -> ConsentState:
     """A consent's status; ``expired`` once an authorised one has reached its end."""

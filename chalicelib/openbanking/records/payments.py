@@ -14,10 +14,10 @@ from typing import Any
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
+from chalicelib.foundation.dynamodb.store import Check, Item, Put, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.protocol.payment_enumerations import Kind, PaymentOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import Kind, UnsettledOutcome
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS, translate_status
@@ -43,7 +43,7 @@ class PaymentStatusReport:
 class Payment:
     """A payment that a bank has accepted. ``consent_id`` is ``None`` for a direct payment.
 
-    ``request_id`` is the X-Request-Id sent to the bank, ``order_digest`` the order's digest (see ``request_ids``);
+    ``request_id`` is the X-Request-Id sent to the bank, ``order_digest`` the order's digest (see ``orders``);
     ``None`` for old payments. ``outcome`` is set if the bank named the payment in an unusable response, until it gives
     a status.
     """
@@ -60,7 +60,7 @@ class Payment:
     history: tuple[PaymentStatusReport, ...]
     created_at: int
     revision: int
-    outcome: PaymentOutcome | None = None
+    outcome: UnsettledOutcome | None = None
 
     @classmethod
     def from_item(cls, item: Item) -> Payment:
@@ -120,7 +120,7 @@ class Payments:
         request_id: str,
         order_digest: str | None,
         status: Status,
-        outcome: PaymentOutcome | None = None,
+        outcome: UnsettledOutcome | None = None,
     ) -> Payment:
         """A payment that a bank has just accepted, in its first status."""
         now = self._clock.time()
@@ -157,6 +157,10 @@ class Payments:
         """The early reports in an item that have not expired."""
         reports = [PaymentStatusReport(**entry) for entry in item["early"]]
         return [report for report in reports if report.at > self._clock.time() - EARLY_SECONDS]
+
+    def check_unchanged(self, payment: Payment) -> Check:
+        """The condition that a payment is still as it was read."""
+        return Check(*payment_key(payment.bic, payment.payment_id), _at_revision(payment.revision))
 
     def update_payment(self, before: Payment, after: Payment) -> Update:
         """The conditional write that replaces ``before`` with ``after``."""

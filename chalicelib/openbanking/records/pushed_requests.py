@@ -1,35 +1,53 @@
 """Pushed authorization requests (RFC 9126): what a client pushes, until its user's browser brings the ``request_uri``.
 
 A ``request_uri`` opens a request within 60 seconds. Its record is kept while that request can be open, so that loading
-it again leads to the same request.
+it again leads to the same request. A request without a bank is kept open for 30 minutes more, for its user's choice.
 """
 
 from __future__ import annotations
 
+from boto3.dynamodb.conditions import Attr
+
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Item, Put, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import OpaqueToken, new_credential, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.oauth_security import REQUEST_URI, REQUEST_URI_SECONDS
 from chalicelib.openbanking.records.authorization_requests import LIFETIME, TABLE, NewAuthorizationRequest
 
+_PREFIX = "pushed/"
+
 
 @dataclass(frozen=True, slots=True)
 class PushedRequest:
-    """A validated request that a client has pushed; ``valid_until`` (Unix seconds) ends its first use."""
+    """A validated request that a client has pushed; ``valid_until`` (Unix seconds) ends its first use.
 
+    ``kept_until`` ends the choice of a bank; ``None`` until the request is opened for it.
+    """
+
+    pushed_id: str
     request: NewAuthorizationRequest
     digest: str
     valid_until: int
+    kept_until: int | None
 
     @classmethod
     def from_item(cls, item: Item) -> PushedRequest:
-        return cls(NewAuthorizationRequest.from_item(item["request"]), item["digest"], item["valid_until"])
+        return cls(
+            item["authorization_id"].removeprefix(_PREFIX),
+            NewAuthorizationRequest.from_item(item["request"]),
+            item["digest"],
+            item["valid_until"],
+            item.get("kept_until"),
+        )
+
+    def can_be_opened(self, now: int) -> bool:
+        return now < (self.kept_until or self.valid_until)
 
 
 def pushed_key(pushed_id: str) -> tuple[str, Item]:
     """The table and key of a pushed request. Its prefix tells it from authorization requests."""
-    return TABLE, {"authorization_id": f"pushed/{pushed_id}"}
+    return TABLE, {"authorization_id": f"{_PREFIX}{pushed_id}"}
 
 
 def parse_request_uri(request_uri: str) -> OpaqueToken | None:
@@ -58,3 +76,12 @@ class PushedRequests:
             "expires_at": now + REQUEST_URI_SECONDS + LIFETIME,
         }
         return f"{REQUEST_URI}{credential}", Put(table, item, absent("authorization_id"))
+
+    def update_to_keep(self, pushed: PushedRequest) -> Update:
+        """The write that keeps a request open for the choice of a bank, which fails unless it is the first in time."""
+        now = self._clock.time()
+        return Update(
+            *pushed_key(pushed.pushed_id),
+            set={"kept_until": now + LIFETIME, "expires_at": now + 2 * LIFETIME},
+            condition=Attr("kept_until").not_exists() & Attr("valid_until").gt(now),
+        )

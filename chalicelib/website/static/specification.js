@@ -138,6 +138,9 @@ function complete(root) {
   for (const [selector, name] of Object.entries(UNNAMED)) {
     for (const control of root.querySelectorAll(`${selector}:not([aria-label])`)) control.ariaLabel = name;
   }
+  for (const choice of root.querySelectorAll("tr[data-param-name] select:not([aria-label])")) {
+    choice.ariaLabel = choice.closest("tr").dataset.paramName;
+  }
   for (const text of root.querySelectorAll("pre:not([tabindex])")) text.tabIndex = 0;
 }
 

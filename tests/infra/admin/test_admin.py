@@ -45,13 +45,14 @@ GROUPS = {
         "add",
         "list",
         "show",
-        "change",
+        "update",
         "test",
         "rotate-key",
         "install-demo",
         "add-public-key",
         "remove-public-key",
         "remove",
+        "logo",
     ),
     "certificates": ("issue", "block", "unblock", "blocked"),
     "clients": (
@@ -166,10 +167,10 @@ def test_wrong_usage_is_explained_and_ends_with_2(group: str, command: str) -> N
 
 def test_a_new_bank_is_registered_and_its_key_shown_once(world: World, bic: str, key_file: Path) -> None:
     made = done(*new_bank(bic, "--public-key", str(key_file), "--scheme", "FPS", "--consent-days", "90"))
-    limited = done("banks", "change", bic, "--unattended-reads", "1000")["bank"]
+    limited = done("banks", "update", bic, "--unattended-reads", "1000")["bank"]
     assert limited == made["bank"] | {"unattended_reads": 1000}
     assert re.search(r"^unattended reads +1000$", run("banks", "show", bic).stdout, re.MULTILINE)
-    done("banks", "change", bic, "--unattended-reads", "0")
+    done("banks", "update", bic, "--unattended-reads", "0")
 
     bank = world.hub.openbanking.banks.get(bic)
     credential = OpaqueToken.parse(made["api_key"], 1)
@@ -202,11 +203,13 @@ def test_a_bank_can_be_registered_inactive(world: World, bic: str) -> None:
 
 
 def test_banks_are_listed_in_a_table(world: World, bic: str) -> None:
-    done(*new_bank(bic))
+    done(*new_bank(bic, "--history-days", "30"))
     lines = run("banks", "list").stdout.splitlines()
 
-    assert re.split(r"  +", lines[0]) == ["bic", "name", "country", "api version", "active", "domain"]
-    assert [bic, "Example Bank", "GB", "1", "yes", "http://127.0.0.1:9/bank"] in [
+    assert re.split(r"  +", lines[0]) == [
+        *("bic", "name", "country", "api version", "active", "domain", "history days", "logo type")
+    ]
+    assert [bic, "Example Bank", "GB", "1", "yes", "http://127.0.0.1:9/bank", "30", "-"] in [
         re.split(r"  +", line) for line in lines
     ]
     assert bic in [bank["bic"] for bank in done("banks", "list")["banks"]]
@@ -215,25 +218,25 @@ def test_banks_are_listed_in_a_table(world: World, bic: str) -> None:
 def test_only_what_is_given_is_changed(world: World, bic: str, key_file: Path) -> None:
     before = done(*new_bank(bic, "--public-key", str(key_file), "--certificate-subject", "CN=bank"))["bank"]
 
-    assert done("banks", "change", bic, "--name", "Other Bank", "--consent-days", "30")["bank"] == {
+    assert done("banks", "update", bic, "--name", "Other Bank", "--consent-days", "30")["bank"] == {
         **before,
         "name": "Other Bank",
         "consent_days": 30,
     }
-    assert done("banks", "change", bic, "--certificate-subject", "")["bank"]["certificate_subject"] is None
-    assert done("banks", "change", bic, "--unattended-reads", "4")["bank"]["unattended_reads"] == 4
-    assert done("banks", "change", bic, "--name", "Third Bank")["bank"]["unattended_reads"] == 4
-    assert done("banks", "change", bic, "--unattended-reads", "0")["bank"]["unattended_reads"] is None
-    assert done("banks", "change", bic, "--signature-required")["bank"]["signature_required"] is True
-    assert done("banks", "change", bic, "--inactive")["bank"]["active"] is False
-    assert done("banks", "change", bic, "--active")["bank"]["active"] is True
-    assert refused("banks", "change", bic) == "no change was specified: see --help for the options"
+    assert done("banks", "update", bic, "--certificate-subject", "")["bank"]["certificate_subject"] is None
+    assert done("banks", "update", bic, "--unattended-reads", "4")["bank"]["unattended_reads"] == 4
+    assert done("banks", "update", bic, "--name", "Third Bank")["bank"]["unattended_reads"] == 4
+    assert done("banks", "update", bic, "--unattended-reads", "0")["bank"]["unattended_reads"] is None
+    assert done("banks", "update", bic, "--signature-required")["bank"]["signature_required"] is True
+    assert done("banks", "update", bic, "--inactive")["bank"]["active"] is False
+    assert done("banks", "update", bic, "--active")["bank"]["active"] is True
+    assert refused("banks", "update", bic) == "no change was specified: see --help for the options"
 
 
 def test_a_bank_that_moves_to_the_other_version_gets_its_scopes(bic: str, key_file: Path) -> None:
     done(*new_bank(bic, "--public-key", str(key_file), "--scope", "account.list"))
 
-    bank = done("banks", "change", bic, "--api-version", "2")["bank"]
+    bank = done("banks", "update", bic, "--api-version", "2")["bank"]
     assert (bank["api_version"], bank["signature_required"]) == (2, True)
     assert "accounts" in bank["scopes"]
     assert "account.list" not in bank["scopes"]
@@ -356,7 +359,7 @@ def test_a_bank_is_removed_when_the_operator_says_yes(world: World, bic: str) ->
     "arguments",
     [
         ("show", "ZZZZGB99"),
-        ("change", "ZZZZGB99", "--name", "a"),
+        ("update", "ZZZZGB99", "--name", "a"),
         ("test", "ZZZZGB99"),
         ("rotate-key", "ZZZZGB99"),
         ("remove-public-key", "ZZZZGB99", "a"),

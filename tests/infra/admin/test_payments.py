@@ -61,7 +61,7 @@ def test_an_order_that_the_bank_has_is_settled(world: World) -> None:
 
     settled = done(*settle(payer, "--payment-id", "P-7"))["order"]
 
-    assert settled == {"bic": "BETADEF1", "request_id": payer.request_id, "payment_id": "P-7", "taken": True}
+    assert settled == {"bic": "BETADEF1", "request_id": payer.request_id, "payment_id": "P-7", "outcome": "accepted"}
     assert done("payments", "unresolved") == {"orders": []}
     payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "ACSC"}
     assert payer.status_of_order().body["payment_id"] == "P-7"
@@ -70,18 +70,18 @@ def test_an_order_that_the_bank_has_is_settled(world: World) -> None:
 def test_an_order_that_the_bank_does_not_have_is_settled(world: World) -> None:
     payer = unknown(world)
 
-    assert "does not have it" in run(*settle(payer, "--not-taken")).output
+    assert "does not have it" in run(*settle(payer, "--not-accepted")).output
 
-    assert payer.status_of_order().body["outcome"] == "not_taken"
+    assert payer.status_of_order().body["outcome"] == "not_accepted"
 
 
-@pytest.mark.parametrize("options", [(), ("--payment-id", "P-7", "--not-taken")])
+@pytest.mark.parametrize("options", [(), ("--payment-id", "P-7", "--not-accepted")])
 def test_one_answer_of_the_bank_is_needed(world: World, options: tuple[str, ...]) -> None:
-    assert "either --payment-id ID or --not-taken" in refused(*settle(unknown(world), *options))
+    assert "either --payment-id ID or --not-accepted" in refused(*settle(unknown(world), *options))
 
 
 def test_an_unknown_bank_or_order_is_refused(world: World) -> None:
     payer = unknown(world)
 
-    assert "no bank" in refused("payments", "settle", "NOBADEF1", payer.request_id or "", "--not-taken")
-    assert "no order" in refused("payments", "settle", "BETADEF1", str(uuid.uuid4()), "--not-taken")
+    assert "no order" in refused("payments", "settle", "NOBADEF1", payer.request_id or "", "--not-accepted")
+    assert "no order" in refused("payments", "settle", "BETADEF1", str(uuid.uuid4()), "--not-accepted")

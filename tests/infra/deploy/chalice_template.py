@@ -32,7 +32,7 @@ APPLICATION: dict[str, Any] = {
             "Type": "AWS::Logs::LogGroup",
             "Properties": {"LogGroupName": {"Fn::Sub": "/aws/lambda/${Deliver}"}, "RetentionInDays": 30},
         },
-        "RestAPI": {"Type": "AWS::Serverless::Api", "Properties": {}},
+        "RestAPI": {"Type": "AWS::Serverless::Api", "Properties": {"DefinitionBody": {"paths": {}}}},
         "ManagedLayer": {"Type": "AWS::Serverless::LayerVersion", "Properties": {}},
     },
     "Outputs": {"EndpointURL": {"Value": "https://…"}},

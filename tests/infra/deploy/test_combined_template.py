@@ -58,6 +58,13 @@ def test_the_interface_is_traced_and_gets_no_stage_besides_its_own(application: 
     assert properties.items() >= {"TracingEnabled": True, "OpenApiVersion": "2.0"}.items()
 
 
+def test_bytes_are_answered_whatever_a_request_accepts(application: dict[str, Any]) -> None:
+    """API Gateway looks at the first type of Accept only, and browsers begin with pictures of other types."""
+    definition = merged(application)["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]
+
+    assert definition["x-amazon-apigateway-binary-media-types"] == ["*/*"]
+
+
 def test_the_interface_is_throttled_and_logged_once_the_account_may_write_logs(application: dict[str, Any]) -> None:
     whole = merged(application)
     interface = whole["Resources"]["RestAPI"]

@@ -12,6 +12,7 @@ import pytest
 from chalicelib.openbanking.api import bank_api, oauth_api, tpp_api
 from chalicelib.openbanking.flows import (
     authorization,
+    bank_directory,
     consent_states,
     deferred_calls,
     introspection,
@@ -32,6 +33,7 @@ ANSWERING = (
     tokens,
     consent_states,
     deferred_calls,
+    bank_directory,
 )
 
 

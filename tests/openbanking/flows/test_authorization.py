@@ -181,7 +181,7 @@ def test_banks_come_in_pages(world: World) -> None:
     second = world.tpp("GET", "/tpp/banks?limit=1&page=2").body
     beyond = world.tpp("GET", "/tpp/banks?page=1000").body
 
-    assert first["banks"] == [{"bic": "ALPHGB21", "name": "Bank of version 1", "country": "GB", "api_version": 1}]
+    assert [bank["bic"] for bank in first["banks"]] == ["ALPHGB21"]
     assert second["banks"][0]["bic"] == "BETADEF1"
     assert first["page"] == 1
     assert first["limit"] == 1
@@ -274,7 +274,6 @@ def test_a_reload_after_the_request_was_used_leads_back_with_an_error(world: Wor
     [
         ({"response_type": "token"}, "unsupported_response_type"),
         ({"response_type": None}, "invalid_request"),
-        ({"bic": None}, "invalid_request"),
         ({"bic": "NONEGB21"}, "invalid_request"),
         ({"scope": None}, "invalid_scope"),
         ({"scope": "everything"}, "invalid_scope"),

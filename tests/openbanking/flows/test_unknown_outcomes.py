@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.schedule import DAY, PLANS
+from chalicelib.delivery.schedule import DAY, JITTER, PLANS
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.flows.unresolved_orders import NotSettled, UnresolvedOrders
-from chalicelib.openbanking.records.request_ids import KEPT, RUNNING_SECONDS, RecordedOrder, order_key
+from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECONDS, Order, RecordedOrder, order_key
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.payer import KINDS, REFUSAL, VERSIONS, WEBHOOKS, Payer, taken
 from tests.openbanking.scenes import carry_on, told
-from tests.world import World
+from tests.world import Sent, World
 
 UNUSABLE = {"confirmation_url": "javascript:1"}
 STATUS = "/v2_payment_single_status"
@@ -150,9 +151,11 @@ def test_a_bank_is_asked_for_a_day_and_then_no_more(world: World) -> None:
 
     (query,) = world.recorded("payment_status")
     assert query.state == "failed"
-    assert len([sent for sent in payer.side.received if sent.path == STATUS]) >= 8
+    asked = [sent for sent in payer.side.received if sent.path == STATUS]
+    assert len(asked) == len(PLANS["payment_status"].waits) + 1
+    assert len({sent.headers["X-Request-Id"] for sent in asked}) == len(asked), "each is a question of its own"
     assert (query.failed_at or 0) - begun <= DAY
-    assert sum(PLANS["payment_status"].waits) > 0.9 * DAY
+    assert DAY / 2 < sum(PLANS["payment_status"].waits) * (1 + JITTER) < DAY - 600, "all attempts fit into the day"
     assert [order.payment_id for order in unresolved(world)] == ["P-1"], "the operator still sees it"
 
 
@@ -259,9 +262,18 @@ def test_a_version_2_payment_is_shown_with_its_unknown_outcome_while_the_bank_do
     assert unresolved(world) == [], "the answer to the TPP's own query settles it, too"
 
 
-def test_a_bank_that_refuses_a_status_query_is_quoted_as_ever(world: World) -> None:
+def test_a_bank_that_does_not_know_the_payment_leaves_its_outcome_unknown(world: World) -> None:
     payer = with_unknown_outcome(world)
     payer.side.answers[STATUS] = lambda sent: REFUSAL[2]
+
+    assert payer.status().body["outcome"] == "unknown"
+    operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
+    assert payer.status().body["outcome"] == payer.status_of_order().body["outcome"] == "not_accepted"
+
+
+def test_a_bank_that_refuses_the_token_is_quoted_as_ever(world: World) -> None:
+    payer = with_unknown_outcome(world)
+    payer.side.answers[STATUS] = lambda sent: Reply(401, b'{"code":"AUTHENTICATION_REQUIRED","title":"x"}', {}, 0)
 
     assert payer.status().status == 502
 
@@ -285,7 +297,7 @@ def test_an_order_that_the_bank_does_not_have_is_shown_so(world: World, version:
     payer.bank_does(REFUSAL[version] if does == "refuses" else NotReached("no connection"))
     payer.pay()
 
-    assert payer.status_of_order().body == {"request_id": payer.request_id, "outcome": "not_taken"}
+    assert payer.status_of_order().body == {"request_id": payer.request_id, "outcome": "not_accepted"}
     assert unresolved(world) == []
 
 
@@ -319,17 +331,21 @@ def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(world:
     assert len(unresolved(world)) == 1
 
 
-def test_another_clients_and_another_consents_order_is_unknown_to_the_caller(world: World) -> None:
+def test_an_order_is_shown_to_its_client_alone(world: World) -> None:
     payer = payer_with_id(world, 2)
     payer.bank_does(TimedOut("late"))
     payer.pay()
     of_another_consent = Payer(world, 2)
-    of_another_consent.request_id = payer.request_id
     without_bearer = Payer(world, 2, "direct")
-    without_bearer.request_id = payer.request_id
+    spent = Payer(world, 2, consent_type="one_time")
+    spent.bank_takes_all()
+    spent.pay()
+    for each in (of_another_consent, without_bearer, spent):
+        each.request_id = payer.request_id
 
-    assert of_another_consent.status_of_order().status == 404
+    assert of_another_consent.status_of_order().body["outcome"] == "unknown", "as a payment is shown by its payment_id"
     assert without_bearer.status_of_order().status == 404
+    assert spent.status_of_order().status == 401
     world.client = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
     assert without_bearer.status_of_order().status == 404
 
@@ -403,7 +419,7 @@ def test_the_operator_settles_an_order_that_the_bank_has(world: World) -> None:
     payer.bank_does(TimedOut("late"))
     payer.pay()
 
-    operator(world).settle_taken(payer.side.bank.bic, payer.request_id or "", "P-7")
+    operator(world).record_accepted_order(payer.side.bank.bic, payer.request_id or "", "P-7")
 
     assert unresolved(world) == []
     assert payer.status_of_order().body["payment_id"] == "P-7"
@@ -417,7 +433,7 @@ def test_an_early_report_is_applied_to_a_settled_order(world: World) -> None:
     payer.pay()
     payer.report(4, "P-7")
 
-    operator(world).settle_taken(payer.side.bank.bic, payer.request_id or "", "P-7")
+    operator(world).record_accepted_order(payer.side.bank.bic, payer.request_id or "", "P-7")
 
     assert payer.status("P-7").body["payment_status"] == 4
 
@@ -428,17 +444,17 @@ def test_the_operator_settles_an_order_that_the_bank_does_not_have(world: World,
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
     for payer in (unnamed, named):
-        operator(world).settle_not_taken(payer.side.bank.bic, payer.request_id or "")
+        operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
 
     assert unresolved(world) == []
-    assert unnamed.status_of_order().body == {"request_id": unnamed.request_id, "outcome": "not_taken"}
-    assert items(world, "payments")[0]["outcome"] == "not_taken"
+    assert unnamed.status_of_order().body == {"request_id": unnamed.request_id, "outcome": "not_accepted"}
+    assert items(world, "payments")[0]["outcome"] == "not_accepted"
 
 
 def test_the_operator_confirms_a_payment_that_the_bank_named(world: World) -> None:
     payer = with_unknown_outcome(world, version=1)
 
-    operator(world).settle_taken(payer.side.bank.bic, payer.request_id or "", "P-1")
+    operator(world).record_accepted_order(payer.side.bank.bic, payer.request_id or "", "P-1")
 
     assert "outcome" not in payer.status().body
     assert unresolved(world) == []
@@ -451,7 +467,7 @@ def test_what_cannot_be_settled_is_refused_with_the_reason(world: World) -> None
     unnamed = payer_with_id(world, 2)
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
-    bic, settle = known.side.bank.bic, operator(world).settle_taken
+    bic, settle = known.side.bank.bic, operator(world).record_accepted_order
 
     for payer, payment_id, why in (
         (known, "P-9", "no order"),
@@ -462,9 +478,9 @@ def test_what_cannot_be_settled_is_refused_with_the_reason(world: World) -> None
         with pytest.raises(NotSettled, match=why):
             settle(bic, payer.request_id or "", payment_id)
     with pytest.raises(NotSettled, match="no order"):
-        operator(world).settle_not_taken(bic, known.request_id or "")
+        operator(world).record_rejected_order(bic, known.request_id or "")
     with pytest.raises(NotSettled, match="no order"):
-        operator(world).settle_not_taken(bic, str(uuid.uuid4()))
+        operator(world).record_rejected_order(bic, str(uuid.uuid4()))
     assert len(unresolved(world)) == 2
 
 
@@ -474,7 +490,7 @@ def test_an_order_that_is_still_being_sent_is_not_settled(world: World) -> None:
         payer.pay()
 
     with pytest.raises(NotSettled, match="still being sent"):
-        operator(world).settle_not_taken(payer.side.bank.bic, payer.request_id or "")
+        operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
 
 
 # -- the id of an order
@@ -485,17 +501,17 @@ def test_the_id_of_an_order_with_an_unknown_outcome_stays_claimed(world: World) 
     payer.bank_does(TimedOut("late"))
     payer.pay()
     other.request_id = payer.request_id
-    world.clock.advance(KEPT + 1)
+    world.clock.advance(CLAIMED_SECONDS + 1)
 
     assert other.pay().status == 400
-    operator(world).settle_not_taken(payer.side.bank.bic, payer.request_id or "")
+    operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
     assert other.pay().status == 200
 
 
 def test_an_id_that_is_used_again_does_not_show_the_first_orders_payment(world: World) -> None:
     first, second = payer_with_id(world, 1, "direct"), Payer(world, 1, "direct")
     first.pay()
-    world.clock.advance(KEPT + 1)
+    world.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
     second.bank_does(TimedOut("late"))
     second.pay(callback_url="http://127.0.0.1:8000/payments/callback?another")
@@ -503,17 +519,175 @@ def test_an_id_that_is_used_again_does_not_show_the_first_orders_payment(world: 
     assert order_of(second).payment_id is None
 
 
+@pytest.mark.parametrize("then", ["is late", "refuses", "is not reached"])
+def test_an_order_that_the_bank_has_stays_resolved_whatever_becomes_of_a_repeat(world: World, then: str) -> None:
+    payer = payer_with_id(world, 1)
+    payer.pay()
+    payer.report(4)
+    payer.bank_does({"is late": TimedOut("late"), "refuses": REFUSAL[1], "is not reached": NotReached("no")}[then])
+
+    payer.pay()
+
+    world.clock.advance(RUNNING_SECONDS)
+    assert unresolved(world) == []
+    assert payer.status_of_order().body["payment_status"] == 4
+
+
+def test_a_late_first_attempt_leaves_the_payment_of_its_repeat_alone(world: World) -> None:
+    payer = payer_with_id(world, 1)
+
+    def slow(sent: Sent) -> Any:
+        payer.bank_takes_all()
+        assert payer.pay().status == 200
+        return TimedOut("late")
+
+    payer.side.answers[WEBHOOKS[1, "single"]] = slow
+
+    assert payer.pay().body["reason_code"] == "outcome_unknown"
+    assert payer.status_of_order().body["payment_id"] == "P-1"
+    assert unresolved(world) == []
+
+
+@pytest.mark.parametrize("second", ["refuses", "is not reached"])
+def test_an_order_that_was_refused_twice_is_not_unknown(world: World, second: str) -> None:
+    payer = payer_with_id(world, 2)
+    for does in (REFUSAL[2], REFUSAL[2] if second == "refuses" else NotReached("no connection")):
+        payer.bank_does(does)
+        payer.pay()
+
+    world.clock.advance(RUNNING_SECONDS)
+    assert payer.status_of_order().body["outcome"] == "not_accepted"
+    assert unresolved(world) == []
+
+
+def test_an_id_that_another_order_takes_over_keeps_nothing_of_the_first(world: World) -> None:
+    first, second = payer_with_id(world, 2), Payer(world, 2, "direct")
+    first.pay()
+    world.clock.advance(CLAIMED_SECONDS + 1)
+    second.request_id = first.request_id
+    second.bank_does(REFUSAL[2])
+
+    second.pay()
+
+    assert second.status_of_order().body["outcome"] == "not_accepted"
+    assert (order_of(second).order.consent_id, order_of(second).payment_id, unresolved(world)) == (None, None, [])
+
+
+def test_a_status_of_the_first_payment_does_not_resolve_the_order_that_holds_its_id_now(world: World) -> None:
+    first, second = with_unknown_outcome(world, 1), Payer(world, 1, "direct")
+    operator(world).record_rejected_order(first.side.bank.bic, first.request_id or "")
+    world.clock.advance(CLAIMED_SECONDS + 1)
+    second.request_id = first.request_id
+    second.bank_does(TimedOut("late"))
+    second.pay()
+
+    assert first.report(4).status == 200
+
+    assert second.status_of_order().body["outcome"] == "unknown"
+    assert "outcome" not in items(world, "payments")[0]
+
+
+@VERSIONS
+def test_a_payment_that_the_bank_names_again_after_all_is_unknown_again(world: World, version: int) -> None:
+    payer = with_unknown_outcome(world, version)
+    operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
+    queries = len(world.recorded("payment_status"))
+
+    assert payer.pay().body["reason_code"] == "bad_answer"
+
+    assert items(world, "payments")[0]["outcome"] == "unknown"
+    assert [found.payment_id for found in unresolved(world)] == ["P-1"]
+    assert len(world.recorded("payment_status")) == queries + (version == 2)
+
+
+def test_a_payment_that_has_a_status_cannot_be_rejected(world: World) -> None:
+    payer = payer_with_id(world, 1)
+    payer.bank_does(taken(1) | UNUSABLE)
+    payer.pay()
+    (item,) = items(world, "payments")
+    known = {name: value for name, value in item.items() if name != "outcome"}
+    world.hub.store.put("payments", known)
+
+    with pytest.raises(NotSettled, match="has given the payment P-1 the status 1"):
+        operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
+
+
+def test_an_order_under_a_generated_id_is_found_after_the_storage_failed(world: World) -> None:
+    payer = Payer(world, 2)
+    with Fault(world, "before", 3, lasting=True):
+        failed = payer.pay()
+
+    payer.request_id = failed.headers["x-request-id"]
+    assert (failed.status, failed.body["reason_code"]) == (500, "outcome_unknown")
+    assert payer.status_of_order().body["outcome"] == "unknown"
+    world.clock.advance(RUNNING_SECONDS)
+    assert len(unresolved(world)) == 1
+
+
+def test_the_operator_settles_an_order_of_a_bank_that_was_removed(world: World) -> None:
+    request_id, orders = str(uuid.uuid4()), world.hub.openbanking.orders
+    order = Order("GONEDEFFXXX", request_id, world.client.client_id, "/tpp/payment_initiation", None, 2, "digest")
+    world.hub.store.transact([orders.put_claim(order, "attempt", running=0)])
+
+    operator(world).record_rejected_order("GONEDEFF", request_id)
+
+    assert unresolved(world) == []
+
+
+def test_an_unknown_outcome_is_counted(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer(world, 2)
+    payer.bank_does(TimedOut("late"))
+
+    payer.pay()
+
+    assert '"UnknownOutcomes":[1]' in capsys.readouterr().out.replace(" ", "")
+
+
+def test_the_event_of_an_order_that_the_operator_accepts_has_its_early_report(world: World) -> None:
+    payer = payer_with_id(world, 1)
+    payer.bank_does(TimedOut("late"))
+    payer.pay()
+    payer.report(4, "P-7")
+    world.wants_events()
+
+    operator(world).record_accepted_order(payer.side.bank.bic, payer.request_id or "", "P-7")
+
+    carry_on(world)
+    (sent,) = world.receiver.received
+    assert jsontext.loads(sent.body)["data"]["payment_status"] == 4
+
+
+def test_the_shared_callback_page_shows_that_the_outcome_is_unknown(world: World) -> None:
+    payer = with_unknown_outcome(world, version=1)
+    look_up = world.hub.openbanking.callback_status.look_up
+
+    unknown = look_up(payer.side.bank.bic, "P-1", world.client.callback_url, "192.0.2.1")
+    payer.report(4)
+    known = look_up(payer.side.bank.bic, "P-1", world.client.callback_url, "192.0.2.1")
+
+    assert (unknown and unknown.outcome, known and known.outcome) == ("unknown", None)
+
+
+def test_the_answer_to_the_callback_pages_query_settles_the_outcome(world: World) -> None:
+    payer = with_unknown_outcome(world)
+    payer.side.answers[STATUS] = lambda sent: {"transaction_status": "ACSC"}
+
+    world.hub.openbanking.callback_status.look_up(payer.side.bank.bic, "P-1", world.client.callback_url, "192.0.2.1")
+
+    assert unresolved(world) == []
+
+
 def test_an_order_recorded_by_an_earlier_version_is_not_shown(world: World) -> None:
     request_id, now = str(uuid.uuid4()), world.clock.time()
     _, key = order_key("BETADEF1", request_id)
-    old = {**key, "order_digest": "x", "attempt": "A", "sendings": 1, "expires_at": now + KEPT}
+    old = {**key, "order_digest": "x", "attempt": "A", "sendings": 1, "expires_at": now + CLAIMED_SECONDS}
     world.hub.store.put("idempotency", old)
     payer = Payer(world, 2)
     payer.request_id = request_id
 
     assert payer.status_of_order().status == 404
     assert payer.pay().status == 400, "and it stays claimed as long as it was"
-    world.clock.advance(KEPT)
+    world.clock.advance(CLAIMED_SECONDS)
     payer = Payer(world, 2)
     payer.request_id = request_id
     assert payer.pay().status == 200

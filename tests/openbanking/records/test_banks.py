@@ -129,7 +129,7 @@ def test_of_two_operators_at_once_the_second_is_told_and_undoes_nothing(
         first(other, bic)
         done.append(other.get(bic))
 
-    with world.meanwhile("update", intrude), pytest.raises(InvalidBank, match="the bank was changed concurrently"):
+    with world.meanwhile("transact", intrude), pytest.raises(InvalidBank, match="the bank was changed concurrently"):
         second(banks, bic)
 
     assert banks.get(bic) == done[0]
@@ -142,7 +142,7 @@ def test_of_two_operators_at_once_the_second_is_told_and_undoes_nothing(
 def test_a_change_of_a_bank_that_is_removed_meanwhile_does_not_bring_it_back(
     world: World, banks: Banks, other: Banks, bic: str
 ) -> None:
-    with world.meanwhile("update", lambda: other.remove(bic)), pytest.raises(UnknownBank):
+    with world.meanwhile("transact", lambda: other.remove(bic)), pytest.raises(UnknownBank):
         banks.change(bic, name="Changed")
 
     with pytest.raises(UnknownBank):
@@ -279,7 +279,7 @@ def test_an_inactive_bank_is_found_by_who_asks_for_it_only(banks: Banks, bic: st
 
     assert banks.find(bic) is None
     assert banks.find(bic, active=False) is not None
-    assert bic not in [row["bic"] for row in banks.directory()]
+    assert bic not in [row.bic for row in banks.directory()]
 
 
 # -- addresses

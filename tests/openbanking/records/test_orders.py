@@ -14,8 +14,8 @@ from chalicelib.foundation.http.outbound import NotReached, TimedOut
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.consents import Consent, consent_key
+from chalicelib.openbanking.records.orders import CLAIMED_SECONDS as KEPT
 from chalicelib.openbanking.records.payments import Payment, payment_key
-from chalicelib.openbanking.records.request_ids import KEPT
 from tests.openbanking.deferred_payments import LaterPayer, payments
 from tests.openbanking.faults import items
 from tests.openbanking.payer import KINDS, PATHS, REFUSAL, VERSIONS, Payer, order, taken
@@ -396,7 +396,7 @@ def test_a_claim_holds_nothing_of_the_orders_body(world: World) -> None:
 
     order = {"bic", "request_id", "client_id", "path", "consent_id", "api_version", "order_digest"}
     of_claim = {"claim", "attempt", "sendings", "claimed_until", "expires_at"}
-    assert claim.keys() == order | of_claim | {"payment_id", "payment_of"}
+    assert claim.keys() == order | of_claim | {"payment_id", "outcome"}
 
 
 # -- a payment_id that a bank gives out twice

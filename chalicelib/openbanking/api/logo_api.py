@@ -1,0 +1,38 @@
+"""The banks' logos, for web pages and applications; public and cached for good, since the address has a digest."""
+
+from __future__ import annotations
+
+from chalice.app import Response
+
+from chalicelib.foundation.http.web import Incoming, Routes, WrongMethod, binary_answer
+from chalicelib.openbanking.api import answers
+from chalicelib.openbanking.container import OpenBankingContainer
+
+_HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+}
+
+
+def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+    if isinstance(error, WrongMethod):
+        what = f"This address accepts only {error.allowed}."
+        return openbanking.error_page("Not possible here", what, "Go to the start page.", status=405)
+    answers.as_refusal(error)
+    return openbanking.error_page(
+        "Something went wrong here", "The service failed to read the logo.", "Load it again in a moment.", status=500
+    )
+
+
+logo_routes = Routes[OpenBankingContainer](__name__, _failure_page)
+
+
+@logo_routes.get("/banks/{bic}/logo/{digest}")
+def logo(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    """A bank's current logo; any other digest is not found."""
+    found = openbanking.banks.find_logo(incoming.uri["bic"], incoming.uri["digest"])
+    if found is None:
+        return openbanking.error_page(
+            "Not found", "There is no such logo.", "Look up the bank again: its logo may have changed.", status=404
+        )
+    return binary_answer(found.content, found.media_type, _HEADERS)

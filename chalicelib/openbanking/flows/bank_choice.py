@@ -1,0 +1,112 @@
+"""The choice of a bank by the user, for an authorization request that names none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.flows.bank_directory import is_named
+from chalicelib.openbanking.protocol.scopes import Scope
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest, with_query
+from chalicelib.openbanking.records.bank_logos import logo_path
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.banks import Banks
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.statistics.downtimes import OpenDowntimes
+
+
+@dataclass(frozen=True, slots=True)
+class BankSearch:
+    """What the user searches for: part of a name or BIC, a country code, and a page number; empty if not given."""
+
+    text: str = ""
+    country: str = ""
+    page: str = ""
+
+    @classmethod
+    def from_query(cls, query: Mapping[str, str]) -> Self:
+        return cls(query.get("q", "").strip(), query.get("country", "").upper(), query.get("page", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedBank:
+    """A bank that the user can choose; ``logo`` is the path of its logo."""
+
+    bic: str
+    name: str
+    country: str
+    logo: str | None
+    is_reachable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BankChoice:
+    """A request that waits for its user's choice.
+
+    Attributes:
+        client_title: the application that sent it.
+        scopes: what it requests.
+        parameters: the query that leads back to the choice and, with ``bic``, to a bank.
+        cancel_url: the Callback URL with the error ``access_denied``.
+        countries: of all banks that offer the scopes; empty if none does.
+        banks: those that match the search, ordered by name.
+    """
+
+    client_title: str
+    scopes: Sequence[Scope]
+    is_one_time: bool
+    parameters: Mapping[str, str]
+    cancel_url: str
+    search: BankSearch
+    countries: Sequence[str]
+    banks: Sequence[OfferedBank]
+
+
+@dataclass(frozen=True, slots=True)
+class BankChoices:
+    """Offers the banks that provide all requested scopes; ``issuer`` is the service's address."""
+
+    issuer: str
+    banks: Banks
+    downtimes: OpenDowntimes
+
+    def offer(
+        self, client: Client, new: NewAuthorizationRequest, parameters: Mapping[str, str], query: Mapping[str, str]
+    ) -> BankChoice:
+        """The banks that match the search in a query, for a validated request; nothing is stored."""
+        search = BankSearch.from_query(query)
+        offering = [bank for bank in self.banks.directory() if set(new.scopes) <= set(bank.scope_names)]
+        found = sorted((bank for bank in offering if _matches(bank, search)), key=lambda bank: bank.name.casefold())
+        down = self.downtimes.bics()
+        return BankChoice(
+            client_title=client.title,
+            scopes=_scopes(new.scopes),
+            is_one_time=new.consent_type == "one_time",
+            parameters=parameters,
+            cancel_url=self._cancel_url(new),
+            search=search,
+            countries=sorted({bank.country for bank in offering}),
+            banks=[_offered(bank, is_reachable=bank.bic not in down) for bank in found],
+        )
+
+    def _cancel_url(self, new: NewAuthorizationRequest) -> str:
+        """The Callback URL for a user who chooses no bank (RFC 6749 §4.1.2.1, RFC 9207)."""
+        outcome = {"error": "access_denied", "error_description": "The user chose no bank"}
+        state = {"state": new.state} if new.returns_state else {}
+        return with_query(new.redirect_uri, {**outcome, **state, "iss": self.issuer})
+
+
+def _matches(bank: Bank, search: BankSearch) -> bool:
+    return search.country in ("", bank.country) and is_named(bank, search.text)
+
+
+def _offered(bank: Bank, *, is_reachable: bool) -> OfferedBank:
+    return OfferedBank(bank.bic, bank.name, bank.country, logo_path(bank.bic, bank.logo_digest), is_reachable)
+
+
+def _scopes(names: Sequence[str]) -> list[Scope]:
+    """The requested scopes, in the order of the first version that has them all."""
+    version = next(version for version in VERSIONS.values() if set(names) <= set(version.scopes))
+    return [scope for name, scope in version.scopes.items() if name in names]

@@ -1,0 +1,51 @@
+"""Banks' logos: stored beside the banks, each as an item of its own."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+TABLE = "banks"
+LOGO_BYTES = 100 * 1024
+LogoType = Literal["image/png", "image/jpeg", "image/svg+xml"]
+_PREFIX = "logo/"
+_DIGEST_LENGTH = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Logo:
+    """A logo that was checked when it was stored."""
+
+    content: bytes
+    media_type: LogoType
+
+    @property
+    def digest(self) -> str:
+        """The digest that its address contains."""
+        return digest(self.content)[:_DIGEST_LENGTH]
+
+    def to_item(self, bic: str) -> Item:
+        _, key = logo_key(bic)
+        return {**key, "content": self.content, "media_type": self.media_type, "digest": self.digest}
+
+    @classmethod
+    def from_item(cls, item: Item) -> Logo:
+        return cls(item["content"], item["media_type"])
+
+
+def logo_key(bic: str) -> tuple[str, Item]:
+    """The table and key of a bank's logo. Its prefix tells it from banks."""
+    return TABLE, {"bic": f"{_PREFIX}{bic}"}
+
+
+def is_logo(item: Item) -> bool:
+    """Whether an item of the table is a logo."""
+    return str(item["bic"]).startswith(_PREFIX)
+
+
+def logo_path(bic: str, logo_digest: str | None) -> str | None:
+    """The path of a bank's logo, relative to the service's address; ``None`` without one."""
+    return f"/banks/{bic}/logo/{logo_digest}" if logo_digest else None

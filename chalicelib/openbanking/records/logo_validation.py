@@ -1,0 +1,138 @@
+"""Validation of an uploaded logo by its content: PNG, JPEG, or an SVG drawing that refers to nothing outside itself.
+
+An SVG document can contain scripts and load other documents. Only elements that draw are accepted.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Mapping
+from xml.parsers import expat
+
+from chalicelib.openbanking.records.bank_logos import LOGO_BYTES, Logo
+from chalicelib.openbanking.records.bank_record import InvalidBank
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+_JPEG = b"\xff\xd8\xff"
+_JPEG_END = b"\xff\xd9"
+_SVG = "http://www.w3.org/2000/svg"
+_NAMESPACES = {"", _SVG, "http://www.w3.org/1999/xlink", "http://www.w3.org/XML/1998/namespace"}
+_ELEMENTS = frozenset(
+    (
+        *("svg", "g", "defs", "symbol", "use", "title", "desc", "style", "switch"),
+        *("path", "rect", "circle", "ellipse", "line", "polyline", "polygon", "text", "tspan", "textPath"),
+        *("linearGradient", "radialGradient", "stop", "pattern", "clipPath", "mask", "marker", "filter"),
+        *("feBlend", "feColorMatrix", "feComponentTransfer", "feComposite", "feDropShadow", "feFlood"),
+        *("feFuncA", "feFuncB", "feFuncG", "feFuncR", "feGaussianBlur", "feMerge", "feMergeNode", "feMorphology"),
+        *("feOffset", "feTile", "feTurbulence"),
+    )
+)
+_OUTSIDE = re.compile(r"\\|@import|image-set|javascript:|url\(\s*['\"]?\s*(?!#|['\"\s])", re.IGNORECASE)
+"""What refers to something outside, in a style or a value; a backslash could hide it."""
+
+
+def read_logo(content: bytes) -> Logo:
+    """Check a logo and determine its media type. Raises: InvalidBank."""
+    if not 0 < len(content) <= LOGO_BYTES:
+        raise InvalidBank(f"a logo must have 1 to {LOGO_BYTES} bytes; this one has {len(content)}")
+    if content.startswith(_PNG):
+        _check_png(content)
+        return Logo(content, "image/png")
+    if content.startswith(_JPEG):
+        _check_jpeg(content)
+        return Logo(content, "image/jpeg")
+    _check_svg(content)
+    return Logo(content, "image/svg+xml")
+
+
+def _check_png(content: bytes) -> None:
+    """Check the chunks of a PNG file: IHDR first, IEND last, and the checksum of each."""
+    place, kinds = len(_PNG), []
+    while place < len(content):
+        length = int.from_bytes(content[place : place + 4], "big")
+        chunk, checksum = content[place + 4 : place + 8 + length], content[place + 8 + length : place + 12 + length]
+        if len(checksum) != 4 or zlib.crc32(chunk) != int.from_bytes(checksum, "big"):
+            raise InvalidBank("the logo is a damaged PNG file")
+        kinds.append(chunk[:4])
+        place += 12 + length
+    if kinds[:1] != [b"IHDR"] or kinds[-1:] != [b"IEND"] or b"IDAT" not in kinds:
+        raise InvalidBank("the logo is a damaged PNG file")
+
+
+def _check_jpeg(content: bytes) -> None:
+    """Check the segments of a JPEG file up to its scan, and its end."""
+    place, has_frame = 2, False
+    while content[place : place + 1] == b"\xff" and content[place + 1 : place + 2] != b"\xda":
+        length = int.from_bytes(content[place + 2 : place + 4], "big")
+        has_frame = has_frame or content[place + 1 : place + 2] in (b"\xc0", b"\xc1", b"\xc2")
+        place += 2 + max(length, 2)
+    if not has_frame or content[place : place + 2] != b"\xff\xda" or not content.endswith(_JPEG_END):
+        raise InvalidBank("the logo is a damaged JPEG file")
+
+
+def _check_svg(content: bytes) -> None:
+    """Check an SVG document. Expat reads no external entity; declared ones and document types are refused."""
+    parser = expat.ParserCreate(namespace_separator=" ")
+    checks = _SvgChecks()
+    parser.StartElementHandler = checks.start_element
+    parser.EndElementHandler = checks.end_element
+    parser.CharacterDataHandler = checks.text
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = checks.refuse_declaration
+    parser.ProcessingInstructionHandler = checks.refuse_instruction
+    try:
+        parser.Parse(content, True)
+    except InvalidBank:
+        raise
+    except (expat.ExpatError, ValueError, LookupError):
+        raise InvalidBank("the logo is not a PNG, JPEG or SVG file") from None
+
+
+class _SvgChecks:
+    """Expat's handlers; each raises InvalidBank."""
+
+    def __init__(self) -> None:
+        self._open: list[str] = []
+        self._style = ""
+
+    def start_element(self, name: str, attributes: Mapping[str, str]) -> None:
+        namespace, _, local = name.rpartition(" ")
+        if not self._open and (namespace, local) != (_SVG, "svg"):
+            raise InvalidBank("the logo is not a PNG, JPEG or SVG file")
+        if namespace != _SVG or local not in _ELEMENTS:
+            raise InvalidBank(
+                f"the logo contains the element {_quoted(local)}, which is not allowed: only drawings are"
+            )
+        self._open.append(local)
+        for each, value in attributes.items():
+            self._check_attribute(each, value)
+
+    def end_element(self, _name: str) -> None:
+        self._open.pop()
+        if _OUTSIDE.search(self._style):
+            raise InvalidBank("the logo's style refers to something outside the file")
+        self._style = ""
+
+    def text(self, text: str) -> None:
+        """Collect a style, which may come in pieces."""
+        self._style += text if self._open[-1:] == ["style"] else ""
+
+    def refuse_declaration(self, *_: object) -> None:
+        raise InvalidBank("the logo must not contain a document type or entities")
+
+    def refuse_instruction(self, *_: object) -> None:
+        raise InvalidBank("the logo must not contain processing instructions")
+
+    @staticmethod
+    def _check_attribute(name: str, value: str) -> None:
+        namespace, _, local = name.rpartition(" ")
+        if namespace not in _NAMESPACES:
+            return  # another program's remarks, which no browser reads
+        if local.lower().startswith("on"):
+            raise InvalidBank(f"the logo contains the event handler {_quoted(local)}")
+        if (local in ("href", "base") and not value.strip().startswith("#")) or _OUTSIDE.search(value):
+            raise InvalidBank(f"the logo's attribute {_quoted(local)} refers to something outside the file")
+
+
+def _quoted(name: str) -> str:
+    return name[:32] if name.isprintable() else "?"

@@ -1,0 +1,136 @@
+"""Open downtimes: which banks are down now, recorded when an instance writes its counters.
+
+A bank is down from the fifth consecutive request without a response until the next response, otherwise until midnight
+UTC (see ``downtime_spans``). One partition has a row for each bank that is or was down lately, so that a list of all
+banks takes one query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.statistics.days import midnight_after
+from chalicelib.statistics.hourly_counters import (
+    CONSECUTIVE,
+    TABLE,
+    HourlyCounterReader,
+    HourlyCounters,
+    StoredCounters,
+    latest_series,
+)
+
+PARTITION = ("subject", "downtime")
+CACHED_SECONDS = 60
+_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Downtime:
+    """Whether a bank's downtime is open.
+
+    Attributes:
+        latest: the Unix second of the bank's latest request that was known.
+        computed_at: the Unix second at which the counters were read.
+        ends_at: the midnight at which an open downtime ends by itself.
+    """
+
+    bic: str
+    is_open: bool
+    latest: int
+    computed_at: int
+    ends_at: int
+
+    def is_open_at(self, now: int) -> bool:
+        return self.is_open and now < self.ends_at
+
+    def to_item(self) -> Item:
+        attribute, subject = PARTITION
+        return {
+            attribute: subject,
+            "part": self.bic,
+            "is_open": self.is_open,
+            "latest": self.latest,
+            "computed_at": self.computed_at,
+            "expires_at": self.ends_at,
+        }
+
+    @classmethod
+    def from_item(cls, item: Item) -> Downtime:
+        return cls(item["part"], item["is_open"], item["latest"], item["computed_at"], item["expires_at"])
+
+
+class OpenDowntimes:
+    """The banks that are down, at most a minute and one write of the instances' counters late."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._read_at = 0
+        self._known: Sequence[Downtime] = ()
+
+    def bics(self) -> frozenset[str]:
+        """The banks that are down now."""
+        now = self._clock.time()
+        if not self._read_at or now - self._read_at >= CACHED_SECONDS:
+            self._known = [Downtime.from_item(item) for item in self._store.rows(TABLE, PARTITION)]
+            self._read_at = now
+        return frozenset(downtime.bic for downtime in self._known if downtime.is_open_at(now))
+
+
+class DowntimeRecorder:
+    """Opens and ends downtimes after counters were written.
+
+    A state is computed from the stored counters of all instances, and computed once more after it was written: so
+    counters that others wrote in between are seen by this instance or, because they see the row, by the others.
+    """
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def record(self, written: Iterable[HourlyCounters]) -> None:
+        """Record the downtimes that may have begun or ended with ``written``. Raises: StoreError."""
+        by_bank: dict[str, list[HourlyCounters]] = {}
+        for hourly in written:
+            by_bank.setdefault(hourly.bic, []).append(hourly)
+        known = {item["part"]: Downtime.from_item(item) for item in self._store.rows(TABLE, PARTITION)}
+        for bic, counters in by_bank.items():
+            if self._may_change(known.get(bic), counters):
+                self._record_bank(bic, known.get(bic))
+
+    def _may_change(self, known: Downtime | None, counters: Sequence[HourlyCounters]) -> bool:
+        """Whether a downtime may end with these counters or, if none is open, begin."""
+        if known and known.is_open_at(self._clock.time()):
+            return any(hourly.answered_in for hourly in counters)
+        return latest_series(counters).unanswered > 0
+
+    def _record_bank(self, bic: str, known: Downtime | None) -> None:
+        for _ in range(_ROUNDS):
+            now = self._clock.time()
+            computed = self._compute(bic)
+            if computed.is_open_at(now) == (known is not None and known.is_open_at(now)):
+                return
+            known = self._put(computed)
+
+    def _compute(self, bic: str) -> Downtime:
+        now = self._clock.time()
+        counters = HourlyCounterReader(partial(StoredCounters(self._store).of_hour, bic)).read_latest(now)
+        latest = latest_series(counters)
+        is_open = latest.unanswered >= CONSECUTIVE
+        return Downtime(bic, is_open, latest.second, now, midnight_after(latest.second))
+
+    def _put(self, computed: Downtime) -> Downtime:
+        """Store a state unless a newer one is stored. Returns the stored one."""
+        same = Attr("latest").eq(computed.latest) & Attr("computed_at").lte(computed.computed_at)
+        try:
+            self._store.put(TABLE, computed.to_item(), absent("subject") | Attr("latest").lt(computed.latest) | same)
+        except ConditionFailed as failure:
+            assert failure.item is not None, "only a stored row is newer"
+            return Downtime.from_item(failure.item)
+        return computed

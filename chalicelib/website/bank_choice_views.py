@@ -1,0 +1,25 @@
+"""The page on which a user chooses the bank for an authorization request that names none."""
+
+from __future__ import annotations
+
+from chalice.app import Response
+
+from chalicelib.foundation.fields.registries import country_names
+from chalicelib.openbanking.flows.bank_choice import BankChoice
+from chalicelib.website.container import WebsiteContainer
+from chalicelib.website.pages import public_page
+from chalicelib.website.pagination import paginate
+
+
+def bank_choice_page(website: WebsiteContainer, choice: BankChoice) -> Response:
+    """``GET /oauth/authorize`` without ``bic``: the banks that match the search, 20 on a page."""
+    names = country_names()
+    return public_page(
+        website,
+        "bank_choice.html",
+        choice=choice,
+        parameters=choice.parameters,
+        part=paginate(choice.banks, choice.search.page),
+        countries=sorted(((code, names.get(code, code)) for code in choice.countries), key=lambda each: each[1]),
+        country_names=names,
+    )

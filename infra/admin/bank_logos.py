@@ -1,0 +1,47 @@
+"""The command for banks' logos."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from chalicelib.openbanking.records.bank_logos import logo_path
+from infra.admin import connection
+from infra.admin.banks import BicArgument
+from infra.admin.output import CommandRefused, Report
+
+
+def logo(
+    bic: BicArgument,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="A PNG, JPEG or SVG file of at most 100 KB.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the logo.")] = False,
+) -> Report:
+    """Set or remove a bank's logo, which clients and the page for choosing a bank show.
+
+    An SVG file must not contain scripts, event handlers, a document type, or references to other files.
+
+    \b
+    Examples:
+      .venv/bin/python -m infra.admin banks logo DEMOGB21 bank.svg
+      .venv/bin/python -m infra.admin banks logo DEMOGB21 --remove
+    """
+    if (file is None) != remove:
+        raise CommandRefused("name a file, or pass --remove")
+    hub = connection.connect()
+    banks = hub.openbanking.banks
+    bank = banks.remove_logo(bic) if file is None else banks.set_logo(bic, _read_file(file))
+    path = logo_path(bank.bic, bank.logo_digest)
+    url = f"{hub.settings.public_url}{path}" if path else None
+    text = f"{bank.bic} has the logo {url}" if url else f"{bank.bic} has no logo."
+    return Report({"bic": bank.bic, "logo_url": url, "logo_type": bank.logo_type}, text)
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise CommandRefused(f"{path} cannot be read: {error.strerror}") from None

@@ -1,0 +1,75 @@
+"""A user's way from an application's request, over the choice of a bank, back to the application."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.browser import choice_pages, psu
+from tests.browser.visitor import Visitors
+
+pytestmark = pytest.mark.pages
+
+with_and_without_javascript = pytest.mark.parametrize("javascript", [True, False], ids=["scripts", "no scripts"])
+
+
+@with_and_without_javascript
+@pytest.mark.parametrize("way", [choice_pages.request, choice_pages.pushed], ids=["plain", "pushed"])
+def test_a_user_searches_chooses_and_approves(visitors: Visitors, javascript: bool, way: object) -> None:
+    visitor = visitors(javascript=javascript)
+    assert callable(way)
+    visitor.open(way(visitor))
+
+    visitor.fill("Bank", "nothing")
+    visitor.press("Search")
+    assert visitor.page.get_by_text("No bank matches your search").is_visible()
+    visitor.follow("Show all banks")
+    visitor.page.get_by_label("Country").select_option(label="Germany")
+    visitor.fill("Bank", "demo")
+    visitor.press("Search")
+    choice_pages.chooses(visitor, 2)
+    psu.approve(visitor, 2)
+
+    assert visitor.page.url.startswith(f"{visitor.tpp.callback}?")
+    assert "authorization_code=" in visitor.page.url
+
+
+def test_a_bank_is_chosen_with_the_keyboard(visitors: Visitors) -> None:
+    visitor = visitors()
+    visitor.open(choice_pages.request(visitor))
+
+    visitor.tab_to(visitor.page.locator("a.choice").first)
+    with visitor.page.expect_navigation():
+        visitor.page.keyboard.press("Enter")
+
+    assert "/demo-bank/two/" in visitor.page.url
+
+
+def test_the_banks_logos_are_shown(visitors: Visitors) -> None:
+    visitor = visitors()
+    visitor.open(choice_pages.request(visitor))
+
+    logo = visitor.page.locator("a.choice img").first
+    assert logo.evaluate("image => image.complete && image.naturalWidth > 0")
+
+
+def test_the_list_is_narrowed_down_while_one_types(visitors: Visitors) -> None:
+    visitor = visitors()
+    visitor.open(choice_pages.request(visitor))
+
+    visitor.fill("Bank", "nothing")
+
+    assert visitor.page.get_by_text("Press Search to search all banks").is_visible()
+    assert not visitor.page.locator("a.choice").first.is_visible()
+
+
+def test_a_user_who_chooses_no_bank_goes_back_to_the_application(visitors: Visitors) -> None:
+    visitor = visitors()
+    visitor.open(choice_pages.request(visitor, state="kept"))
+
+    visitor.follow(re.compile("^Cancel and go back to"))
+
+    assert visitor.page.url.startswith(f"{visitor.tpp.callback}?")
+    assert "error=access_denied" in visitor.page.url
+    assert "state=kept" in visitor.page.url

@@ -1,0 +1,119 @@
+"""The choice of a bank, and what is listed of banks, to be played with every fault of the storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest, authorization_key
+from tests.openbanking.faults import Fault, items
+from tests.openbanking.key_holder import open_pushed
+from tests.openbanking.payment_scenes import scene
+from tests.openbanking.scenes import Run, completed
+from tests.world import Answer, World
+
+BIC = "BETADEF1"
+_GONE = "http://127.0.0.1:1/another-bank/authorize"
+
+
+def request(world: World, **more: str) -> str:
+    query = {"response_type": "code", "client_id": world.client.client_id, "scope": "accounts", "state": "s", **more}
+    return f"/oauth/authorize?{urlencode(query)}"
+
+
+def starts_anew(world: World) -> None:
+    """Forget what an instance has cached of banks."""
+    world.hub.openbanking.banks._forget()
+    for name in ("open_downtimes", "response_times"):
+        world.hub.statistics.__dict__.pop(name, None)
+    for name in ("bank_directory", "bank_choices"):
+        world.hub.openbanking.__dict__.pop(name, None)
+
+
+def shown(world: World, fault: Fault, ask: Callable[[], Answer], status: int = 200) -> Answer:
+    """The answer, to a second attempt if the first was told that the storage did not respond."""
+    with fault:
+        answer = ask()
+    location = answer.headers.get("location", "")
+    if answer.status == 500:
+        assert "storage did not respond" in answer.text or "failed to read the logo" in answer.text
+        answer = ask()
+    elif location.startswith(world.client.callback_url):
+        assert parse_qs(urlsplit(location).query)["error"] == ["server_error"]
+        answer = ask()
+    assert answer.status == status, answer
+    return answer
+
+
+def requests(world: World) -> list[str]:
+    return [item["request_url"] for item in items(world, "authorizations") if "request_url" in item]
+
+
+@scene()
+def show_the_banks(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        starts_anew(world)
+        assert "Choose your bank" in shown(world, fault, lambda: world.call("GET", request(world))).text
+        assert requests(world) == []
+
+    return run
+
+
+@scene()
+def choose_another_bank(world: World) -> Run:
+    """The stored request is at a bank that has another address since: to the service, another bank's."""
+    world.call("GET", request(world, bic=BIC))
+    (item,) = items(world, "authorizations")
+    world.hub.store.put("authorizations", item | {"bic": "ALPHGB21", "api_version": 1, "request_url": _GONE})
+
+    def run(fault: Fault) -> None:
+        answer = shown(world, fault, lambda: world.call("GET", request(world, bic=BIC)), 303)
+        assert requests(world) == [answer.headers["location"]]
+        kept = world.hub.store.get(*authorization_key(item["authorization_id"]))
+        assert kept is not None
+        assert AuthorizationRequest.from_item(kept).bic == BIC
+
+    return run
+
+
+@scene()
+def open_a_pushed_request_without_a_bank(world: World) -> Run:
+    form = {"response_type": "code", "scope": "accounts"}
+    request_uri = world.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+
+    def run(fault: Fault) -> None:
+        assert "Choose your bank" in shown(world, fault, lambda: open_pushed(world, request_uri)).text
+        (item,) = items(world, "authorizations")
+        assert "kept_until" in item
+
+    return run
+
+
+@scene()
+def choose_the_bank_of_a_pushed_request(world: World) -> Run:
+    form = {"response_type": "code", "scope": "accounts"}
+    request_uri = world.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+    query = urlencode({"client_id": world.client.client_id, "request_uri": request_uri, "bic": BIC})
+
+    def run(fault: Fault) -> None:
+        answer = shown(world, fault, lambda: world.call("GET", f"/oauth/authorize?{query}"), 303)
+        assert requests(world) == [answer.headers["location"]]
+
+    return run
+
+
+@scene("/tpp/banks", "/tpp/banks/ALPHGB21")
+def list_banks_on_an_instance_that_has_just_started(world: World, path: str) -> Run:
+    def run(fault: Fault) -> None:
+        starts_anew(world)
+        completed(fault, lambda: world.tpp("GET", path))
+
+    return run
+
+
+@scene()
+def look_at_a_logo(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        shown(world, fault, lambda: world.call("GET", f"/banks/{BIC}/logo/{'0' * 32}"), 404)
+
+    return run

@@ -1,0 +1,626 @@
+"""The page on which a user chooses the bank, for requests in the browser and for pushed ones."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+
+import pytest
+
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.records.authorization_requests import LIFETIME
+from chalicelib.openbanking.records.bank_record import NewBank
+from chalicelib.statistics.downtimes import Downtime
+from chalicelib.statistics.hourly_counters import TABLE
+from tests.dynamodb_calls import counted
+from tests.openbanking.key_holder import CHALLENGE, KeyHolder, open_pushed, secure
+from tests.world import Answer, World
+
+BIC = {1: "ALPHGB21", 2: "BETADEF1"}
+OTHER = "GAMMDE2L"
+
+
+@pytest.fixture
+def other(world: World) -> Iterator[str]:
+    """A second bank of version 2, with a name that is not for browsers."""
+    new = NewBank(
+        bic=OTHER,
+        name='<script>alert("G")</script> Gamma & Söhne',
+        country="DE",
+        api_version=2,
+        domain="http://127.0.0.1:1/gamma",
+        authorization_url="http://127.0.0.1:1/gamma/authorize",
+        public_keys=[world.banks[2].bank.public_keys[0]],
+    )
+    world.hub.openbanking.banks.add(new)
+    yield OTHER
+    world.hub.openbanking.banks.remove(OTHER)
+
+
+def request(world: World, **changes: str | None) -> dict[str, str]:
+    query = {
+        "response_type": "code",
+        "client_id": world.client.client_id,
+        "redirect_uri": world.client.callback_url,
+        "scope": "accounts",
+        "state": "s",
+        "code_challenge": CHALLENGE,
+        "code_challenge_method": "S256",
+    } | changes
+    return {name: value for name, value in query.items() if value is not None}
+
+
+def open_page(world: World, **changes: str | None) -> Answer:
+    return world.call("GET", f"/oauth/authorize?{urlencode(request(world, **changes))}")
+
+
+def is_page(answer: Answer) -> bool:
+    return answer.status == 200 and "<h1>Choose your bank</h1>" in answer.text
+
+
+def choices(answer: Answer) -> dict[str, str]:
+    """The addresses of the banks on a page, by BIC."""
+    found = [html.unescape(each) for each in re.findall(r'<a class="choice" href="([^"]*)"', answer.text)]
+    return {dict(parse_qsl(urlsplit(each).query))["bic"]: each for each in found}
+
+
+def returned(answer: Answer) -> dict[str, str]:
+    """The parameters with which a browser is sent back to the client."""
+    return dict(parse_qsl(urlsplit(answer.headers["location"]).query))
+
+
+def stored(world: World) -> list[Any]:
+    return [*world.hub.store.scan("authorizations")]
+
+
+# -- what the page shows
+
+
+def test_the_page_names_the_application_what_it_asks_for_and_the_banks_that_offer_it(world: World, other: str) -> None:
+    page = open_page(world)
+
+    assert is_page(page)
+    assert "Budget Friend" in page.text
+    assert "account list and details" in page.text
+    assert choices(page).keys() == {BIC[2], other}
+    assert "Bank of version 1" not in page.text
+    assert stored(world) == []
+
+
+def test_a_choice_leads_to_the_bank_with_the_same_parameters(world: World) -> None:
+    chosen = world.call("GET", choices(open_page(world, consent_type="reusable"))[BIC[2]])
+
+    assert chosen.status == 303
+    assert chosen.headers["location"].startswith(world.banks[2].bank.authorization_url)
+    query = parse_qs(urlsplit(chosen.headers["location"]).query)
+    assert (query["scope"], query["state"], query["code_challenge"]) == (["accounts"], ["s"], [CHALLENGE])
+    saved = world.bank(2, "/consent", world.consent_body(2, chosen.headers["location"]))
+    assert saved.status == 200
+
+
+@pytest.mark.parametrize("empty", [{}, {"bic": ""}])
+def test_an_empty_bic_counts_as_none(world: World, empty: dict[str, str]) -> None:
+    assert is_page(open_page(world, **empty))
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ({"q": "beta"}, {"BETADEF1"}),
+        ({"q": " söhne "}, {OTHER}),
+        ({"country": "DE"}, {"BETADEF1", OTHER}),
+        ({"country": "de", "q": "2L"}, {OTHER}),
+        ({"country": "GB"}, set()),
+        ({"q": "nobody"}, set()),
+        ({"q": "x" * 4000, "country": "nowhere", "page": "-1"}, set()),
+        ({"page": "99"}, {"BETADEF1", OTHER}),
+    ],
+)
+def test_a_user_can_search(world: World, other: str, search: dict[str, str], found: set[str]) -> None:
+    page = open_page(world, **search)
+
+    assert is_page(page)
+    assert choices(page).keys() == found
+    assert ("No bank matches your search" in page.text) == (not found)
+
+
+def test_many_banks_come_in_pages_ordered_by_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    bank = world.banks[2].bank
+    many = [replace(bank, bic=f"BANKDE{number:02}", name=f"Bank {99 - number}") for number in range(45)]
+    monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: many)
+
+    pages = [open_page(world, page=str(number)) for number in (1, 2, 3)]
+
+    shown = [bic for page in pages for bic in choices(page)]
+    assert shown == [bank.bic for bank in reversed(many)]
+    assert [len(choices(page)) for page in pages] == [20, 20, 5]
+    assert "45 banks, page 2 of 3" in pages[1].text
+
+
+def test_scopes_that_no_bank_offers_lead_to_a_way_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: [world.banks[1].bank])
+
+    page = open_page(world)
+
+    assert is_page(page)
+    assert "No bank offers this" in page.text
+    assert choices(page) == {}
+    (back,) = {html.unescape(each) for each in re.findall(r'class="button" href="([^"]*)"', page.text)}
+    assert back.startswith(world.client.callback_url)
+    query = dict(parse_qsl(urlsplit(back).query))
+    assert (query["error"], query["state"], query["iss"]) == ("access_denied", "s", "http://127.0.0.1:8000")
+
+
+def test_a_bank_that_is_down_is_marked_and_can_be_chosen(world: World) -> None:
+    now = world.clock.time()
+    row = Downtime(BIC[2], is_open=True, latest=now, computed_at=now, ends_at=now + 3600)
+    world.hub.store.put(TABLE, row.to_item())
+
+    page = open_page(world)
+
+    assert "Not reachable at the moment" in page.text
+    assert world.call("GET", choices(page)[BIC[2]]).status == 303
+
+
+def test_a_head_request_is_answered_like_get_and_stores_nothing(world: World) -> None:
+    page = world.call("HEAD", f"/oauth/authorize?{urlencode(request(world))}")
+
+    assert (page.status, page.text) == (200, "")
+    assert stored(world) == []
+
+
+def test_the_page_keeps_the_window_and_tells_nobody_its_address(world: World) -> None:
+    page = open_page(world)
+
+    assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
+    assert page.headers["referrer-policy"] == "no-referrer"
+    assert page.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in page.headers["content-security-policy"]
+    assert "set-cookie" not in page.headers
+
+
+# -- errors come before the page
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"scope": None}, "invalid_scope"),
+        ({"scope": "everything"}, "invalid_scope"),
+        ({"scope": "accounts account.list"}, "invalid_scope"),
+        ({"scope": "accounts accounts"}, "invalid_scope"),
+        ({"consent_type": "one_time"}, "invalid_scope"),
+        ({"consent_type": "twice"}, "invalid_request"),
+        ({"code_challenge": "short"}, "invalid_request"),
+        ({"request": "e30."}, "request_not_supported"),
+        ({"state": "s" * 513}, "invalid_request"),
+    ],
+    ids=str,
+)
+def test_a_request_that_no_bank_could_get_leads_back_at_once(
+    world: World, changes: dict[str, str | None], error: str
+) -> None:
+    answer = open_page(world, **changes)
+
+    assert answer.status == 303
+    assert answer.headers["location"].startswith(world.client.callback_url)
+    assert returned(answer)["error"] == error
+
+
+@pytest.mark.parametrize("changes", [{"client_id": "unknown"}, {"redirect_uri": "https://evil.example/"}])
+def test_nobody_chooses_a_bank_for_a_stranger(world: World, changes: dict[str, str | None]) -> None:
+    answer = open_page(world, **changes)
+
+    assert answer.status == 400
+    assert choices(answer) == {}
+
+
+def test_a_client_that_must_push_gets_no_page(world: World) -> None:
+    world.hub.openbanking.clients.update(
+        world.client.client_id, security={"require_pushed_authorization_requests": True}
+    )
+
+    assert returned(open_page(world))["error_description"] == refusals.REQUEST_NOT_PUSHED().message
+
+
+def test_a_state_that_was_used_is_refused_before_the_choice(world: World) -> None:
+    chosen = world.call("GET", choices(open_page(world))[BIC[2]])
+    assert is_page(open_page(world)), "it is still open"
+    assert returned(open_page(world, scope="accounts.balances"))["error_description"] == refusals.STATE_USED().message
+
+    world.bank(2, "/consent", world.consent_body(2, chosen.headers["location"]))
+
+    assert returned(open_page(world))["error_description"] == refusals.AUTHORIZATION_ENDED().message
+
+
+# -- choices, again and otherwise
+
+
+def test_the_same_choice_leads_to_the_same_place(world: World) -> None:
+    address = choices(open_page(world))[BIC[2]]
+
+    first, again = world.call("GET", address), world.call("GET", address)
+
+    assert first.headers["location"] == again.headers["location"]
+    assert len(stored(world)) == 1
+
+
+def test_another_choice_replaces_an_open_request(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    first = world.call("GET", page[BIC[2]]).headers["location"]
+
+    with counted(world) as calls:
+        second = world.call("GET", page[other]).headers["location"]
+
+    assert second.startswith("http://127.0.0.1:1/gamma/authorize")
+    assert calls == ["BatchGetItem", "BatchGetItem", "PutItem", "PutItem"]  # the bank is read for the first time
+    (kept,) = stored(world)
+    assert (kept["bic"], kept["request_url"]) == (other, second)
+    refused = world.bank(2, "/consent", world.consent_body(2, first))
+    assert (refused.status, refused.body["code"]) == (400, "FORMAT_ERROR")
+    again = world.call("GET", page[BIC[2]]).headers["location"]
+    assert world.bank(2, "/consent", world.consent_body(2, again)).status == 200
+
+
+def test_a_choice_after_the_consent_is_refused(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    first = world.call("GET", page[BIC[2]]).headers["location"]
+    world.bank(2, "/consent", world.consent_body(2, first))
+
+    assert returned(world.call("GET", page[other]))["error_description"] == refusals.AUTHORIZATION_ENDED().message
+    assert [item["bic"] for item in stored(world)] == [BIC[2]]
+
+
+def test_a_choice_after_the_cancellation_is_refused(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    first = world.call("GET", page[BIC[2]]).headers["location"]
+    cancel = world.bank(2, "/init_authorization", {"requestUrl": first}).body["cancelUrl"]
+    assert world.call("GET", urlsplit(cancel).path).status == 303
+
+    assert returned(world.call("GET", page[other]))["error_description"] == refusals.AUTHORIZATION_ENDED().message
+
+
+def test_the_cancel_url_of_the_first_bank_ends_nothing_after_another_choice(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    first = world.call("GET", page[BIC[2]]).headers["location"]
+    cancel = world.bank(2, "/init_authorization", {"requestUrl": first}).body["cancelUrl"]
+    world.call("GET", page[other])
+
+    assert world.call("GET", urlsplit(cancel).path).status == 404
+    assert [item["status"] for item in stored(world)] == ["open"]
+
+
+def test_a_consent_that_is_being_saved_wins_or_loses_as_a_whole(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    first = world.call("GET", page[BIC[2]]).headers["location"]
+
+    with world.meanwhile("transact", lambda: world.call("GET", page[other])):
+        saved = world.bank(2, "/consent", world.consent_body(2, first))
+
+    assert saved.status == 400
+    assert [(item["bic"], item["status"]) for item in stored(world)] == [(other, "open")]
+    assert [*world.hub.store.scan("consents")] == []
+
+
+def test_a_cancellation_does_not_end_the_request_that_replaces_its_own(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    first = world.call("GET", page[BIC[2]]).headers["location"]
+    cancel = world.bank(2, "/init_authorization", {"requestUrl": first}).body["cancelUrl"]
+
+    with world.meanwhile("transact", lambda: world.call("GET", page[other])):
+        answer = world.call("GET", urlsplit(cancel).path)
+
+    assert answer.status == 404
+    assert [(item["bic"], item["status"]) for item in stored(world)] == [(other, "open")]
+
+
+def test_two_windows_that_choose_the_same_bank_at_once_get_to_the_same_place(
+    world: World, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = choices(open_page(world))
+    world.call("GET", page[BIC[2]])
+    requests, seen = world.hub.openbanking.authorization_flow.authorization_requests, list[str]()
+    real = requests.replace
+
+    def replace_late(*arguments: Any) -> Any:
+        monkeypatch.undo()
+        seen.append(world.call("GET", page[other]).headers["location"])
+        return real(*arguments)
+
+    monkeypatch.setattr(requests, "replace", replace_late)
+    location = world.call("GET", page[other]).headers["location"]
+
+    assert seen == [location]
+    assert [item["request_url"] for item in stored(world)] == [location]
+
+
+def test_a_request_of_the_client_itself_is_not_replaced_by_a_browser(world: World, other: str) -> None:
+    world.authorize(2, state="s", code_challenge=CHALLENGE, code_challenge_method="S256")
+
+    answer = open_page(world, bic=other)
+
+    assert returned(answer)["error_description"] == refusals.STATE_USED().message
+    assert [item["bic"] for item in stored(world)] == [BIC[2]]
+
+
+def test_an_open_request_from_before_there_was_a_choice_is_not_replaced(world: World, other: str) -> None:
+    open_page(world, bic=BIC[2])
+    (item,) = stored(world)
+    world.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "chooses_bank"})
+
+    assert open_page(world, bic=BIC[2]).headers["location"] == item["request_url"]
+    assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
+
+
+# -- pushed requests
+
+
+def pushed(world: World, **members: str | None) -> str:
+    form = {name: value for name, value in request(world, bic=None, **members).items() if name != "client_id"}
+    answer = world.tpp("POST", "/oauth/par", form=form)
+    assert answer.status == 201, answer
+    return str(answer.body["request_uri"])
+
+
+def choose(world: World, request_uri: str, bic: str, client_id: str = "") -> Answer:
+    query = {"client_id": client_id or world.client.client_id, "request_uri": request_uri, "bic": bic}
+    return world.call("GET", f"/oauth/authorize?{urlencode(query)}")
+
+
+def is_error(answer: Answer, row: refusals.RefusalRow = refusals.REQUEST_URI_INVALID) -> bool:
+    message = row().message
+    return answer.status == 400 and html.escape(message[0].upper() + message[1:], quote=False) in html.unescape(
+        answer.text
+    )
+
+
+def test_a_pushed_request_without_a_bank_shows_the_page(world: World) -> None:
+    request_uri = pushed(world)
+
+    page = open_pushed(world, request_uri)
+
+    assert is_page(page)
+    (address,) = choices(page).values()
+    assert dict(parse_qsl(urlsplit(address).query)) == {
+        "client_id": world.client.client_id,
+        "request_uri": request_uri,
+        "bic": BIC[2],
+    }
+    chosen = world.call("GET", address)
+    assert chosen.status == 303
+    assert chosen.headers["location"].startswith(world.banks[2].bank.authorization_url)
+    assert world.bank(2, "/consent", world.consent_body(2, chosen.headers["location"])).status == 200
+
+
+def test_a_pushed_request_must_be_opened_within_60_seconds(world: World) -> None:
+    early, late = pushed(world, state="a"), pushed(world, state="b")
+
+    world.clock.advance(59)
+    assert is_page(open_pushed(world, early))
+    world.clock.advance(1)
+    assert is_error(open_pushed(world, late))
+    assert is_error(choose(world, late, BIC[2]))
+
+
+def test_an_opened_request_is_kept_for_30_minutes(world: World) -> None:
+    request_uri = pushed(world)
+    assert is_page(open_pushed(world, request_uri))
+
+    world.clock.advance(LIFETIME - 1)
+    assert is_page(open_pushed(world, request_uri))
+    assert choose(world, request_uri, BIC[2]).status == 303
+
+
+def test_after_30_minutes_nothing_can_be_chosen(world: World) -> None:
+    request_uri = pushed(world)
+    open_pushed(world, request_uri)
+
+    world.clock.advance(LIFETIME)
+
+    assert is_error(open_pushed(world, request_uri))
+    assert is_error(choose(world, request_uri, BIC[2]))
+    assert [item["authorization_id"].partition("/")[0] for item in stored(world)] == ["pushed"]
+
+
+def test_opening_it_again_does_not_prolong_it(world: World) -> None:
+    request_uri = pushed(world)
+    for seconds in (0, LIFETIME - 1):
+        world.clock.advance(seconds)
+        assert is_page(open_pushed(world, request_uri))
+
+    world.clock.advance(1)
+    assert is_error(open_pushed(world, request_uri))
+
+
+def test_a_choice_repeats_its_redirect_while_the_request_is_open(world: World) -> None:
+    request_uri = pushed(world)
+    world.clock.advance(59)
+    open_pushed(world, request_uri)
+    world.clock.advance(LIFETIME - 1)
+    first = choose(world, request_uri, BIC[2])
+
+    for seconds in (1, LIFETIME - 2):
+        world.clock.advance(seconds)
+        again = choose(world, request_uri, BIC[2])
+        assert (again.status, again.headers["location"]) == (303, first.headers["location"])
+    world.clock.advance(1)
+    assert is_error(choose(world, request_uri, BIC[2]))
+
+
+def test_another_choice_for_a_pushed_request_replaces_the_first(world: World, other: str) -> None:
+    request_uri = pushed(world)
+    open_pushed(world, request_uri)
+    first = choose(world, request_uri, BIC[2]).headers["location"]
+
+    second = choose(world, request_uri, other)
+
+    assert second.headers["location"].startswith("http://127.0.0.1:1/gamma/authorize")
+    assert world.bank(2, "/consent", world.consent_body(2, first)).status == 400
+
+
+def test_a_pushed_request_is_used_once(world: World, other: str) -> None:
+    request_uri = pushed(world)
+    open_pushed(world, request_uri)
+    location = choose(world, request_uri, BIC[2]).headers["location"]
+    assert world.bank(2, "/consent", world.consent_body(2, location)).status == 200
+
+    assert is_error(open_pushed(world, request_uri), refusals.AUTHORIZATION_ENDED)
+    assert is_error(choose(world, request_uri, BIC[2]), refusals.AUTHORIZATION_ENDED)
+    assert is_error(choose(world, request_uri, other), refusals.AUTHORIZATION_ENDED)
+
+
+def test_a_bank_can_be_chosen_at_once(world: World) -> None:
+    assert choose(world, pushed(world), BIC[2].lower()).status == 303
+
+
+@pytest.mark.parametrize(
+    ("bic", "row"), [("NONEGB21", refusals.BANK_UNKNOWN), ("ALPHGB21", refusals.SCOPES_NOT_PROVIDED)]
+)
+def test_a_bank_that_cannot_be_chosen_is_refused_and_another_can_be(
+    world: World, bic: str, row: refusals.RefusalRow
+) -> None:
+    request_uri = pushed(world)
+    open_pushed(world, request_uri)
+
+    assert is_error(choose(world, request_uri, bic), row)
+    assert choose(world, request_uri, "not a bic").status == 400
+    assert choose(world, request_uri, BIC[2]).status == 303
+
+
+def test_an_inactive_bank_cannot_be_chosen(world: World, other: str) -> None:
+    request_uri = pushed(world)
+    world.hub.openbanking.banks.change(other, active=False)
+
+    assert choices(open_pushed(world, request_uri)).keys() == {BIC[2]}
+    assert is_error(choose(world, request_uri, other), refusals.BANK_UNKNOWN)
+
+
+def test_nobody_chooses_for_another_client(world: World) -> None:
+    request_uri = pushed(world)
+    thief = world.hub.openbanking.clients.create(owner="b@example.com", title="Other").client.client_id
+
+    assert is_error(open_pushed(world, request_uri, thief))
+    assert is_error(choose(world, request_uri, BIC[2], thief))
+    assert is_page(open_pushed(world, request_uri))
+
+
+def test_a_pushed_request_that_names_its_bank_ignores_a_choice(world: World, other: str) -> None:
+    form = {name: value for name, value in request(world, bic=BIC[2]).items() if name != "client_id"}
+    request_uri = world.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+
+    for bic in (other, "not a bic"):
+        chosen = choose(world, request_uri, bic)
+        assert chosen.headers["location"].startswith(world.banks[2].bank.authorization_url)
+
+
+def test_a_head_request_keeps_nothing_open(world: World) -> None:
+    query = urlencode({"client_id": world.client.client_id, "request_uri": pushed(world)})
+
+    assert world.call("HEAD", f"/oauth/authorize?{query}").status == 200
+    (item,) = stored(world)
+    assert "kept_until" not in item
+    world.clock.advance(60)
+    assert world.call("HEAD", f"/oauth/authorize?{query}").status == 400
+
+
+def test_two_windows_that_open_it_at_once_both_show_the_page(world: World) -> None:
+    request_uri = pushed(world)
+
+    with world.meanwhile("update", lambda: open_pushed(world, request_uri)):
+        page = open_pushed(world, request_uri)
+
+    assert is_page(page)
+
+
+def test_a_request_pushed_before_there_was_a_choice_is_opened_as_ever(world: World) -> None:
+    form = {name: value for name, value in request(world, bic=BIC[2]).items() if name != "client_id"}
+    request_uri = world.tpp("POST", "/oauth/par", form=form).body["request_uri"]
+    (item,) = stored(world)
+    old = {name: value for name, value in item["request"].items() if name != "chooses_bank"}
+    world.hub.store.put("authorizations", item | {"request": old})
+
+    first = open_pushed(world, request_uri)
+    world.clock.advance(60)
+
+    assert first.status == 303
+    assert open_pushed(world, request_uri).headers["location"] == first.headers["location"]
+
+
+def test_a_client_with_the_profile_fapi2_may_leave_the_choice_to_its_user(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder, security_profile="fapi2")
+    answer = holder.push(world, bic=None)
+
+    page = open_pushed(world, answer.body["request_uri"])
+
+    assert is_page(page)
+    assert world.call("GET", choices(page)[BIC[2]]).status == 303
+
+
+def test_a_tpp_names_the_bank_in_its_own_call(world: World) -> None:
+    answer = world.tpp("POST", "/tpp/authorize", {"scopes": ["accounts"]})
+
+    assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
+    assert "bic is required" in answer.text
+
+
+# -- attacks
+
+
+NASTY = ['"><script>alert(1)</script>', "'\"<img src=x onerror=alert(1)>", "{{ 7919 * 7 }}", "javascript:alert(1)"]
+
+
+@pytest.mark.parametrize("text", NASTY)
+def test_what_a_user_searches_for_does_not_become_part_of_the_page(world: World, text: str) -> None:
+    page = open_page(world, q=text, country=text, page=text, state=text)
+
+    assert is_page(page)
+    assert text not in page.text.replace(html.escape(text), "")
+    assert "55433" not in page.text
+
+
+def test_a_banks_name_does_not_become_part_of_the_page(world: World, other: str) -> None:
+    page = open_page(world)
+
+    assert "<script>alert" not in page.text
+    assert "&lt;script&gt;" in page.text
+
+
+def test_an_applications_title_does_not_become_part_of_the_page(world: World) -> None:
+    world.hub.openbanking.clients.update(world.client.client_id, title="<b>Friend</b>")
+
+    assert "<b>Friend</b>" not in open_page(world).text
+
+
+# -- what it costs
+
+
+def test_the_page_takes_one_read_and_one_for_the_state(world: World) -> None:
+    open_page(world)
+
+    for state, wanted in ((None, ["BatchGetItem"]), ("s", ["BatchGetItem"] * 2)):
+        with counted(world) as calls:
+            assert is_page(open_page(world, state=state))
+        assert calls == wanted
+
+
+def test_opening_a_pushed_request_takes_two_reads_and_one_update_the_first_time(world: World) -> None:
+    open_page(world)
+    request_uri = pushed(world)
+
+    taken = []
+    for _ in range(2):
+        with counted(world) as calls:
+            open_pushed(world, request_uri)
+        taken.append(calls)
+    with counted(world) as calls:
+        choose(world, request_uri, BIC[2])
+
+    assert taken == [["BatchGetItem", "BatchGetItem", "UpdateItem"], ["BatchGetItem", "BatchGetItem"]]
+    assert calls[0] == "BatchGetItem"
+    assert calls[-1] == "PutItem"

@@ -1,0 +1,255 @@
+"""The bank directory: what each bank can do, whether it responds, and how fast it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.openbanking.records.bank_record import NewBank
+from chalicelib.openbanking.records.banks import CACHED_SECONDS
+from chalicelib.statistics.days import hours_of
+from chalicelib.statistics.downtimes import Downtime
+from chalicelib.statistics.hourly_counters import TABLE
+from tests.dynamodb_calls import counted
+from tests.statistics import made_up
+from tests.world import World
+
+GAMMA = "GAMMFRPP"
+
+
+@pytest.fixture
+def gamma(world: World) -> Iterator[str]:
+    """A French bank with few scopes and schemes, and a history."""
+    new = NewBank(
+        bic=GAMMA,
+        name="Banque Gamma",
+        country="FR",
+        api_version=1,
+        domain="http://127.0.0.1:1/gamma",
+        authorization_url="http://127.0.0.1:1/gamma/authorize",
+        schemes=["SCTI", "SCT"],
+        scopes=["account.details", "account.list"],
+        history_days=90,
+    )
+    world.hub.openbanking.banks.add(new)
+    yield GAMMA
+    world.hub.openbanking.banks.remove(GAMMA)
+
+
+def listed(world: World, query: str = "") -> list[str]:
+    body = world.tpp("GET", f"/tpp/banks?{query}").body
+    assert body["total"] == len(body["banks"])
+    return [bank["bic"] for bank in body["banks"]]
+
+
+def test_a_bank_is_listed_with_what_it_can_do(world: World, gamma: str) -> None:
+    body = world.tpp("GET", "/tpp/banks?q=gamma").body
+
+    assert body == {
+        "banks": [
+            {
+                "bic": gamma,
+                "name": "Banque Gamma",
+                "country": "FR",
+                "api_version": 1,
+                "scopes": ["account.list", "account.details"],
+                "payment_schemes": ["SCTI", "SCT"],
+                "history_days": 90,
+                "reachable": True,
+                "average_ms": None,
+                "logo_url": None,
+            }
+        ],
+        "page": 1,
+        "limit": 20,
+        "total": 1,
+    }
+    assert world.tpp("GET", f"/tpp/banks/{gamma}").body == body["banks"][0]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("", ["ALPHGB21", "BETADEF1", GAMMA]),
+        ("country=FR", [GAMMA]),
+        ("country=fr", [GAMMA]),
+        ("country=SE", []),
+        ("scope=account.balance", ["ALPHGB21"]),
+        ("scope=account.list", ["ALPHGB21", GAMMA]),
+        ("scheme=SWIFT", ["BETADEF1"]),
+        ("scheme=SCTI&country=FR", [GAMMA]),
+        ("scheme=SWIFT&country=FR", []),
+        ("q=bank+of+VERSION+1", ["ALPHGB21"]),
+        ("q=mmfr", [GAMMA]),
+        ("q=nobody", []),
+        ("q=.*", []),
+        ("q=%3Cscript%3E", []),
+    ],
+)
+def test_filters_are_combined(world: World, gamma: str, query: str, found: list[str]) -> None:
+    assert listed(world, query) == found
+
+
+def test_the_total_counts_what_the_filters_leave(world: World, gamma: str) -> None:
+    body = world.tpp("GET", "/tpp/banks?scope=account.list&limit=1&page=2").body
+
+    assert ([bank["bic"] for bank in body["banks"]], body["total"]) == ([gamma], 2)
+
+
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ("country=F", "country must be a two-letter country code (ISO 3166-1)"),
+        ("country=FRA", "country must be a two-letter country code (ISO 3166-1)"),
+        ("country=%C3%84%C3%96", "country must be a two-letter country code (ISO 3166-1)"),
+        ("country=", "country must be a two-letter country code (ISO 3166-1)"),
+        ("scope=everything", "scope must be one of account.balance, account.details"),
+        ("scope=ACCOUNTS", "scope must be one of account.balance, account.details"),
+        ("scheme=GIRO", "scheme must be one of BACS, CHAPS, FPS, SCT, SCTI, SWIFT"),
+        ("scheme=" + "S" * 36, "scheme must have at most 35 characters"),
+        ("q=", "q must not be empty"),
+        ("q=" + "a" * 65, "q must have at most 64 characters"),
+        ("q=a&q=b", "a parameter is present twice"),
+        ("colour=red", "colour is not recognised"),
+    ],
+)
+def test_a_filter_that_is_not_possible_is_refused_by_name(world: World, query: str, named: str) -> None:
+    answer = world.tpp("GET", f"/tpp/banks?{query}")
+
+    assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
+    assert named in answer.text
+
+
+# -- one bank
+
+
+@pytest.mark.parametrize("bic", ["ALPHGB21", "alphgb21", "ALPHGB21XXX"])
+def test_a_bank_is_found_by_either_form_of_its_bic(world: World, bic: str) -> None:
+    answer = world.tpp("GET", f"/tpp/banks/{bic}")
+
+    assert (answer.status, answer.body["bic"]) == (200, "ALPHGB21")
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "code"),
+    [
+        ("NONEGB21", 404, "RESOURCE_UNKNOWN"),
+        ("bank", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("logo%2FALPHGB21", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("ALPHGB21?page=1", 400, "PARAMETER_NOT_CONSISTENT"),
+        ("ALPHGB21/more", 401, "API_ACTION_DOES_NOT_EXIST"),
+    ],
+)
+def test_no_bank_is_told_by_its_reason(world: World, path: str, status: int, code: str) -> None:
+    answer = world.tpp("GET", f"/tpp/banks/{path}")
+
+    assert (answer.status, answer.body["code"]) == (status, code)
+
+
+def test_an_inactive_bank_is_in_no_list_and_unknown(world: World, gamma: str) -> None:
+    world.hub.openbanking.banks.change(gamma, active=False)
+
+    assert gamma not in listed(world)
+    assert world.tpp("GET", f"/tpp/banks/{gamma}").status == 404
+
+
+def test_a_client_proves_itself_for_one_bank_too(world: World) -> None:
+    assert world.tpp("GET", "/tpp/banks/ALPHGB21", client_id="nobody").status == 401
+    assert world.tpp("POST", "/tpp/banks/ALPHGB21", {}).status == 401
+
+
+# -- what is measured
+
+
+def test_a_bank_that_is_down_is_not_reachable(world: World) -> None:
+    now = world.clock.time()
+    world.hub.store.put(
+        TABLE, Downtime("ALPHGB21", is_open=True, latest=now, computed_at=now, ends_at=now + 90).to_item()
+    )
+
+    def told() -> dict[str, bool]:
+        return {bank["bic"]: bank["reachable"] for bank in world.tpp("GET", "/tpp/banks").body["banks"]}
+
+    assert told() == {"ALPHGB21": False, "BETADEF1": True}
+    assert world.tpp("GET", "/tpp/banks/ALPHGB21").body["reachable"] is False
+    world.clock.advance(90)
+    assert told() == {"ALPHGB21": True, "BETADEF1": True}
+
+
+def test_the_average_of_the_last_full_day_is_told(world: World) -> None:
+    day = world.clock.now().date() - timedelta(days=1)
+    made = made_up.hourly("BETADEF1", hours_of(day)[3], answered=4, bank=87.6)
+    world.hub.statistics.records.store_record(made_up.record("BETADEF1", day, made))
+
+    told = {bank["bic"]: bank["average_ms"] for bank in world.tpp("GET", "/tpp/banks").body["banks"]}
+
+    assert told == {"ALPHGB21": None, "BETADEF1": 88}
+
+
+# -- what it costs, and old records
+
+
+def test_an_instance_that_has_just_started_reads_four_things(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
+    world.hub.openbanking.banks._forget()
+
+    with counted(world) as calls:
+        world.tpp("GET", "/tpp/banks")
+
+    client, index, banks, downtimes, averages, of_the_day_before = calls
+    assert {client, banks, averages, of_the_day_before} == {"BatchGetItem"}
+    assert {index, downtimes} == {"Query"}
+
+
+def test_many_banks_are_read_a_hundred_at_a_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
+    banks = world.hub.openbanking.banks
+    known = [{"bic": bic, "active": True} for bic in ("ALPHGB21", "BETADEF1")]
+    gone = [{"bic": f"GONEDE{number:02}", "active": True} for number in range(199)]
+    monkeypatch.setattr(banks, "_rows", lambda: [*gone, *known])
+    banks._forget()
+
+    with counted(world) as calls:
+        found = banks.directory()
+
+    assert [bank.bic for bank in found] == ["ALPHGB21", "BETADEF1"]
+    assert calls == ["BatchGetItem"] * 3
+
+
+def test_the_directory_is_read_again_after_a_minute(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
+    world.tpp("GET", "/tpp/banks")
+    taken = []
+
+    for seconds in (CACHED_SECONDS - 1, 1, 1):
+        world.clock.advance(seconds)
+        with counted(world) as calls:
+            world.tpp("GET", "/tpp/banks")
+        taken.append(len(calls))
+
+    assert taken == [1, 4, 1]  # and the index, the banks and the downtimes
+
+
+def test_a_bank_registered_before_there_were_history_and_logo_is_listed(world: World, gamma: str) -> None:
+    table, key = "banks", {"bic": gamma}
+    old: Any = world.hub.store.get(table, key)
+    world.hub.store.put(
+        table, {name: value for name, value in old.items() if name not in ("history_days", "logo_digest", "logo_type")}
+    )
+
+    body = world.tpp("GET", f"/tpp/banks/{gamma}").body
+
+    assert (body["history_days"], body["logo_url"]) == (None, None)
+
+
+def test_a_change_appears_within_a_minute(world: World, gamma: str) -> None:
+    assert world.tpp("GET", f"/tpp/banks/{gamma}").body["history_days"] == 90
+    world.another_process().openbanking.banks.change(gamma, history_days=None, name="Gamma")
+
+    world.clock.advance(CACHED_SECONDS)
+
+    body = world.tpp("GET", f"/tpp/banks/{gamma}").body
+    assert (body["history_days"], body["name"]) == (None, "Gamma")

@@ -1,0 +1,152 @@
+"""Uploaded logos: told apart by their content, and refused if they could do more than be looked at."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.openbanking.records.bank_logos import LOGO_BYTES
+from chalicelib.openbanking.records.bank_record import InvalidBank
+from chalicelib.openbanking.records.logo_validation import read_logo
+from tests.openbanking.logos import JPEG, SVG, png, svg
+
+HARMLESS = {
+    "a gradient of its own": '<defs><linearGradient id="g"/></defs><rect fill="url(#g)"/>',
+    "a reference inside": '<symbol id="a"/><use href="#a"/><use xlink:href="#a"/>',
+    "a style": "<style>.a{fill:#123;clip-path:url(#c)}</style>",
+    "a quoted reference in a style": '<style>.a{fill:url( "#g" )}</style>',
+    "a title and a language": '<title xml:lang="de">Bank</title>',
+    "a comment": "<!-- made by hand -->",
+    "another program's attribute": '<g xmlns:x="http://example.com/x" x:onwards="1"/>',
+}
+HARMFUL = {
+    "a script": ("<script>alert(1)</script>", "the element script"),
+    "a script in CDATA": ("<script><![CDATA[alert(1)]]></script>", "the element script"),
+    "a script of another namespace": (
+        '<h:script xmlns:h="http://www.w3.org/1999/xhtml">alert(1)</h:script>',
+        "the element script",
+    ),
+    "HTML": ('<foreignObject><b xmlns="http://www.w3.org/1999/xhtml"/></foreignObject>', "the element foreignObject"),
+    "a picture from elsewhere": ('<image href="https://evil.example/x.png"/>', "the element image"),
+    "a link": ('<a href="https://evil.example"/>', "the element a"),
+    "an animation": ('<animate attributeName="href" to="javascript:alert(1)"/>', "the element animate"),
+    "an event handler": ('<path onclick="alert(1)"/>', "the event handler onclick"),
+    "an event handler in capitals": ('<path ONLOAD="alert(1)"/>', "the event handler ONLOAD"),
+    "a reference to elsewhere": ('<use href="https://evil.example/a.svg#a"/>', "the attribute href"),
+    "an xlink to elsewhere": ('<use xlink:href="//evil.example/a.svg#a"/>', "the attribute href"),
+    "embedded data": ('<use href="data:image/svg+xml,x"/>', "the attribute href"),
+    "a colour from elsewhere": ('<rect fill="url(https://evil.example/a.svg#g)"/>', "the attribute fill"),
+    "a style attribute from elsewhere": ("<rect style=\"fill:url('//evil.example/a')\"/>", "the attribute style"),
+    "another base": ('<g xml:base="https://evil.example/"/>', "the attribute base"),
+    "an imported style": ('<style>@import "https://evil.example/a.css";</style>', "style refers"),
+    "a style from elsewhere": ("<style>a{fill:URL(  https://evil.example/a)}</style>", "style refers"),
+    "an escaped style": ("<style>a{fill:\\75rl(https://evil.example/a)}</style>", "style refers"),
+    "a style in two pieces": ("<style>a{fill:u<!-- -->rl(https://evil.example/a)}</style>", "style refers"),
+    "a long style": (f"<style>{'a' * 40000}@import 'x'</style>", "style refers"),
+    "an instruction": ('<?xml-stylesheet href="https://evil.example/a.css"?>', "processing instructions"),
+}
+
+
+@pytest.mark.parametrize(
+    ("content", "media_type"),
+    [
+        (png(), "image/png"),
+        (JPEG, "image/jpeg"),
+        (SVG, "image/svg+xml"),
+        (SVG.decode().encode("utf-16"), "image/svg+xml"),
+    ],
+    ids=["png", "jpeg", "svg", "svg in UTF-16"],
+)
+def test_the_type_follows_from_the_content(content: bytes, media_type: str) -> None:
+    logo = read_logo(content)
+
+    assert (logo.content, logo.media_type) == (content, media_type)
+    assert len(logo.digest) == 32
+
+
+@pytest.mark.parametrize("inside", HARMLESS.values(), ids=HARMLESS)
+def test_a_drawing_is_accepted(inside: str) -> None:
+    assert read_logo(svg(inside)).media_type == "image/svg+xml"
+
+
+@pytest.mark.parametrize(("inside", "reason"), HARMFUL.values(), ids=HARMFUL)
+def test_a_drawing_that_can_do_more_is_refused(inside: str, reason: str) -> None:
+    with pytest.raises(InvalidBank) as refusal:
+        read_logo(svg(inside))
+
+    assert reason.removeprefix("the attribute ") in str(refusal.value)
+
+
+@pytest.mark.parametrize("attributes", ['onload="alert(1)"', 'xml:base="https://evil.example/"'])
+def test_the_outermost_element_is_checked_as_well(attributes: str) -> None:
+    with pytest.raises(InvalidBank):
+        read_logo(svg(attributes=attributes))
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "<!DOCTYPE svg>",
+        '<!DOCTYPE svg SYSTEM "file:///etc/passwd">',
+        '<!DOCTYPE svg [<!ENTITY a "aaaaaaaaaa">]>',
+        '<!DOCTYPE svg [<!ENTITY a SYSTEM "file:///etc/passwd">]>',
+    ],
+)
+def test_a_document_type_is_refused(declaration: str) -> None:
+    with pytest.raises(InvalidBank, match="document type or entities"):
+        read_logo(declaration.encode() + SVG)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"text",
+        b"GIF89a",
+        b"<html/>",
+        b"<svg/>",
+        SVG[:-1],
+        SVG + b"<svg/>",
+        b"<!-- " + SVG,
+        b'<?xml version="1.0" encoding="nothing"?>' + SVG,
+        b"\xff\xfe" + SVG,
+        b"\0" * 100,
+        svg("&undeclared;"),
+        f"<a>{'<b>' * 20000}".encode(),
+    ],
+    ids=lambda content: repr(content[:20]),
+)
+def test_any_other_file_is_refused(content: bytes) -> None:
+    with pytest.raises(InvalidBank, match="not a PNG, JPEG or SVG file"):
+        read_logo(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        png()[:-1],
+        png()[:-12],
+        png().replace(b"IDAT", b"IDOT"),
+        png((b"IHDR", b""), (b"IEND", b"")),
+        png((b"IDAT", b""), (b"IHDR", b""), (b"IEND", b"")),
+        png() + b"<script>alert(1)</script>",
+        b"\x89PNG\r\n\x1a\n",
+        b"\x89PNG\r\n\x1a\n" + b"\xff" * 50,
+    ],
+)
+def test_a_damaged_png_file_is_refused(content: bytes) -> None:
+    with pytest.raises(InvalidBank, match="damaged PNG"):
+        read_logo(content)
+
+
+@pytest.mark.parametrize("content", [JPEG[:-2], JPEG[:20], b"\xff\xd8\xff", JPEG + b"text"])
+def test_a_damaged_jpeg_file_is_refused(content: bytes) -> None:
+    with pytest.raises(InvalidBank, match="damaged JPEG"):
+        read_logo(content)
+
+
+def test_a_logo_has_at_most_100_kilobytes() -> None:
+    largest = svg(f"<!--{'x' * (LOGO_BYTES - len(svg('<!---->')))}-->")
+
+    assert len(read_logo(largest).content) == LOGO_BYTES
+    for content in (largest.replace(b"x", b"xx", 1), b""):
+        with pytest.raises(InvalidBank, match=f"must have 1 to {LOGO_BYTES} bytes"):
+            read_logo(content)

@@ -1,0 +1,78 @@
+"""Average response times: of the last full day whose record exists."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from chalicelib.statistics.days import hours_of
+from chalicelib.statistics.response_times import ResponseTimes
+from tests.dynamodb_calls import counted
+from tests.statistics.made_up import ALPHA, BETA, hourly, record
+from tests.world import World
+
+
+@pytest.fixture
+def times(world: World) -> ResponseTimes:
+    return ResponseTimes(world.hub.store, world.clock)
+
+
+def yesterday(world: World, ago: int = 1) -> date:
+    return world.clock.now().date() - timedelta(days=ago)
+
+
+def has_record(world: World, bic: str, day: date, *milliseconds: float) -> None:
+    """Store the record of a day on which the bank answered in these times."""
+    counters = [hourly(bic, hours_of(day)[number], answered=1, bank=each) for number, each in enumerate(milliseconds)]
+    world.hub.statistics.records.store_record(record(bic, day, *counters))
+
+
+def test_the_average_of_yesterday_is_told_in_whole_milliseconds(world: World, times: ResponseTimes) -> None:
+    has_record(world, ALPHA, yesterday(world), 100, 101)
+    has_record(world, ALPHA, yesterday(world, 2), 500)
+    has_record(world, BETA, yesterday(world), 100.449)
+
+    assert times.of_banks([ALPHA, BETA]) == {ALPHA: 101, BETA: 100}
+
+
+def test_until_yesterday_is_recorded_the_day_before_counts(world: World, times: ResponseTimes) -> None:
+    has_record(world, ALPHA, yesterday(world, 2), 500)
+    has_record(world, ALPHA, yesterday(world, 3), 900)
+    assert times.of_banks([ALPHA]) == {ALPHA: 500}
+
+    has_record(world, ALPHA, yesterday(world), 200)
+    world.clock.advance(599)
+    assert times.of_banks([ALPHA]) == {ALPHA: 500}
+    world.clock.advance(1)
+    assert times.of_banks([ALPHA]) == {ALPHA: 200}
+
+
+def test_without_responses_there_is_no_average(world: World, times: ResponseTimes) -> None:
+    has_record(world, ALPHA, yesterday(world))
+    has_record(world, ALPHA, yesterday(world, 2), 500)
+
+    assert times.of_banks([ALPHA, BETA]) == {ALPHA: None, BETA: None}
+
+
+def test_a_record_is_read_once_a_day(world: World, times: ResponseTimes) -> None:
+    has_record(world, ALPHA, yesterday(world), 100)
+    with counted(world) as calls:
+        times.of_banks([ALPHA])
+        world.clock.advance(14 * 3600)
+        times.of_banks([ALPHA])
+    assert calls == ["BatchGetItem"]
+
+    world.clock.advance(3600)
+    with counted(world) as calls:
+        assert times.of_banks([ALPHA]) == {ALPHA: 100}
+    assert calls == ["BatchGetItem", "BatchGetItem"]
+
+
+def test_a_hundred_banks_take_one_read_for_each_day(world: World, times: ResponseTimes) -> None:
+    bics = [f"BANK{number:04}"[:8] for number in range(100)]
+
+    with counted(world) as calls:
+        times.of_banks(bics)
+
+    assert calls == ["BatchGetItem", "BatchGetItem"]
