@@ -59,6 +59,7 @@ from tests.documents import (
     DOCUMENTS,
     EVERYTHING,
     EXTERNAL_PAYMENTS,
+    FAULTS_PAGE,
     OPERATIONS,
     PAYMENTS,
     REQUESTS,
