@@ -282,7 +282,7 @@ class OpenBankingContainer:
             self.tpp_authentication,
             self.banks,
             self.consents,
-            IdempotencyKeys(self.shared.vault, self.shared.clock, self.shared.metrics),
+            IdempotencyKeys(self.shared.vault, self.shared.clock),
             self.delivery.outbox,
             self.payment_execution,
         )

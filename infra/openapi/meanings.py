@@ -181,7 +181,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "The order's X-Request-Id, in place of the payment_id",
         "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
     ),
-    "own_answers.UnsettledOrder.request_id": ("The order's X-Request-Id", "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"),
+    "own_answers.OrderWithoutPayment.request_id": ("The order's X-Request-Id", "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"),
     "bank_calls.PaymentsStatusV2.payment_status": (
         "The payment's status as a code, or as a number, since the protocol's table specifies type N",
         "ACSC",

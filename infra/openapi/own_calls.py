@@ -24,7 +24,7 @@ from chalicelib.openbanking.flows.performance_reports import PerformanceReports
 from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.protocol import tpp_events
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, UnsettledOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
@@ -230,7 +230,7 @@ class AskedStatus(OpenMessage):
 
     payment_id: AN[PAYMENT_ID]
     transaction_status: AN[255]
-    outcome: UnsettledOutcome | None = None
+    outcome: PaymentOutcome | None = None
 
 
 class WebhookErrorV1(OpenMessage):

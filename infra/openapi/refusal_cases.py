@@ -23,8 +23,6 @@ from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Re
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPlace, BanksQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
 
-_AN_HOUR_BEFORE_MIDNIGHT = 23 * 3600
-
 
 @dataclass(frozen=True, slots=True)
 class Case:
@@ -181,7 +179,7 @@ CASES = _by_name(
     Case(
         "access_exceeded",
         "The bank's limit of reads without the PSU is reached for today",
-        refuse_access(4, now=_AN_HOUR_BEFORE_MIDNIGHT),
+        refuse_access(4, seconds=3600),
     ),
     Case("bank_unknown", "No bank with this BIC can be reached", refusals.BANK_UNKNOWN()),
     Case("bank_gone", "The bank of the consent is no longer reachable", refusals.CONSENT_BANK_GONE()),
