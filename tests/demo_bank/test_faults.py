@@ -15,6 +15,7 @@ from chalicelib.demo_bank.profiles import BY_NAME, PROFILES, BankName
 from chalicelib.demo_bank.runtime import TABLE
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.tour.journey import payment_requests
 from tests.demo_bank.connected_banks import BICS, Psu, Wires, authorize, connect_banks, payment, tokens
 from tests.demo_bank.stage import query_of
 from tests.world import Answer, World
@@ -271,6 +272,17 @@ def test_many_accounts_and_many_transactions_are_read_page_by_page(connected: Wo
 
 
 @each_bank
+def test_a_long_list_of_accounts_is_all_chosen_at_first_and_shows_no_balances(connected: World, bank: str) -> None:
+    psu = Psu(connected, bank, "many")
+    psu.arrive(authorize(connected, bank)["redirect_url"])
+    begun = time.process_time()
+    page = psu.look(psu.post("/sign-in", username="many", password="sandbox-many"))
+    assert time.process_time() - begun < 1
+    assert page.count(" checked>") == page.count('type="checkbox"') == MANY_ACCOUNTS
+    assert 'class="sum"' not in page
+
+
+@each_bank
 def test_a_transaction_of_many_is_found_by_its_id(connected: World, bank: str) -> None:
     if BY_NAME[bank].version > 1:
         pytest.skip("this version has no such call")
@@ -322,6 +334,20 @@ def test_payments_are_refused_with_the_banks_own_code(connected: World, bank: st
     answer = initiate(connected, bank, bearer)
     assert answer.status == 502
     assert expected(bank, "refuses-payments") in details(answer)
+    assert orders_at(connected, bank) == 0
+
+
+@each_bank
+@pytest.mark.parametrize("fault", ["down", "nonsense", "rate-limited", "refuses-payments"])
+def test_a_bulk_payment_has_the_same_fault(connected: World, bank: str, fault: str) -> None:
+    bearer = bearer_of(connected, bank, fault)
+    account = account_of(bank, fault)
+    back = f"{connected.hub.settings.public_url}/payments/callback"
+    named = {"iban": account.iban, "currency": account.currency}
+    order = payment_requests(BY_NAME[bank].version, named, back)["bulk"]
+    answer = connected.tpp("POST", "/tpp/bulk_payment_initiation", order, bearer=bearer)
+    assert answer.status == 502
+    assert expected(bank, fault) in details(answer)
     assert orders_at(connected, bank) == 0
 
 

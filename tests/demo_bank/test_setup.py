@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -111,3 +115,13 @@ def test_a_stack_that_has_two_banks_gets_the_fault_banks_and_keeps_what_it_has(o
         ("DEMODE2F", 2, "Demo Fault Bank Two"),
     ]
     assert set(after) == {"one", "two", "faults-one", "faults-two"}
+
+
+@pytest.mark.parametrize(("stage", "names"), [("dev", set(BANK_PEMS)), ("prod", set())])
+def test_every_stage_but_production_has_the_pages_of_all_banks(stage: str, names: set[str]) -> None:
+    code = "import json, app; print(json.dumps([path for path in app.app.routes if path.startswith('/demo-bank')]))"
+    environ = {**os.environ, "STAGE": stage, "PUBLIC_URL": "https://hub.example", "BANK_API_URL": "https://hub.example"}
+
+    printed = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+
+    assert {path.split("/")[2] for path in json.loads(printed.stdout.splitlines()[-1])} == names
