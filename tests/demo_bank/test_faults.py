@@ -13,6 +13,8 @@ from chalicelib.demo_bank.customers import CustomerAccount, authenticate, custom
 from chalicelib.demo_bank.faults import FAULTS, FAULTS_BY_NAME, MANY_ACCOUNTS, MANY_TRANSACTIONS
 from chalicelib.demo_bank.profiles import BY_NAME, PROFILES, BankName
 from chalicelib.demo_bank.runtime import TABLE
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.tour.journey import payment_requests
@@ -48,12 +50,16 @@ def expected(bank: str, fault: str) -> str:
 
 def bearer_of(world: World, bank: str, fault: str, count: int = 2) -> str:
     """The access token of a consent for everything."""
+    return str(tokens_of(world, bank, fault, count)["access_token"])
+
+
+def tokens_of(world: World, bank: str, fault: str, count: int = 2) -> Any:
     scopes = list(VERSIONS[BY_NAME[bank].version].scopes)
     url = authorize(world, bank, scopes=scopes, state=new_uuid())["redirect_url"]
     callback = Psu(world, bank, fault).approve(url, count)
     answer = world.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
     assert answer.status == 200, answer
-    return str(answer.body["access_token"])
+    return answer.body
 
 
 def account_of(bank: str, fault: str) -> CustomerAccount:
@@ -296,15 +302,11 @@ def test_a_transaction_of_many_is_found_by_its_id(connected: World, bank: str) -
 # -- a consent that the bank ends
 
 
-def tell_deliveries(world: World) -> None:
-    for delivery_id in world.queued():
-        world.hub.delivery.worker.attempt(delivery_id)
-
-
 @each_bank
-def test_a_consent_is_ended_by_the_bank_after_a_day(connected: World, bank: str) -> None:
-    bearer = bearer_of(connected, bank, "revokes-after-a-day")
-    kept = bearer_of(connected, bank, "slow")
+def test_a_consent_is_ended_by_the_bank_after_a_day_and_the_tpp_is_told(connected: World, bank: str) -> None:
+    connected.wants_events()
+    ending = tokens_of(connected, bank, "revokes-after-a-day")
+    kept = tokens_of(connected, bank, "slow")
     connected.clock.advance(faults.CONSENT_SECONDS - 60)
     clearing.run_due_work(connected.hub)
     assert due_ends(connected) == 1
@@ -314,10 +316,33 @@ def test_a_consent_is_ended_by_the_bank_after_a_day(connected: World, bank: str)
     clearing.run_due_work(connected.hub)
 
     assert due_ends(connected) == 0
-    assert connected.tpp("GET", "/tpp/accounts", bearer=bearer).status == 401
-    assert connected.tpp("GET", "/tpp/accounts", bearer=kept).status in (200, 401)  # its token may have expired
+    refreshed = [connected.tpp("POST", "/tpp/token", {"refresh_token": t["refresh_token"]}) for t in (ending, kept)]
+    assert [answer.status for answer in refreshed] == [400, 200]
+    events = [event for event in deliver_events(connected) if event["type"] == "consent.revoked"]
+    assert [(event["data"]["consent_id"], event["data"]["revoked_by"]) for event in events] == [
+        (ending["consent_id"], "bank")
+    ]
     ended = [item for item in connected.hub.store.scan(TABLE) if item.get("status") == "revoked"]
     assert [(item["customer_id"], item["told"]) for item in ended] == [("revokes-after-a-day", True)]
+
+
+def deliver_events(world: World) -> list[Any]:
+    """The events of the deliveries that wait, as the TPP's receiver gets them."""
+    received: list[Any] = []
+    bank_wires = wires(world)
+
+    class Listening(Wires):
+        def post(self, url: str, body: bytes, headers: Any, *, repeat: bool, fresh: bool = False) -> Reply:
+            if url == world.receiver.url:
+                received.append(jsontext.loads(body))
+                return Reply(204, b"", {}, 0.01)
+            return bank_wires.post(url, body, headers, repeat=repeat, fresh=fresh)
+
+    world.hub.__dict__["outbound"] = Listening(world)
+    world.hub.__dict__.pop("delivery", None)
+    for delivery_id in world.queued():
+        world.hub.delivery.worker.attempt(delivery_id)
+    return received
 
 
 def due_ends(world: World) -> int:
