@@ -17,6 +17,7 @@ def bank_choice_page(website: WebsiteContainer, choice: BankChoice) -> Response:
     return public_page(
         website,
         "bank_choice.html",
+        leads_to=(choice.cancel_url,),
         choice=choice,
         parameters=choice.parameters,
         part=paginate(choice.banks, choice.search.page),

@@ -183,6 +183,15 @@ def test_the_page_keeps_the_window_and_tells_nobody_its_address(world: World) ->
     assert "set-cookie" not in page.headers
 
 
+def test_a_search_may_lead_back_to_the_application(world: World) -> None:
+    """Browsers hold ``form-action`` against redirects, too: the request may have ended meanwhile."""
+    callback = urlsplit(world.client.callback_url)
+
+    for page in (open_page(world), open_pushed(world, pushed(world, state="p"))):
+        policy = page.headers["content-security-policy"]
+        assert f"form-action 'self' {callback.scheme}://{callback.netloc};" in policy
+
+
 # -- errors come before the page
 
 
