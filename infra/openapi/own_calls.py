@@ -100,6 +100,7 @@ class FrontDoorQuery(Message):
     request_uri: AN[512] | None = None
     response_type: Literal["code"] | None = None
     bic: Bic | None = None
+    chosen_bic: Bic | None = None
     scope: AN[4096] | None = None
     redirect_uri: AN[2048] | None = None
     state: AN[512] | None = None

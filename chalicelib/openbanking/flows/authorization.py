@@ -68,14 +68,24 @@ class AuthorizationCodeFlow:
     outbox: Outbox
 
     def authorize(
-        self, client: Client, request: AuthorizationParameters, channel: Channel = "client"
+        self,
+        client: Client,
+        request: AuthorizationParameters,
+        channel: Channel = "client",
+        chosen_bic: str | None = None,
     ) -> AuthorizationRequest:
         """Store a TPP's request. The PSU must open the returned request's ``request_url``.
+
+        Args:
+            chosen_bic: the bank that the user has chosen for a request that names none.
 
         Raises:
             Refusal: the bank or a scope is unknown, the redirect URI is not the client's, or the state was used before.
         """
-        return self.open(self.validate(client, request, channel), repeatable=channel != "client")
+        new = self.validate(client, request, channel)
+        if chosen_bic is not None:
+            new = self.choose_bank(new, chosen_bic)
+        return self.open(new, repeatable=channel != "client")
 
     def validate(self, client: Client, request: AuthorizationParameters, channel: Channel) -> NewAuthorizationRequest:
         """Check a TPP's request. A state that is generated for a browser is sent to the bank only. Raises: Refusal."""
@@ -96,7 +106,7 @@ class AuthorizationCodeFlow:
             returns_state=request.state is not None or channel == "client",
             dpop_jkt=request.dpop_jkt,
             pushed=channel == "pushed",
-            chooses_bank=channel == "browser" or (channel == "pushed" and bank is None),
+            chooses_bank=bank is None,
         )
 
     def check_state(self, new: NewAuthorizationRequest) -> None:

@@ -48,7 +48,7 @@ class BankChoice:
     Attributes:
         client_title: the application that sent it.
         scopes: what it requests.
-        parameters: the query that leads back to the choice and, with ``bic``, to a bank.
+        parameters: the query that leads back to the choice and, with ``chosen_bic``, to a bank.
         cancel_url: the Callback URL with the error ``access_denied``.
         countries: of all banks that offer the scopes; empty if none does.
         banks: those that match the search, ordered by name.

@@ -57,6 +57,12 @@ class AuthorizationParameters(Message):
         return self
 
 
+class ChosenBank(Message):
+    """What the page for choosing a bank adds to an authorization request that names none."""
+
+    chosen_bic: Bic | None = None
+
+
 class AuthorizeRequest(AuthorizationParameters):
     """``POST /tpp/authorize``: the bank, the scopes, and the URL to which the PSU returns."""
 

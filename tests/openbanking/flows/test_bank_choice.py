@@ -65,7 +65,7 @@ def is_page(answer: Answer) -> bool:
 def choices(answer: Answer) -> dict[str, str]:
     """The addresses of the banks on a page, by BIC."""
     found = [html.unescape(each) for each in re.findall(r'<a class="choice" href="([^"]*)"', answer.text)]
-    return {dict(parse_qsl(urlsplit(each).query))["bic"]: each for each in found}
+    return {dict(parse_qsl(urlsplit(each).query))["chosen_bic"]: each for each in found}
 
 
 def returned(answer: Answer) -> dict[str, str]:
@@ -348,19 +348,85 @@ def test_two_windows_that_choose_the_same_bank_at_once_get_to_the_same_place(
     assert [item["request_url"] for item in stored(world)] == [location]
 
 
-def test_a_request_of_the_client_itself_is_not_replaced_by_a_browser(world: World, other: str) -> None:
+@pytest.mark.parametrize("name", ["bic", "chosen_bic"])
+def test_a_request_of_the_client_itself_is_not_replaced_by_a_browser(world: World, other: str, name: str) -> None:
     world.authorize(2, state="s", code_challenge=CHALLENGE, code_challenge_method="S256")
 
-    answer = open_page(world, bic=other)
+    answer = open_page(world, **{name: other})
 
     assert returned(answer)["error_description"] == refusals.STATE_USED().message
     assert [item["bic"] for item in stored(world)] == [BIC[2]]
+
+
+def test_a_bank_that_the_application_names_is_not_replaced(world: World, other: str) -> None:
+    named = open_page(world, bic=BIC[2]).headers["location"]
+
+    for changes in ({"bic": other}, {"chosen_bic": other}, {"bic": None}):
+        answer = open_page(world, **changes)
+        assert answer.headers["location"].startswith(world.client.callback_url)
+        assert returned(answer)["error"] == "invalid_request"
+        assert returned(answer)["error_description"] == refusals.STATE_USED().message
+    assert open_page(world, bic=BIC[2]).headers["location"] == named
+    assert [(item["bic"], item["request_url"]) for item in stored(world)] == [(BIC[2], named)]
+
+
+def test_a_bank_that_the_user_has_chosen_is_not_replaced_by_one_that_the_application_names(
+    world: World, other: str
+) -> None:
+    world.call("GET", choices(open_page(world))[BIC[2]])
+
+    assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
+    assert [item["bic"] for item in stored(world)] == [BIC[2]]
+
+
+def test_a_choice_is_ignored_where_the_application_names_the_bank(world: World, other: str) -> None:
+    location = open_page(world, bic=BIC[2], chosen_bic=other).headers["location"]
+
+    assert location.startswith(world.banks[2].bank.authorization_url)
+
+
+@pytest.mark.parametrize(
+    ("bic", "error", "message"),
+    [
+        ("bank", "invalid_request", "chosen_bic is not a BIC of 8 or 11 characters"),
+        ("NONEDE21", "invalid_request", refusals.BANK_UNKNOWN().message),
+        (BIC[1], "invalid_scope", refusals.SCOPES_NOT_PROVIDED().message),
+    ],
+)
+def test_a_choice_that_is_not_possible_leads_back_with_the_reason(
+    world: World, bic: str, error: str, message: str
+) -> None:
+    answer = open_page(world, chosen_bic=bic)
+
+    assert answer.headers["location"].startswith(world.client.callback_url)
+    assert returned(answer)["error"] == error
+    assert message in returned(answer)["error_description"]
+    assert stored(world) == []
+
+
+def test_a_head_request_for_a_choice_stores_nothing(world: World) -> None:
+    answer = world.call("HEAD", f"/oauth/authorize?{urlencode(request(world, chosen_bic=BIC[2]))}")
+
+    assert (answer.status, answer.text) == (303, "")
+    assert stored(world) == []
 
 
 def test_an_open_request_from_before_there_was_a_choice_is_not_replaced(world: World, other: str) -> None:
     open_page(world, bic=BIC[2])
     (item,) = stored(world)
     world.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "chooses_bank"})
+
+    assert open_page(world, bic=BIC[2]).headers["location"] == item["request_url"]
+    assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
+
+
+def test_an_open_request_that_was_stored_as_chosen_though_its_bank_was_named_is_repeated(
+    world: World, other: str
+) -> None:
+    """Until then, every request of a browser was stored so."""
+    open_page(world, bic=BIC[2])
+    (item,) = stored(world)
+    world.hub.store.put("authorizations", item | {"chooses_bank": True})
 
     assert open_page(world, bic=BIC[2]).headers["location"] == item["request_url"]
     assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
@@ -377,7 +443,7 @@ def pushed(world: World, **members: str | None) -> str:
 
 
 def choose(world: World, request_uri: str, bic: str, client_id: str = "") -> Answer:
-    query = {"client_id": client_id or world.client.client_id, "request_uri": request_uri, "bic": bic}
+    query = {"client_id": client_id or world.client.client_id, "request_uri": request_uri, "chosen_bic": bic}
     return world.call("GET", f"/oauth/authorize?{urlencode(query)}")
 
 
@@ -398,7 +464,7 @@ def test_a_pushed_request_without_a_bank_shows_the_page(world: World) -> None:
     assert dict(parse_qsl(urlsplit(address).query)) == {
         "client_id": world.client.client_id,
         "request_uri": request_uri,
-        "bic": BIC[2],
+        "chosen_bic": BIC[2],
     }
     chosen = world.call("GET", address)
     assert chosen.status == 303
