@@ -21,6 +21,7 @@ from chalicelib.statistics.container import StatisticsContainer
 
 if TYPE_CHECKING:
     from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
+    from chalicelib.openbanking.flows.authorization_cancellation import AuthorizationCancellation
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
     from chalicelib.openbanking.flows.bank_choice import BankChoice, BankChoices
     from chalicelib.openbanking.flows.bank_directory import BankDirectory
@@ -179,6 +180,18 @@ class OpenBankingContainer:
             self.authorization_requests,
             self.consents,
             self.bank_idempotency,
+            self.tpp_events,
+            self.delivery.outbox,
+        )
+
+    @cached_property
+    def authorization_cancellation(self) -> AuthorizationCancellation:
+        from chalicelib.openbanking.flows.authorization_cancellation import AuthorizationCancellation
+
+        return AuthorizationCancellation(
+            self.shared.settings.public_url,
+            self.shared.store,
+            self.authorization_requests,
             self.tpp_events,
             self.delivery.outbox,
         )

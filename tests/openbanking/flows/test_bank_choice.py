@@ -288,20 +288,80 @@ def test_a_choice_after_the_consent_is_refused(world: World, other: str) -> None
 def test_a_choice_after_the_cancellation_is_refused(world: World, other: str) -> None:
     page = choices(open_page(world))
     first = world.call("GET", page[BIC[2]]).headers["location"]
-    cancel = world.bank(2, "/init_authorization", {"requestUrl": first}).body["cancelUrl"]
-    assert world.call("GET", urlsplit(cancel).path).status == 303
+    assert world.call("GET", cancel_path(world, first)).status == 303
 
     assert returned(world.call("GET", page[other]))["error_description"] == refusals.AUTHORIZATION_ENDED().message
 
 
-def test_the_cancel_url_of_the_first_bank_ends_nothing_after_another_choice(world: World, other: str) -> None:
+def cancel_path(world: World, request_url: str) -> str:
+    """The path of the cancel URL that the bank of version 2 gets."""
+    answer = world.bank(2, "/init_authorization", {"requestUrl": request_url})
+    return str(urlsplit(answer.body["cancelUrl"]).path)
+
+
+def is_told_of_another_choice(world: World, answer: Answer) -> bool:
+    expected = {"error": "access_denied", "error_description": "The user has chosen another bank", "state": "s"}
+    assert answer.headers["location"].startswith(f"{world.client.callback_url}?")
+    return returned(answer) == expected | {"iss": world.hub.settings.public_url}
+
+
+def test_the_cancel_url_of_the_first_bank_leads_back_and_ends_nothing(world: World, other: str) -> None:
     page = choices(open_page(world))
-    first = world.call("GET", page[BIC[2]]).headers["location"]
-    cancel = world.bank(2, "/init_authorization", {"requestUrl": first}).body["cancelUrl"]
+    cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
+    world.call("GET", page[other])
+    events = [*world.hub.store.scan("deliveries")]
+
+    for _ in range(2):
+        assert is_told_of_another_choice(world, world.call("GET", f"{cancel}?error=temporarily_unavailable"))
+    (item,) = stored(world)
+    assert (item["bic"], item["status"]) == (other, "open")
+    assert [*world.hub.store.scan("deliveries")] == events
+
+
+def test_the_cancel_url_of_the_first_bank_leads_to_the_same_place_after_the_end(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    first = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
+    world.call("GET", page[other])
+    again = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
+
+    assert returned(world.call("GET", again))["error_description"] == "The authorization was cancelled at the bank"
+
+    assert is_told_of_another_choice(world, world.call("GET", first))
+    assert [item["status"] for item in stored(world)] == ["cancelled"]
+
+
+def test_the_cancel_url_of_the_first_bank_is_valid_at_the_address_of_its_version_only(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
     world.call("GET", page[other])
 
-    assert world.call("GET", urlsplit(cancel).path).status == 404
-    assert [item["status"] for item in stored(world)] == ["open"]
+    assert world.call("GET", cancel.replace("/v2/", "/")).status == 404
+    assert world.call("GET", f"{cancel[:-1]}{'B' if cancel.endswith('A') else 'A'}").status == 404
+
+
+def test_the_cancel_urls_of_the_last_five_other_choices_are_known(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    cancels = []
+    for _ in range(4):
+        cancels.append(cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"]))
+        world.call("GET", page[other])
+
+    statuses = [world.call("GET", cancel).status for cancel in cancels]
+
+    assert statuses == [404, 303, 303, 303], "of seven replaced requests, four were at the first bank"
+    assert len(stored(world)[0]["replaced"]) == 5
+
+
+def test_a_request_from_before_cancel_urls_were_kept_is_replaced_and_cancelled(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    first = world.call("GET", page[BIC[2]]).headers["location"]
+    (item,) = stored(world)
+    world.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "replaced"})
+    cancel = cancel_path(world, first)
+
+    world.call("GET", page[other])
+
+    assert is_told_of_another_choice(world, world.call("GET", cancel))
 
 
 def test_a_consent_that_is_being_saved_wins_or_loses_as_a_whole(world: World, other: str) -> None:
@@ -318,13 +378,12 @@ def test_a_consent_that_is_being_saved_wins_or_loses_as_a_whole(world: World, ot
 
 def test_a_cancellation_does_not_end_the_request_that_replaces_its_own(world: World, other: str) -> None:
     page = choices(open_page(world))
-    first = world.call("GET", page[BIC[2]]).headers["location"]
-    cancel = world.bank(2, "/init_authorization", {"requestUrl": first}).body["cancelUrl"]
+    cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
 
     with world.meanwhile("transact", lambda: world.call("GET", page[other])):
-        answer = world.call("GET", urlsplit(cancel).path)
+        answer = world.call("GET", cancel)
 
-    assert answer.status == 404
+    assert is_told_of_another_choice(world, answer)
     assert [(item["bic"], item["status"]) for item in stored(world)] == [(other, "open")]
 
 
