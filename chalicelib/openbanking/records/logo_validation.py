@@ -16,6 +16,9 @@ from chalicelib.openbanking.records.bank_record import InvalidBank
 _PNG = b"\x89PNG\r\n\x1a\n"
 _JPEG = b"\xff\xd8\xff"
 _JPEG_END = b"\xff\xd9"
+_MARKER = re.compile(rb"\xff+([^\xff])", re.DOTALL)
+_SCAN = b"\xda"
+_FRAMES = (b"\xc0", b"\xc1", b"\xc2")
 _SVG = "http://www.w3.org/2000/svg"
 _NAMESPACES = {"", _SVG, "http://www.w3.org/1999/xlink", "http://www.w3.org/XML/1998/namespace"}
 _ELEMENTS = frozenset(
@@ -61,13 +64,17 @@ def _check_png(content: bytes) -> None:
 
 
 def _check_jpeg(content: bytes) -> None:
-    """Check the segments of a JPEG file up to its scan, and its end."""
+    """Check the segments of a JPEG file up to its scan, and that the scan ends.
+
+    Bytes of the value 255 may fill up any marker (ITU-T T.81, B.1.1.2), and decoders ignore what follows the end.
+    """
     place, has_frame = 2, False
-    while content[place : place + 1] == b"\xff" and content[place + 1 : place + 2] != b"\xda":
-        length = int.from_bytes(content[place + 2 : place + 4], "big")
-        has_frame = has_frame or content[place + 1 : place + 2] in (b"\xc0", b"\xc1", b"\xc2")
-        place += 2 + max(length, 2)
-    if not has_frame or content[place : place + 2] != b"\xff\xda" or not content.endswith(_JPEG_END):
+    while marker := _MARKER.match(content, place):
+        if marker[1] == _SCAN:
+            break
+        has_frame = has_frame or marker[1] in _FRAMES
+        place = marker.end() + max(int.from_bytes(content[marker.end() : marker.end() + 2], "big"), 2)
+    if marker is None or not has_frame or content.find(_JPEG_END, place) < 0:
         raise InvalidBank("the logo is a damaged JPEG file")
 
 

@@ -137,7 +137,33 @@ def test_a_damaged_png_file_is_refused(content: bytes) -> None:
         read_logo(content)
 
 
-@pytest.mark.parametrize("content", [JPEG[:-2], JPEG[:20], b"\xff\xd8\xff", JPEG + b"text"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        JPEG.replace(b"\xff\xe0", b"\xff\xff\xff\xe0"),
+        JPEG.replace(b"\xff\xc0", b"\xff\xff\xc0").replace(b"\xff\xda", b"\xff\xff\xda"),
+        JPEG + b"\r\n",
+        JPEG + b"\0" * 512,
+        JPEG + JPEG,
+    ],
+    ids=["filled up", "filled up before frame and scan", "an end of line", "zeros", "a preview behind it"],
+)
+def test_a_jpeg_file_may_be_filled_up(content: bytes) -> None:
+    assert read_logo(content).media_type == "image/jpeg"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        JPEG[:-2],
+        JPEG[:20],
+        b"\xff\xd8\xff",
+        b"\xff\xd8" + b"\xff" * 5000,
+        b"\xff\xd8\xff\xd9",
+        JPEG.replace(b"\xff\xc0", b"\xff\xe1"),
+        JPEG.replace(b"\xff\xda", b"\x00\xda"),
+    ],
+)
 def test_a_damaged_jpeg_file_is_refused(content: bytes) -> None:
     with pytest.raises(InvalidBank, match="damaged JPEG"):
         read_logo(content)
