@@ -106,10 +106,10 @@ def _open_pushed(openbanking: OpenBankingContainer, incoming: Incoming) -> Respo
     bic = _chosen_bic(query) if found.needs_bank else None
     if found.needs_bank and bic is None:
         flow.check_choice(found)
-        if not incoming.is_head:
-            flow.keep_open(found)
         parameters = {name: query[name] for name in ("client_id", "request_uri")}
         choice = openbanking.bank_choices.offer(found.client, found.pushed.request, parameters, query)
+        if not (incoming.is_head or choice.search.errors):
+            flow.keep_open(found)
         return openbanking.bank_choice_page(choice)
     if incoming.is_head:
         return head_of_redirect()

@@ -116,7 +116,8 @@ def test_an_empty_bic_counts_as_none(world: World, empty: dict[str, str]) -> Non
         ({"country": "de", "q": "2L"}, {OTHER}),
         ({"country": "GB"}, set()),
         ({"q": "nobody"}, set()),
-        ({"q": "x" * 4000, "country": "nowhere", "page": "-1"}, set()),
+        ({"q": "  ", "country": "", "page": ""}, {"BETADEF1", OTHER}),
+        ({"q": "x" * 64}, set()),
         ({"page": "99"}, {"BETADEF1", OTHER}),
     ],
 )
@@ -126,6 +127,47 @@ def test_a_user_can_search(world: World, other: str, search: dict[str, str], fou
     assert is_page(page)
     assert choices(page).keys() == found
     assert ("No bank matches your search" in page.text) == (not found)
+
+
+COUNTRY, PAGE = "Must be a two-letter country code (ISO 3166-1).", "Must be a whole number from 1 to 1000000."
+IMPOSSIBLE = [
+    ({"country": "Germany"}, {"country": COUNTRY}),
+    ({"country": "ß"}, {"country": COUNTRY}),
+    ({"page": "abc"}, {"page": PAGE}),
+    ({"page": "0"}, {"page": PAGE}),
+    ({"q": "x" * 500}, {"q": "Must have at most 64 characters."}),
+    ({"q": "a\u0007b"}, {"q": "Must be printable text."}),
+    ({"q": "x" * 500, "country": "nowhere", "page": "-1"}, {"q": "", "country": "", "page": ""}),
+]
+
+
+@pytest.mark.parametrize(("search", "errors"), IMPOSSIBLE, ids=str)
+def test_a_search_that_is_not_possible_is_told_at_its_field(
+    world: World, search: dict[str, str], errors: dict[str, str]
+) -> None:
+    page = open_page(world, **search)
+
+    assert page.status == 400
+    assert "<h1>Choose your bank</h1>" in page.text
+    shown = dict(re.findall(r'id="(\w+)-error" role="alert">([^<]*)<', page.text))
+    shown |= dict(re.findall(r'role="(alert)">The page number is not valid. ([^<]*)<', page.text))
+    shown = {name.replace("alert", "page"): text for name, text in shown.items()}
+    assert shown.keys() == errors.keys()
+    assert all(errors[name] in text for name, text in shown.items())
+    assert choices(page) == {}
+    assert ('value="Germany" selected' in page.text) == (search.get("country") == "Germany")
+    assert is_page(open_page(world)), "without the search"
+
+
+def test_a_search_that_is_not_possible_does_not_keep_a_pushed_request_open(world: World) -> None:
+    request_uri = pushed(world)
+    query = urlencode({"client_id": world.client.client_id, "request_uri": request_uri, "page": "abc"})
+
+    page = world.call("GET", f"/oauth/authorize?{query}")
+
+    assert (page.status, choices(page)) == (400, {})
+    (item,) = stored(world)
+    assert "kept_until" not in item
 
 
 def test_many_banks_come_in_pages_ordered_by_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -713,7 +755,7 @@ NASTY = ['"><script>alert(1)</script>', "'\"<img src=x onerror=alert(1)>", "{{ 7
 def test_what_a_user_searches_for_does_not_become_part_of_the_page(world: World, text: str) -> None:
     page = open_page(world, q=text, country=text, page=text, state=text)
 
-    assert is_page(page)
+    assert (page.status, "<h1>Choose your bank</h1>" in page.text) == (400, True)
     assert text not in page.text.replace(html.escape(text), "")
     assert "55433" not in page.text
 
