@@ -9,7 +9,7 @@ from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.breaker import Breaker
-from chalicelib.foundation.http.pages import ErrorPage, PageOf
+from chalicelib.foundation.http.pages import ErrorPage, PageRenderer
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.flows.read_limits import ReadLimits
 from chalicelib.openbanking.flows.relay import Relay
@@ -61,7 +61,7 @@ class OpenBankingContainer:
         delivery: DeliveryContainer,
         statistics: StatisticsContainer,
         error_page: ErrorPage,
-        bank_choice_page: PageOf[BankChoice],
+        bank_choice_page: PageRenderer[BankChoice],
     ) -> None:
         self.shared = shared
         self.delivery = delivery

@@ -174,7 +174,7 @@ class BanksQuery(BankSearchQuery):
     scheme: Annotated[str, _one_of(_scheme_names, SCHEME, "A payment scheme")] | None = None
 
 
-class BankPlace(Message):
+class BankPath(Message):
     """The path of ``GET /tpp/banks/{bic}``."""
 
     bic: Bic
