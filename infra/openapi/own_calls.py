@@ -28,7 +28,7 @@ from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, Pay
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
-    BankPlace,
+    BankPath,
     BanksQuery,
     ClientMembers,
     ConsentsQuery,
@@ -100,6 +100,7 @@ class FrontDoorQuery(Message):
     request_uri: AN[512] | None = None
     response_type: Literal["code"] | None = None
     bic: Bic | None = None
+    chosen_bic: Bic | None = None
     scope: AN[4096] | None = None
     redirect_uri: AN[2048] | None = None
     state: AN[512] | None = None
@@ -153,7 +154,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
     ),
     OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
     OwnCall("GET", "/tpp/banks", "client", BankDirectory.list_banks, query=BanksQuery),
-    OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPlace),
+    OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPath),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
     OwnCall("GET", "/tpp/consents", "client", ConsentStates.list_page, query=ConsentsQuery),
     OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),

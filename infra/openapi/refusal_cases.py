@@ -20,7 +20,7 @@ from chalicelib.openbanking.flows.read_limits import refuse_access
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Refusal, refuse_fields, refuse_parameters
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPlace, BanksQuery, ScopeQuery, TokenRequest
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPath, BanksQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
 
 
@@ -148,7 +148,7 @@ CASES = _by_name(
         "A filter is not a country code, or not a scope or scheme of any version",
         _query(BanksQuery, {"scheme": "GIRO"}),
     ),
-    Case("bic_wrong", "The BIC in the path is not a BIC", _query(BankPlace, {"bic": "bank"})),
+    Case("bic_wrong", "The BIC in the path is not a BIC", _query(BankPath, {"bic": "bank"})),
     Case("cursor_invalid", "after is not the `next` of an earlier response to this client", refusals.CURSOR_INVALID()),
     Case("parameters_none", "A query parameter was sent, but the call has none", refusals.PARAMETERS_NOT_ALLOWED()),
     Case(

@@ -206,7 +206,8 @@ class _TppOperations:
             ),
             "400": self._responses.text(
                 FRONT_DOOR,
-                "An error page: the client, its redirect_uri or the request_uri is invalid",
+                "An error page: the client, its redirect_uri or the request_uri is invalid; or the page for choosing "
+                "a bank, if the PSU's search is invalid",
                 "text/html",
                 page,
             ),
