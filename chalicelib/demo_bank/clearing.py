@@ -76,8 +76,6 @@ FIRST_REPEAT = 60
 LAST_REPEAT = 3600
 ATTEMPTS = 24
 _TRIES = 8
-_FOR_GOOD = 400
-"""The HTTP status of a permanent refusal; other failures are retried."""
 _FOR_EVERYBODY = frozenset({401, 403, 429})
 """HTTP statuses that are not specific to one report: the next one would be refused in the same way."""
 
@@ -117,7 +115,7 @@ def _send_report(bank: DemoBank, order: DemoPaymentOrder, report: StatusReport, 
         hub_client.report_status(bank, order.payment_id, report.status, report.request_id, seconds)
     except HubRefusal as refusal:
         log.warning("demo bank: report refused", bank=bank.profile.name, code=refusal.code)
-        if refusal.status == _FOR_GOOD:
+        if refusal.is_permanent:
             return "arrived"
         return "unreachable" if refusal.status in _FOR_EVERYBODY else "refused"
     except HubUnreachable:

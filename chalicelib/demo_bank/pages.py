@@ -70,6 +70,13 @@ def message_page(
     return page(visit, "message.html", status=status, title=title, text=text, code=code, link=link, label=label)
 
 
+def sign_in_error(bank: DemoBank) -> str:
+    """What a customer with a wrong name or password is told."""
+    if bank.profile.plays_faults:
+        return "This bank has no fault with this name and password. Please choose one of those below."
+    return "User name and password do not match. Please try again."
+
+
 def not_found_page(visit: Visit) -> Response:
     return message_page(visit, "Not found", "There is nothing at this address.", status=404)
 

@@ -144,7 +144,8 @@ def test_an_unknown_fault_is_refused_and_nothing_is_half_done(connected: World, 
     psu = Psu(connected, bank, "slow")
     psu.arrive(authorize(connected, bank)["redirect_url"])
     page = psu.look(psu.post("/sign-in", username=name, password=f"sandbox-{name}"))
-    assert "User name and password do not match" in page
+    assert "This bank has no fault with this name and password" in page
+    assert all(fault.name in page for fault in FAULTS)
     assert not [item for item in connected.hub.store.scan(TABLE) if item["id"].startswith(("token#", "given#"))]
 
 

@@ -9,7 +9,7 @@ import requests
 import responses
 
 from chalicelib import bootstrap
-from chalicelib.demo_bank import clearing, faults, revocations
+from chalicelib.demo_bank import clearing, consents, faults, revocations
 from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from tests.demo_bank.stage import Stage
@@ -108,6 +108,27 @@ def test_a_consent_that_the_tpp_has_ended_before_is_not_ended_again(stage: Stage
     stage.clock.advance(faults.CONSENT_SECONDS)
     run(stage)
     assert (told(stage), due(stage)) == ([], [])
+
+
+def test_a_consent_that_cannot_be_ended_does_not_delay_the_others(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(2):
+        stage.approve("revokes-after-a-day")
+    stage.clock.advance(faults.CONSENT_SECONDS)
+    real, failures = consents.get_consent, iter([KeyError("token")])
+
+    def read(bank: DemoBank, record: str) -> Any:
+        for failure in failures:
+            raise failure
+        return real(bank, record)
+
+    monkeypatch.setattr(consents, "get_consent", read)
+    run(stage)
+    assert (len(told(stage)), len(due(stage))) == (1, 1)
+    stage.clock.advance(revocations.RETRY_SECONDS)
+    run(stage)
+    assert (len(told(stage)), len(due(stage))) == (2, 0)
 
 
 def test_consents_that_do_not_fit_into_a_run_are_ended_in_the_next(stage: Stage) -> None:
