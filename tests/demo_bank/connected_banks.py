@@ -128,8 +128,8 @@ def authorize(world: World, bank: str, **members: Any) -> Any:
     return answer.body
 
 
-def tokens(world: World, bank: str, *, customer: str = "", **members: Any) -> Any:
-    callback = Psu(world, bank, customer).approve(authorize(world, bank, **members)["redirect_url"])
+def tokens(world: World, bank: str, **members: Any) -> Any:
+    callback = Psu(world, bank).approve(authorize(world, bank, **members)["redirect_url"])
     answer = world.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
     assert answer.status == 200, answer
     return answer.body
