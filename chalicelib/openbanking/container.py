@@ -165,7 +165,7 @@ class OpenBankingContainer:
     def tpp_events(self) -> TppEvents:
         from chalicelib.openbanking.flows.tpp_events import TppEvents
 
-        return TppEvents(self.shared.store, self.shared.clock, self.delivery.outbox)
+        return TppEvents(self.shared.store, self.shared.clock, self.delivery.outbox, self.delivery.event_log)
 
     @cached_property
     def authorization_flow(self) -> AuthorizationCodeFlow:

@@ -27,6 +27,8 @@ REQUEST_ID = 64
 """The maximum length of a deferred call's id."""
 CURSOR = 256
 """The maximum length of the ``next`` of a page."""
+EVENTS_CURSOR = 4096
+"""The maximum length of the ``next`` of a page of events, which also names events."""
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -175,6 +177,13 @@ class ConsentsQuery(Message):
     bic: Bic | None = None
     status: ConsentState | None = None
     after: AN[CURSOR] | None = None
+    limit: Whole[100] = 20
+
+
+class EventsQuery(Message):
+    """``GET /tpp/events``; ``after`` is the ``next`` of the page before."""
+
+    after: AN[EVENTS_CURSOR] | None = None
     limit: Whole[100] = 20
 
 

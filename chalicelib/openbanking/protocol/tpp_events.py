@@ -1,4 +1,4 @@
-"""Events to TPPs, sent to a client's Events URL (Standard Webhooks).
+"""Events to TPPs, sent to a client's Events URL (Standard Webhooks), or fetched by the client.
 
 An event has ``type``, ``timestamp`` (when it occurred) and ``data``, which is one of the types below. Members without a
 value are omitted.
@@ -11,7 +11,7 @@ from typing import Literal, NotRequired, TypedDict
 from chalicelib.foundation.fields.field_types import AN, Timestamp
 from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
-from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
+from chalicelib.openbanking.protocol.tpp_calls import EVENTS_CURSOR, ConsentType, EndedBy
 
 EventType = Literal[
     "consent.authorised",
@@ -22,7 +22,6 @@ EventType = Literal[
     "payment.status_changed",
     "test",
 ]
-"""Who ended a consent."""
 
 EXPIRING_SECONDS = 7 * 24 * 3600
 """Seconds before a consent's expiry at which ``consent.expiring`` is sent."""
@@ -81,3 +80,20 @@ class TestEvent(TypedDict):
 
 
 EventData = ConsentAuthorised | ConsentCancelled | ConsentRevoked | ConsentEnding | PaymentStatusChanged | TestEvent
+
+
+class EventEntry(TypedDict):
+    """An event recorded for fetching. `body` is the exact text that an Events URL gets, as JSON."""
+
+    id: AN[64]
+    type: EventType
+    created_at: Timestamp
+    body: str
+
+
+class EventsAnswer(TypedDict):
+    """One page of the client's events."""
+
+    events: list[EventEntry]
+    next: AN[EVENTS_CURSOR]
+    has_more: bool
