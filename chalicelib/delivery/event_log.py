@@ -106,9 +106,12 @@ class EventLog:
         self._cursors = SignedCursors(keyring, _PURPOSE)
         self._clock = clock
 
-    def put_event(self, receiver: str, event: str, body: str, at: int) -> tuple[str, Put]:
-        """The id of a new event, and the write that records it; ``at`` is its time in Unix milliseconds."""
-        event_id = new_id()
+    def put_event(self, receiver: str, event: str, body: str, at: int, event_id: str | None = None) -> tuple[str, Put]:
+        """The id of an event, new unless it was a delivery before, and the write that records it.
+
+        ``at``, the time of this call in Unix milliseconds, is the event's place in the order.
+        """
+        event_id = event_id or new_id()
         item = {
             "delivery_id": _partition(receiver, _shard(event_id)),
             "part": _part((at, event_id)),

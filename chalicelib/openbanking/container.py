@@ -354,7 +354,9 @@ class OpenBankingContainer:
         from chalicelib.openbanking.flows.tpp_events import TppEventSender
 
         notifications = BankNotifications(self.shared.store, self.banks, self.consents, self.bank_client)
-        events = TppEventSender(self.shared.clock, self.clients, self.shared.outbound)
+        events = TppEventSender(
+            self.shared.store, self.shared.clock, self.clients, self.shared.outbound, self.delivery.event_log
+        )
         relay_requests = RelayRequestSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)
         orders = PaymentOrderSender(self.shared.store, self.shared.clock, self.banks, self.payment_execution)
         queries = StatusQuerySender(

@@ -66,7 +66,7 @@ and the codes in `additionalErrors`. Timestamps have the form `YYYY-MM-DDTHH:MM:
 
 Calls that are relayed to a bank can be deferred: with `Prefer: respond-async`, the service validates the call, responds
 with 202, and carries it out later. The outcome is available at `GET /tpp/requests/{request_id}` for 24 hours.
-Asynchronous events are sent to the client's Events URL; see the webhooks.
+Asynchronous events are sent to the client's Events URL, see the webhooks, or fetched from `GET /tpp/events`.
 """
 _FORMS: Mapping[EventType, Mapping[str, tuple[str, frozenset[str]]]] = {
     "payment.status_changed": {

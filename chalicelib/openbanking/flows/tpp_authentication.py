@@ -81,7 +81,7 @@ class TppAuthentication:
     def authenticate_confidential_client(self, credentials: TppCredentials) -> Client:
         """The calling client, which must have something to prove itself by. Raises: Refusal."""
         client = self.authenticate_client(credentials)
-        if not client.is_confidential:
+        if not client.is_confidential and not client.security.needs_certificate:
             raise refusals.CLIENT_PROVES_NOTHING()
         return client
 

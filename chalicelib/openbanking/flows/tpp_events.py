@@ -6,7 +6,8 @@ because the signature covers the time of sending.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from chalicelib.delivery import event_sender
@@ -15,7 +16,7 @@ from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
-from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
@@ -120,29 +121,40 @@ def record_status_changed(events: TppEvents, client: Client | None, payment: Pay
 class TppEventSender:
     """Sends events to clients."""
 
+    store: Store
     clock: Clock
     clients: Clients
     outbound: Outbound
+    event_log: EventLog
 
     def send(self, dispatch: Dispatch) -> Delivered:
-        """Post an event to the client's Events URL.
+        """Post an event to the client's Events URL; if the client fetches its events by now, record it for that.
 
         Raises:
             Undeliverable.
         """
         client = self._client(dispatch.delivery.concerned_client)
+        if client.events_mode == "poll":
+            return Delivered(None, keep=partial(self._record, client, dispatch))
         secrets = self.clients.events_secrets(client)
         if not secrets:
             raise Undeliverable("the client has no events secret")
         return event_sender.post(self.outbound, client.events_url or "", secrets, dispatch, self.clock.time())
+
+    def _record(self, client: Client, dispatch: Dispatch, outcome: Sequence[Operation]) -> None:
+        """Record an event for fetching, in the transaction that ends its delivery."""
+        delivery, at = dispatch.delivery, milliseconds(self.clock)
+        event_id = delivery.delivery_id
+        _, entry = self.event_log.put_event(_receiver(client), delivery.topic, dispatch.body, at, event_id)
+        self.store.transact([*outcome, entry])
 
     def _client(self, client_id: str) -> Client:
         try:
             client = self.clients.get(client_id)
         except UnknownClient:
             raise Undeliverable("the client no longer exists", final=True) from None
-        if client.events_url is None:
+        if client.events_mode == "none":
             raise Undeliverable("the client no longer has an Events URL", final=True)
-        if not client.active:
+        if not client.active and client.events_mode == "url":
             raise Undeliverable("the client is inactive")
         return client
