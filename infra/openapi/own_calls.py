@@ -35,12 +35,12 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ConsentsQuery,
     ConsentType,
     EventsQuery,
+    EventType,
     IntrospectionRequest,
     RevokeRequest,
     ScopeQuery,
     TokenRequest,
 )
-from chalicelib.openbanking.protocol.tpp_events import EventType
 from chalicelib.openbanking.protocol.version import BANK_ROOT, Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
@@ -158,7 +158,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
     OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPlace),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
     OwnCall("GET", "/tpp/consents", "client", ConsentStates.list_page, query=ConsentsQuery),
-    OwnCall("GET", "/tpp/events", "confidential client", TppEvents.list_page, query=EventsQuery),
+    OwnCall("GET", "/tpp/events", "confidential client", TppEvents.list_events, query=EventsQuery),
     OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),
     OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
     OwnCall("GET", "/.well-known/oauth-protected-resource", "anybody", oauth_api.describe_resource),

@@ -7,8 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.openbanking.protocol import own_answers
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, PaymentStatusQuery, ScopeQuery, TokenRequest
-from chalicelib.openbanking.protocol.tpp_events import EventType
+from chalicelib.openbanking.protocol.tpp_calls import (
+    AuthorizeRequest,
+    EventType,
+    PaymentStatusQuery,
+    ScopeQuery,
+    TokenRequest,
+)
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import (
     PAYMENTS,

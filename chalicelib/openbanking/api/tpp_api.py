@@ -134,7 +134,7 @@ def consents(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 def events(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     authentication = openbanking.tpp_authentication
     client = authentication.authenticate_confidential_client(read_credentials(openbanking, incoming))
-    return json_answer(openbanking.tpp_events.list_page(client, _read_query(incoming, EventsQuery)))
+    return json_answer(openbanking.tpp_events.list_events(client, _read_query(incoming, EventsQuery)))
 
 
 def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:

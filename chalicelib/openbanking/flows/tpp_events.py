@@ -20,15 +20,9 @@ from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.tpp_calls import EventsQuery
-from chalicelib.openbanking.protocol.tpp_events import (
-    EventData,
-    EventEntry,
-    EventsAnswer,
-    EventType,
-    PaymentStatusChanged,
-    TestEvent,
-)
+from chalicelib.openbanking.protocol.own_answers import EventEntry, EventsAnswer
+from chalicelib.openbanking.protocol.tpp_calls import EventsQuery, EventType
+from chalicelib.openbanking.protocol.tpp_events import EventData, PaymentStatusChanged, TestEvent
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.clients import Clients, UnknownClient
 from chalicelib.openbanking.records.payments import Payment
@@ -84,7 +78,7 @@ class TppEvents:
         self.outbox.dispatch(recorded)
         return (recorded.delivery_ids + recorded.event_ids)[0]
 
-    def list_page(self, client: Client, query: EventsQuery) -> EventsAnswer:
+    def list_events(self, client: Client, query: EventsQuery) -> EventsAnswer:
         """A page of the events recorded for fetching, oldest first. Raises: Refusal."""
         try:
             page = self.event_log.page(_receiver(client), query.after, query.limit)

@@ -20,6 +20,16 @@ ConsentState = Literal["authorised", "expired", "revoked", "spent"]
 """The state of a consent: its status, or ``expired`` if it is authorised and past its end."""
 EndedBy = Literal["tpp", "bank", "operator", "service"]
 """Who revoked a consent."""
+EventType = Literal[
+    "consent.authorised",
+    "consent.cancelled",
+    "consent.revoked",
+    "consent.expiring",
+    "consent.expired",
+    "payment.status_changed",
+    "test",
+]
+"""The types of events; their data are in ``tpp_events``."""
 
 ASSERTION = 16_384
 """The maximum length of a client assertion."""

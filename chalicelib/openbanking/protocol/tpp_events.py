@@ -6,22 +6,12 @@ value are omitted.
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from chalicelib.foundation.fields.field_types import AN, Timestamp
 from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
-from chalicelib.openbanking.protocol.tpp_calls import EVENTS_CURSOR, ConsentType, EndedBy
-
-EventType = Literal[
-    "consent.authorised",
-    "consent.cancelled",
-    "consent.revoked",
-    "consent.expiring",
-    "consent.expired",
-    "payment.status_changed",
-    "test",
-]
+from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
 
 EXPIRING_SECONDS = 7 * 24 * 3600
 """Seconds before a consent's expiry at which ``consent.expiring`` is sent."""
@@ -80,20 +70,3 @@ class TestEvent(TypedDict):
 
 
 EventData = ConsentAuthorised | ConsentCancelled | ConsentRevoked | ConsentEnding | PaymentStatusChanged | TestEvent
-
-
-class EventEntry(TypedDict):
-    """An event recorded for fetching. `body` is the exact text that an Events URL gets, as JSON."""
-
-    id: AN[64]
-    type: EventType
-    created_at: Timestamp
-    body: str
-
-
-class EventsAnswer(TypedDict):
-    """One page of the client's events."""
-
-    events: list[EventEntry]
-    next: AN[EVENTS_CURSOR]
-    has_more: bool

@@ -108,7 +108,7 @@ def reported(world: World) -> None:
     assert payer.report("ACSC").status == 200
 
 
-def tested(world: World) -> None:
+def tried(world: World) -> None:
     trial(world)
 
 
@@ -124,7 +124,7 @@ CAUSES: dict[str, tuple[Callable[[World], None], list[str]]] = {
     "a revocation": (revoked, ["consent.authorised", "consent.revoked"]),
     "an expiry": (expired, ["consent.expiring", "consent.expired"]),
     "a reported status": (reported, ["payment.status_changed"]),
-    "a test": (tested, ["test"]),
+    "a test": (tried, ["test"]),
 }
 
 
