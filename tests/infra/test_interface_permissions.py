@@ -119,7 +119,7 @@ def report(world: World) -> None:
 
 
 def refresh_and_list(world: World) -> None:
-    """What a client with a key does: a refresh that keeps its refresh token, and the lists of its consents and events."""
+    """What a client with a key does: a refresh that keeps its refresh token, and lists of its consents and events."""
     holder = KeyHolder()
     secure(world, holder, security_profile="fapi2")
     holder.refresh(world, holder.tokens(world)["refresh_token"])
