@@ -33,7 +33,7 @@ from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.meter import counters, counts
 from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
-from tests.openbanking.poller import fetches_events, ids
+from tests.openbanking.poller import Poller, fetches_events, ids
 from tests.openbanking.scenes import (
     LATER,
     LaterPayer,
@@ -118,13 +118,13 @@ def tell_a_client_that(world: World, does: str) -> Run:
 def record_an_event_for_a_client_that_fetches_by_now(world: World) -> Run:
     world.wants_events()
     world.approve(1)
-    poller = fetches_events(world)
+    fetches_events(world)
 
     def run(fault: Fault) -> None:
         attempted(world, fault, "event")
         (record,) = records(world)
         assert record["state"] == "delivered"
-        assert ids(poller.fetch()) == [record["delivery_id"]]
+        assert ids(Poller(world).fetch()) == [record["delivery_id"]]
         assert world.receiver.received == []
 
     return run
