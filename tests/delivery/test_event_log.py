@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 
 import pytest
 
@@ -16,11 +15,13 @@ from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.openbanking.protocol.tpp_calls import EVENTS_CURSOR
 from infra.deploy.functions import FUNCTIONS
+from tests.cards.contest import at_once
 from tests.world import World
 
 RECEIVER = "client#one"
 RECORDING = ("", "deliver", "expire")
 """The functions that record events."""
+WRITERS, EACH = 6, 25
 
 
 @dataclass
@@ -271,23 +272,24 @@ def test_an_event_that_dynamodb_has_not_removed_yet_is_not_shown_after_its_time(
 
 @pytest.mark.dynamodb
 def test_writers_that_race_with_a_reader_lose_and_repeat_nothing(world: World) -> None:
-    world.hub.__dict__["clock"] = clock = Clock()
+    clock, written = Clock(), []
     log = EventLog(world.hub.store, world.hub.vault, world.hub.keyring, clock)
     reader = Reader(log, limit=7)
 
-    def write_some(writer: int) -> Iterator[str]:
+    def write_some(writer: int) -> None:
         chance = random.Random(writer)
-        for _ in range(25):
-            at = milliseconds(clock) - chance.randrange(2000)
-            event_id, put = log.put_event(RECEIVER, "test", "{}", at)
+        for _ in range(EACH):
+            event_id, put = log.put_event(RECEIVER, "test", "{}", milliseconds(clock) - chance.randrange(2000))
             world.hub.store.transact([put])
-            yield event_id
+            written.append(event_id)
 
-    with ThreadPoolExecutor(6) as pool:
-        writers = [pool.submit(lambda number: [*write_some(number)], number) for number in range(6)]
-        while not all(each.done() for each in writers):
+    def read_on() -> None:
+        while len(written) < WRITERS * EACH:
             reader.page()
+
+    at_once([read_on, *(partial(write_some, writer) for writer in range(WRITERS))])
+    meanwhile = len(reader.got)
     reader.read()
 
-    made = [event_id for each in writers for event_id in each.result()]
-    assert sorted(reader.got) == sorted(made)
+    assert meanwhile > 0
+    assert sorted(reader.got) == sorted(written)

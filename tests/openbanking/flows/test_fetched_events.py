@@ -13,6 +13,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.flows.tpp_events import NoEvents
+from chalicelib.openbanking.protocol.tpp_calls import EventType
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.openapi.own_calls import EVENTS
 from tests.certificates import Authority
@@ -26,6 +27,8 @@ from tests.world import Answer, World, basic
 
 DAY = 24 * 3600
 START = "2026-03-02T09:00:00+00:00"
+ITEM_BYTES, ANSWER_BYTES = 400_000, 6_000_000
+"""What DynamoDB takes as an item, and Lambda as an answer."""
 
 
 @pytest.fixture
@@ -181,6 +184,31 @@ def test_no_body_is_logged_or_kept_in_clear(world: World, poller: Poller, lines:
     assert "tell-nobody" in poller.fetch()[0]["body"]
     assert "tell-nobody" not in repr([*world.hub.store.scan("deliveries")])
     assert "tell-nobody" not in lines.text
+
+
+def longest(schema: Any) -> Any:
+    """The longest value of a member, in characters of four bytes."""
+    schema = schema.get("anyOf", [schema])[0]
+    if schema.get("type") == "array":
+        return schema["items"]["enum"]
+    if "enum" in schema:
+        return max(schema["enum"], key=lambda value: len(str(value)))
+    return schema.get("maxLength", 64) * "\U0001f600"
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_the_longest_event_fits_into_an_item_and_a_page_of_them_into_an_answer(
+    world: World, poller: Poller, event: EventType
+) -> None:
+    members = EVENTS[event].data.model_json_schema()["properties"]
+    data: Any = {name: longest(schema) for name, schema in members.items()}
+
+    (write,) = world.hub.openbanking.tpp_events.record(world.client, event, data).operations
+
+    size = len(write.item["sealed"])
+    assert size > 100
+    assert size < ITEM_BYTES / 50
+    assert size * 100 < ANSWER_BYTES / 2
 
 
 # -- pages
