@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -287,7 +288,8 @@ def test_writers_that_race_with_a_reader_lose_and_repeat_nothing(world: World) -
         while len(written) < WRITERS * EACH:
             reader.page()
 
-    at_once([read_on, *(partial(write_some, writer) for writer in range(WRITERS))])
+    calls: list[Callable[[], None]] = [partial(write_some, writer) for writer in range(WRITERS)]
+    at_once([read_on, *calls])
     meanwhile = len(reader.got)
     reader.read()
 
