@@ -17,7 +17,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants docs postman screenshots bench capacity volume lint format lock package rehearse deploy clean
+.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs postman screenshots bench capacity volume lint format lock package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -67,6 +67,9 @@ chaos: environment ## Kill workers at random while receivers fail, and check tha
 
 mutants: environment ## Put defects into core modules; the tests must notice them: SEED=2026 COUNT=100
 	@exec $(PYTHON) -m tests.mutants --seed $(SEED) --count $(COUNT)
+
+conformance: environment ## Check a bank's implementation and write a report: BANK=bank.yaml ONLY=accounts,*.signature-*
+	@exec $(PYTHON) -m infra.conformance $(if $(BANK),"$(BANK)") $(if $(ONLY),--only "$(ONLY)")
 
 docs: environment ## Write the OpenAPI documents, docs/reference and the pages that the service shows at /docs
 	@$(PYTHON) -m infra.openapi

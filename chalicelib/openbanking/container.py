@@ -9,7 +9,7 @@ from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.breaker import Breaker
-from chalicelib.foundation.http.pages import ErrorPage, PageOf
+from chalicelib.foundation.http.pages import ErrorPage, PageRenderer
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.flows.read_limits import ReadLimits
 from chalicelib.openbanking.flows.relay import Relay
@@ -21,6 +21,7 @@ from chalicelib.statistics.container import StatisticsContainer
 
 if TYPE_CHECKING:
     from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
+    from chalicelib.openbanking.flows.authorization_cancellation import AuthorizationCancellation
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
     from chalicelib.openbanking.flows.bank_choice import BankChoice, BankChoices
     from chalicelib.openbanking.flows.bank_directory import BankDirectory
@@ -60,7 +61,7 @@ class OpenBankingContainer:
         delivery: DeliveryContainer,
         statistics: StatisticsContainer,
         error_page: ErrorPage,
-        bank_choice_page: PageOf[BankChoice],
+        bank_choice_page: PageRenderer[BankChoice],
     ) -> None:
         self.shared = shared
         self.delivery = delivery
@@ -184,6 +185,18 @@ class OpenBankingContainer:
         )
 
     @cached_property
+    def authorization_cancellation(self) -> AuthorizationCancellation:
+        from chalicelib.openbanking.flows.authorization_cancellation import AuthorizationCancellation
+
+        return AuthorizationCancellation(
+            self.shared.settings.public_url,
+            self.shared.store,
+            self.authorization_requests,
+            self.tpp_events,
+            self.delivery.outbox,
+        )
+
+    @cached_property
     def pushed_authorization(self) -> PushedAuthorization:
         from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
         from chalicelib.openbanking.records.pushed_requests import PushedRequests
@@ -282,7 +295,7 @@ class OpenBankingContainer:
             self.tpp_authentication,
             self.banks,
             self.consents,
-            IdempotencyKeys(self.shared.vault, self.shared.clock, self.shared.metrics),
+            IdempotencyKeys(self.shared.vault, self.shared.clock),
             self.delivery.outbox,
             self.payment_execution,
         )

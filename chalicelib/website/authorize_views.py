@@ -8,6 +8,7 @@ from dataclasses import replace
 from chalice.app import Response
 
 from chalicelib.foundation.http import pages
+from chalicelib.openbanking.flows.bank_directory import is_named
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version
@@ -70,10 +71,8 @@ def _chosen_client(visit: Visit) -> Client | None:
 
 def _first_page(visit: Visit) -> Response:
     own = newest_first(visit.website.openbanking.clients, visit.user)
-    wanted = visit.field("bank").strip().casefold()
-    banks = [
-        bank for bank in visit.website.openbanking.banks.directory() if wanted in f"{bank.name} {bank.bic}".casefold()
-    ]
+    wanted = visit.field("bank").strip()
+    banks = [bank for bank in visit.website.openbanking.banks.directory() if is_named(bank, wanted)]
     return page(
         visit,
         "authorize.html",

@@ -143,10 +143,16 @@ def error_page(
     return pages.html_answer(text, status, _headers((), NO_REFERRER, "'self'"))
 
 
-def public_page(website: WebsiteContainer, template: str, **values: Any) -> Response:
-    """A page without menu and session on the way from an application to its user's bank, which may have opened it."""
+def public_page(
+    website: WebsiteContainer, template: str, *, status: int = 200, leads_to: Iterable[str] = (), **values: Any
+) -> Response:
+    """A page without menu and session on the way from an application to its user's bank, which may have opened it.
+
+    Args:
+        leads_to: the URLs to which its forms may be submitted or redirected.
+    """
     text = _render(website, None, template, values)
-    return pages.html_answer(text, 200, _headers((), NO_REFERRER, "'self'") | pages.ANY_WINDOW)
+    return pages.html_answer(text, status, _headers(leads_to, NO_REFERRER, "'self'") | pages.ANY_WINDOW)
 
 
 def add_retry_after(response: Response, retry_after: int) -> Response:

@@ -9,12 +9,15 @@ import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import Decimal
 from functools import partial
 from hmac import compare_digest
 from html import escape
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from urllib.parse import urlencode
+from typing import NamedTuple
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import requests
 from cryptography.exceptions import InvalidSignature
@@ -30,6 +33,7 @@ KEY = load_pem_private_key(Path(".local/bank.pem").read_bytes(), None)
 
 # A real bank has a database; this data is lost on exit.
 ACCOUNT = {"name": "Current account", "iban": "DE89370400440532013000", "currency": "EUR"}
+ACCOUNT_ID, BALANCE = "1", Decimal(1000)
 BOOKED = [
     {
         "id": f"B{day}",
@@ -40,9 +44,10 @@ BOOKED = [
     }
     for day in range(1, 6)
 ]
-CONSENTS: set[str] = set()  # valid access tokens
+CONSENTS: dict[str, set[str]] = {}  # the scopes of consents in force, by access token
+ONE_TIME: set[str] = set()  # access tokens that permit one payment
 PAYMENTS: dict[str, dict] = {}  # orders and their statuses, by payment_id
-TAKEN: dict[str, dict] = {}  # responses to orders by X-Request-Id, because an order may be repeated
+TAKEN: dict[str, tuple[bytes, dict]] = {}  # orders and responses by X-Request-Id, because an order may be repeated
 DECISIONS: dict[str, tuple[str, str, Callable[[bool], str]]] = {}
 """Pending decisions of PSUs by the secret in the page's URL: title, text, and callback."""
 
@@ -55,8 +60,12 @@ class Refused(Exception):
 
 
 NOT_THE_HUB = Refused(401, 4200, "WRONG_CREDENTIALS", "the API key or the signature is wrong")
-NO_CONSENT = Refused(401, 4202, "AUTHENTICATION_REQUIRED", "the consent is not in force")
-NOT_OFFERED = Refused(404, 4001, "RESOURCE_UNKNOWN", "this bank does not offer that")
+NO_CONSENT = Refused(401, 4202, "AUTHENTICATION_REQUIRED", "the consent is not in force, or not for this")
+NOT_A_UUID = Refused(401, 4204, "REQUEST_ID_NOT_UUID", "X-Request-Id is not a UUID")
+NOT_THERE = Refused(404, 4001, "RESOURCE_UNKNOWN", "this bank does not offer that, or has no such account or payment")
+BAD_CONTENT = Refused(400, 4001, "FORMAT_ERROR", "the body is not as in the reference")
+OTHER_ORDER = Refused(400, 4001, "HEADERS_ERROR", "this X-Request-Id was used for another order")
+NO_FUNDS = Refused(400, 5101, "INSUFFICIENT_FUNDS", "there is not enough money in the account")
 
 
 # -- PSU decisions and calls to the hub
@@ -94,7 +103,8 @@ def ask_psu(title: str, text: str, decide: Callable[[bool], str]) -> str:
 def receive_psu(request_url: str) -> str:
     """Receive a PSU at the Authorization URL. A real bank first signs the PSU in, with strong authentication."""
     asked = call_hub("init_authorization", request_url=request_url)
-    consent = {"request_url": request_url, "scopes": asked["scopes"], "ibans": [ACCOUNT["iban"]], "account_ids": ["1"]}
+    accounts = {"ibans": [ACCOUNT["iban"]], "account_ids": [ACCOUNT_ID]}
+    consent = {"request_url": request_url, "scopes": asked["scopes"], **accounts}
     decide = partial(decide_consent, consent, asked["cancel_url"])
     return ask_psu(f"{asked['tpp_name']} asks for access", f"It may: {', '.join(asked['scopes'])}", decide)
 
@@ -104,8 +114,18 @@ def decide_consent(consent: dict, cancel_url: str, approved: bool) -> str:
     if not approved:
         return cancel_url
     saved = call_hub("consent", **consent)
-    CONSENTS.add(saved["access_token"])
+    token = saved["access_token"]
+    CONSENTS[token] = set(consent["scopes"])
+    if parse_qs(urlsplit(consent["request_url"]).query).get("consent_type") == ["one_time"]:
+        ONE_TIME.add(token)
     return saved["callback_url"]
+
+
+def end_consents(agreed: bool) -> str:
+    """End all consents at the PSU's request, and tell the hub."""
+    while agreed and CONSENTS:
+        call_hub("token/revoke", access_token=CONSENTS.popitem()[0])
+    return f"{OWN}/consents"
 
 
 def decide_payment(payment_id: str, confirmed: bool) -> str:
@@ -127,21 +147,50 @@ def is_the_hubs(body: bytes, signature: str) -> bool:
     """Whether a signature is valid under one of the hub's published keys, which a bank may cache for 60 seconds."""
     published = requests.get(f"{HUB}/bank/public_key", timeout=5).content
     for pem in re.findall(rb"-----BEGIN.+?-----END PUBLIC KEY-----", published, re.DOTALL):
-        with suppress(InvalidSignature):
+        with suppress(InvalidSignature, ValueError):
             load_pem_public_key(pem).verify(b64decode(signature), body, PKCS1v15(), SHA256())
             return True
     return False
 
 
+def parse(body: bytes) -> object:
+    try:
+        return json.loads(body)
+    except ValueError:
+        raise BAD_CONTENT from None
+
+
+def fits(value: object, form: object) -> bool:
+    """Whether a request has at least the members of ``form``, with texts or numbers where it has texts."""
+    if isinstance(form, dict):
+        return isinstance(value, dict) and all(name in value and fits(value[name], form[name]) for name in form)
+    if isinstance(form, list):
+        return isinstance(value, list) and bool(value) and all(fits(each, form[0]) for each in value)
+    return isinstance(value, str | int | float)
+
+
+def find_account(asked: dict) -> dict:
+    """The account that is asked for. Raises: Refused."""
+    if not {"account_id", "iban"} & asked.keys():
+        raise BAD_CONTENT
+    if asked.get("account_id", ACCOUNT_ID) != ACCOUNT_ID or asked.get("iban", ACCOUNT["iban"]) != ACCOUNT["iban"]:
+        raise NOT_THERE
+    return ACCOUNT
+
+
 def list_booked(asked: dict) -> dict:
     """A page of payments in version 1. The last page has fewer payments than the limit; pages after it are empty."""
+    find_account(asked)
     limit, page = asked["record_count"], asked["current_page"]
     return {"payments": BOOKED[(page - 1) * limit : page * limit], "paginator": {"limit": limit, "current_page": page}}
 
 
 def take_payment(order: dict) -> dict:
     """Accept an order for the PSU to confirm. A direct payment has no consent, but is processed in the same way."""
-    payment_id, money = secrets.token_hex(8), order.get("instructed_amount", order)
+    payment_id = secrets.token_hex(8)
+    money = order.get("instructed_amount") or (order["totals"][0] if "totals" in order else order)
+    if Decimal(str(money["amount"])) > BALANCE:
+        raise NO_FUNDS
     PAYMENTS[payment_id] = {"order": order, "status": "RCVD" if IS_V2 else 1}
     payee = order.get("creditor_name") or order.get("receiver_name") or "the payee"
     title = f"Pay {money['amount']} {money['currency']} to {payee}?"
@@ -150,21 +199,44 @@ def take_payment(order: dict) -> dict:
     return {**answer, "status": "RCVD"} if IS_V2 else answer
 
 
+def find_status(asked: dict) -> dict:
+    if asked["payment_id"] not in PAYMENTS:
+        raise NOT_THERE
+    return {"transaction_status": PAYMENTS[asked["payment_id"]]["status"]}
+
+
 def end_consent(notice: dict) -> dict:
-    CONSENTS.discard(notice["access_token"])
+    CONSENTS.pop(notice["access_token"], None)
     return {"status": "success"}
 
 
-WEBHOOKS: dict[str, Callable[[dict], dict]] = {
-    "/accounts": lambda _: {"accounts": [{**ACCOUNT, "id": 1}]},
-    "/account_payments": list_booked,
-    "/v2_accounts": lambda _: {"accounts": [{**ACCOUNT, "resource_id": "1"}]},
-    "/v2_payment_single_status": lambda asked: {"transaction_status": PAYMENTS[asked["payment_id"]]["status"]},
-    "/revoke_token": end_consent,
-    **dict.fromkeys(["/payment_initiation", "/direct_payment_initiation"], take_payment),
-    **dict.fromkeys(["/v2_payment_single", "/v2_payment_direct_single"], take_payment),
+class Webhook(NamedTuple):
+    """A webhook: its answer, its scope, and the members that a request must have."""
+
+    answer: Callable[[dict], dict]
+    scope: str | None
+    form: dict
+
+
+RECEIVER = {"amount": "", "currency": "", "receiver_name": "", "payment_scheme": ""}
+ORDER_1 = {**RECEIVER, "callback_url": ""}
+BULK_1 = {"sender_iban": "", "callback_url": "", "totals": [{"currency": "", "amount": ""}], "payments": [RECEIVER]}
+ORDER_2 = {"creditor_account": {}, "instructed_amount": {"amount": "", "currency": ""}, "callback_url": ""}
+WEBHOOKS = {
+    "/accounts": Webhook(lambda _: {"accounts": [{**ACCOUNT, "id": int(ACCOUNT_ID)}]}, "account.list", {}),
+    "/account_payments": Webhook(list_booked, "account.payments", {}),
+    "/payment_initiation": Webhook(take_payment, "payment.init", ORDER_1),
+    "/bulk_payment_initiation": Webhook(take_payment, "payment.init", BULK_1),
+    "/direct_payment_initiation": Webhook(take_payment, None, ORDER_1),
+    "/v2_accounts": Webhook(lambda _: {"accounts": [{**ACCOUNT, "resource_id": ACCOUNT_ID}]}, "accounts", {}),
+    "/v2_account": Webhook(
+        lambda asked: {"account": {**find_account(asked), "resource_id": ACCOUNT_ID}}, "accounts", {"account_id": ""}
+    ),
+    "/v2_payment_single": Webhook(take_payment, "payments.single", ORDER_2),
+    "/v2_payment_direct_single": Webhook(take_payment, None, ORDER_2),
+    "/v2_payment_single_status": Webhook(find_status, None, {"payment_id": ""}),
+    "/revoke_token": Webhook(end_consent, None, {"access_token": ""}),
 }
-NEEDS_CONSENT = {"/accounts", "/account_payments", "/payment_initiation", "/v2_accounts", "/v2_payment_single"}
 
 
 class Bank(BaseHTTPRequestHandler):
@@ -172,6 +244,8 @@ class Bank(BaseHTTPRequestHandler):
         secret = self.path.removeprefix("/decide/")
         if self.path.startswith("/consent?"):
             secret = receive_psu(OWN + self.path)
+        if self.path == "/consents":
+            secret = ask_psu("Your consents", f"{len(CONSENTS)} in force. End them?", end_consents)
         if secret not in DECISIONS:
             return self.send(404, "There is nothing to decide.")
         title, text, _ = DECISIONS[secret]
@@ -188,7 +262,9 @@ class Bank(BaseHTTPRequestHandler):
             status, answer = 200, self.answer(body) | ({} if IS_V2 else {"status": "success"})
         except Refused as refused:
             status, v1, v2, why = refused.args
-            answer = {"code": v2, "title": why} if IS_V2 else {"status": "error", "error_code": v1, "message": why}
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            answer = {"code": v2, "title": why, "timestamp": now} if IS_V2 else {}
+            answer |= {} if IS_V2 else {"status": "error", "error_code": v1, "message": why}
         print(self.path, status, flush=True)
         return self.send(status, json.dumps(answer), "Content-Type: application/json")
 
@@ -200,13 +276,23 @@ class Bank(BaseHTTPRequestHandler):
         ):
             raise NOT_THE_HUB
         if self.path not in WEBHOOKS:
-            raise NOT_OFFERED
-        if self.path in NEEDS_CONSENT and head.get("X-Auth-Token") not in CONSENTS:
+            raise NOT_THERE
+        webhook, token, request_id = WEBHOOKS[self.path], head.get("X-Auth-Token", ""), head.get("X-Request-Id", "")
+        if not re.fullmatch("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", request_id):
+            raise NOT_A_UUID
+        if webhook.scope and webhook.scope not in CONSENTS.get(token, ()):
             raise NO_CONSENT
-        order = f"{head['X-Request-Id']} {self.path}"
-        answer = TAKEN.get(order) or WEBHOOKS[self.path](json.loads(body))
+        asked = parse(body)
+        if not fits(asked, webhook.form):
+            raise BAD_CONTENT
+        before, answer = TAKEN.get(f"{request_id} {self.path}", (body, {}))
+        if before != body:
+            raise OTHER_ORDER
+        answer = answer or webhook.answer(asked)
         if "confirmation_url" in answer:
-            TAKEN[order] = answer
+            TAKEN[f"{request_id} {self.path}"] = (body, answer)
+            if token in ONE_TIME:
+                end_consent({"access_token": token})
         return answer
 
     def send(self, status: int, body: str, header: str = "Content-Type: text/plain") -> None:

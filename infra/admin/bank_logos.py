@@ -22,7 +22,8 @@ def logo(
 ) -> Report:
     """Set or remove a bank's logo, which clients and the page for choosing a bank show.
 
-    An SVG file must not contain scripts, event handlers, a document type, or references to other files.
+    An SVG file contains drawing elements, and the metadata and remarks of drawing programs. It must not contain
+    scripts, event handlers, links, pictures, animations, a document type, or references to other files.
 
     \b
     Examples:

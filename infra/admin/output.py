@@ -25,7 +25,7 @@ from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Conflict, StoreError
 from chalicelib.foundation.settings import InvalidSetting
-from chalicelib.openbanking.flows.unresolved_orders import NotSettled
+from chalicelib.openbanking.flows.unresolved_orders import NotResolved
 from chalicelib.openbanking.records.bank_record import InvalidBank
 from chalicelib.openbanking.records.banks import BankExists, UnknownBank
 from chalicelib.openbanking.records.certificate_blocklist import InvalidSerialNumber
@@ -138,7 +138,7 @@ _SPOKEN = (
     *(CommandRefused, StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable),
     *(InvalidBank, BankExists, UnknownBank, InvalidClient, UnknownClient, DayRefused),
     *(InvalidUser, UserExists, UnknownUser, NotIdentified, SecretNotValid),
-    *(UnknownDelivery, NotResendable, SearchTooWide, NotSettled),
+    *(UnknownDelivery, NotResendable, SearchTooWide, NotResolved),
     *(UnknownCredential, CredentialChanged, NoOldKey, NoEventSecret),
     *(InvalidCertificate, InvalidName, InvalidSerialNumber),
     *(InvalidProgramme, EntryInUse, LoadTooLarge, LoadConflict),

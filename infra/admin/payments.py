@@ -1,4 +1,4 @@
-"""Commands for payments whose outcome is unknown: list and settle."""
+"""Commands for payments whose outcome is unknown: list and resolve."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.records.bank_record import valid_bic
 from chalicelib.openbanking.records.orders import RecordedOrder
 from infra.admin import connection
+from infra.admin.banks import BicArgument
 from infra.admin.output import CommandRefused, Report, command, command_group, format_table
 
-group = command_group("List and settle payments whose outcome is unknown.")
+group = command_group("List and resolve payments whose outcome is unknown.")
 
 _COLUMNS = ("since", "bic", "request_id", "payment_id", "path", "client_id", "consent_id")
 _LONGEST_LIST = 10_000
 
-BicArgument = Annotated[str, typer.Argument(metavar="BIC", help="The bank's BIC, 8 or 11 characters.")]
 RequestIdArgument = Annotated[str, typer.Argument(metavar="REQUEST_ID", help="The order's X-Request-Id.")]
 
 
@@ -28,7 +28,7 @@ def unresolved(
     """List orders that a bank may have and whose outcome is unknown, oldest first.
 
     A version 2 bank that named the payment (payment_id) is asked for its status, for a day. For all others, ask the
-    bank, which recognises the order by its X-Request-Id, and record the answer with "payments settle".
+    bank, which recognises the order by its X-Request-Id, and record the answer with "payments resolve".
 
     \b
     Example:
@@ -38,8 +38,8 @@ def unresolved(
     return Report({"orders": rows}, format_table(rows, _COLUMNS) if rows else "All outcomes are known.")
 
 
-@command(group, "settle")
-def settle(
+@command(group, "resolve")
+def resolve(
     bic: BicArgument,
     request_id: RequestIdArgument,
     *,
@@ -52,20 +52,20 @@ def settle(
 
     \b
     Examples:
-      .venv/bin/python -m infra.admin payments settle DEMODE21 5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1 --payment-id P-4711
-      .venv/bin/python -m infra.admin payments settle DEMODE21 5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1 --not-accepted
+      .venv/bin/python -m infra.admin payments resolve DEMODE21 5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1 --payment-id P-4711
+      .venv/bin/python -m infra.admin payments resolve DEMODE21 5b1b1c9a-6a0f-4b52-9a53-64f4f2d6f0c1 --not-accepted
     """
     if (payment_id is not None) == not_accepted:
         raise CommandRefused("pass either --payment-id ID or --not-accepted")
     orders, bic = connection.connect().openbanking.unresolved_orders, valid_bic(bic)
     if payment_id is not None:
-        orders.record_accepted_order(bic, request_id, payment_id)
+        orders.record_accepted(bic, request_id, payment_id)
     else:
-        orders.record_rejected_order(bic, request_id)
+        orders.record_not_accepted(bic, request_id)
     outcome = "not_accepted" if not_accepted else "accepted"
     data = {"bic": bic, "request_id": request_id, "payment_id": payment_id, "outcome": outcome}
     said = f"has it as {payment_id}" if payment_id is not None else "does not have it"
-    return Report({"order": data}, f"The order {request_id} is settled: {bic} {said}.")
+    return Report({"order": data}, f"The order {request_id} is resolved: {bic} {said}.")
 
 
 def _members(found: RecordedOrder) -> dict[str, Any]:

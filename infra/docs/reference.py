@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.docs import apis, cards, commands, security_profile, settings
+from infra.docs import apis, bank_checks, cards, commands, security_profile, settings
 from infra.openapi import bank, tpp
 from infra.openapi.document import ROOT
 
@@ -38,6 +38,13 @@ PAGES: Mapping[str, Page] = {
         )
         for version in VERSIONS.values()
     },
+    "bank-checks": Page(
+        "Checks of the conformance kit",
+        "What the [conformance kit](../concepts/bank-conformance.md) checks at a bank, in the order in which it does. "
+        "Most rows are derived from the webhooks and the bank's calls of each version. A mandatory check that fails "
+        "fails the run; advice does not. `ONLY=` chooses checks by these ids.",
+        bank_checks.render,
+    ),
     "security-profile": Page(
         "FAPI 2.0 Security Profile",
         "The clauses of the [FAPI 2.0 Security Profile](https://openid.net/specs/fapi-security-profile-2_0-final.html) "

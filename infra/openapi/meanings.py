@@ -181,7 +181,7 @@ MEANINGS: Mapping[str, Meaning] = {
         "The order's X-Request-Id, in place of the payment_id",
         "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
     ),
-    "own_answers.UnsettledOrder.request_id": ("The order's X-Request-Id", "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"),
+    "own_answers.OrderWithoutPayment.request_id": ("The order's X-Request-Id", "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89"),
     "bank_calls.PaymentsStatusV2.payment_status": (
         "The payment's status as a code, or as a number, since the protocol's table specifies type N",
         "ACSC",
@@ -213,6 +213,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "response_type": ("Always `code`", "code"),
     "own_calls.FrontDoorQuery.response_type": ("Always `code`; mandatory without `request_uri`", "code"),
     "own_calls.FrontDoorQuery.bic": ("The bank's BIC; without it, the PSU chooses the bank", "DEMODEF1"),
+    "chosen_bic": ("Added by the page on which the PSU chooses the bank; ignored if the client names it", "DEMODEF1"),
     "own_calls.PushedMembers.bic": ("The bank's BIC; without it, the PSU chooses the bank", "DEMODEF1"),
     "own_calls.FrontDoorQuery.scope": ("The scopes, separated by spaces; mandatory without `request_uri`", "accounts"),
     "scope": ("The scopes, separated by spaces", "accounts accounts.balances"),
@@ -345,7 +346,7 @@ LEFT_OUT: Mapping[str, frozenset[str]] = {
     "own_calls.AskedStatus": frozenset({"outcome"}),
     "errors.Error": frozenset({"reason_code"}),
     "errors.TokenError": frozenset({"reason_code"}),
-    "own_calls.FrontDoorQuery": frozenset({*_CHOSEN, "request_uri"} - {"state"}),
+    "own_calls.FrontDoorQuery": frozenset({*_CHOSEN, "request_uri", "chosen_bic"} - {"state"}),
 }
 """Members omitted from a model's example: alternatives and rarely used ones."""
 

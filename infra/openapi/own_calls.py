@@ -25,11 +25,11 @@ from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorizatio
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import tpp_events
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, UnsettledOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
-    BankPlace,
+    BankPath,
     BanksQuery,
     ClientMembers,
     ConsentsQuery,
@@ -102,6 +102,7 @@ class FrontDoorQuery(Message):
     request_uri: AN[512] | None = None
     response_type: Literal["code"] | None = None
     bic: Bic | None = None
+    chosen_bic: Bic | None = None
     scope: AN[4096] | None = None
     redirect_uri: AN[2048] | None = None
     state: AN[512] | None = None
@@ -155,7 +156,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
     ),
     OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
     OwnCall("GET", "/tpp/banks", "client", BankDirectory.list_banks, query=BanksQuery),
-    OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPlace),
+    OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPath),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
     OwnCall("GET", "/tpp/consents", "client", ConsentStates.list_page, query=ConsentsQuery),
     OwnCall("GET", "/tpp/events", "confidential client", TppEvents.list_events, query=EventsQuery),
@@ -233,7 +234,7 @@ class AskedStatus(OpenMessage):
 
     payment_id: AN[PAYMENT_ID]
     transaction_status: AN[255]
-    outcome: UnsettledOutcome | None = None
+    outcome: PaymentOutcome | None = None
 
 
 class WebhookErrorV1(OpenMessage):

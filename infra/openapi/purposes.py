@@ -31,7 +31,7 @@ TPP_CALLS: Mapping[str, Purpose] = {
         "the bank again. Without `bic`, the browser gets a page on which the PSU chooses among the banks that provide "
         "all requested scopes; until the bank has saved a consent, the PSU can go back and choose another. A client "
         "that has pushed its request sends `client_id` and `request_uri` only; other parameters are ignored beside it, "
-        "except the `bic` that the PSU chooses for a request without one.",
+        "except `chosen_bic`, by which that page adds the PSU's choice.",
     ),
     "/oauth/par": Purpose(
         "Push an authorization request (RFC 9126)",

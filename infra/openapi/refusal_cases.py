@@ -20,10 +20,8 @@ from chalicelib.openbanking.flows.read_limits import refuse_access
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance, SaveConsent
 from chalicelib.openbanking.protocol.errors import Detail, Fault, OauthError, Refusal, refuse_fields, refuse_parameters
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPlace, BanksQuery, ScopeQuery, TokenRequest
+from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, BankPath, BanksQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.v2_messages import TransactionsRequest
-
-_AN_HOUR_BEFORE_MIDNIGHT = 23 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +153,7 @@ CASES = _by_name(
         "A filter is not a country code, or not a scope or scheme of any version",
         _query(BanksQuery, {"scheme": "GIRO"}),
     ),
-    Case("bic_wrong", "The BIC in the path is not a BIC", _query(BankPlace, {"bic": "bank"})),
+    Case("bic_wrong", "The BIC in the path is not a BIC", _query(BankPath, {"bic": "bank"})),
     Case("cursor_invalid", "after is not the `next` of an earlier response to this client", refusals.CURSOR_INVALID()),
     Case(
         "events_cursor_invalid",
@@ -191,7 +189,7 @@ CASES = _by_name(
     Case(
         "access_exceeded",
         "The bank's limit of reads without the PSU is reached for today",
-        refuse_access(4, now=_AN_HOUR_BEFORE_MIDNIGHT),
+        refuse_access(4, seconds=3600),
     ),
     Case("bank_unknown", "No bank with this BIC can be reached", refusals.BANK_UNKNOWN()),
     Case("bank_gone", "The bank of the consent is no longer reachable", refusals.CONSENT_BANK_GONE()),

@@ -211,7 +211,8 @@ class _TppOperations:
             ),
             "400": self._responses.text(
                 FRONT_DOOR,
-                "An error page: the client, its redirect_uri or the request_uri is invalid",
+                "An error page: the client, its redirect_uri or the request_uri is invalid; or the page for choosing "
+                "a bank, if the PSU's search is invalid",
                 "text/html",
                 page,
             ),
@@ -269,7 +270,7 @@ class _TppOperations:
         models: dict[str, tuple[str, Model]] = {
             "version_1": ("A version 1 bank", model_of(own_answers.ReportedStatus)),
             "version_2": ("A version 2 bank", AskedStatus),
-            "order": ("An order for which the bank named no payment", model_of(own_answers.UnsettledOrder)),
+            "order": ("An order for which the bank named no payment", model_of(own_answers.OrderWithoutPayment)),
         }
         schema = _any_of([self._schemas.ref(model) for _, model in models.values()])
         shown = {name: {"summary": summary, "value": example(model)} for name, (summary, model) in models.items()}

@@ -29,7 +29,7 @@ class Form:
 
 @dataclass
 class BrowserPage:
-    """A loaded page: its URL, title and forms, the texts of elements by id, and the texts of each ``<header>``."""
+    """A loaded page: its URL, title, forms and links, texts of elements by id, and the texts of each ``<header>``."""
 
     url: str
     status: int
@@ -37,6 +37,7 @@ class BrowserPage:
     forms: list[Form]
     texts: Mapping[str, str]
     headers: list[list[str]]
+    links: list[str]
 
     def text_after(self, text: str) -> list[str]:
         """The texts that follow ``text`` in the first ``<header>`` that starts with it; empty if there is none."""
@@ -62,6 +63,7 @@ class _Reader(HTMLParser):
         self.forms: list[Form] = []
         self.texts: dict[str, str] = {}
         self.headers: list[list[str]] = []
+        self.links: list[str] = []
         self._open: list[tuple[str, str | None]] = []
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
@@ -72,6 +74,8 @@ class _Reader(HTMLParser):
             self._field(self.forms[-1], given)
         if tag == "header":
             self.headers.append([])
+        if tag == "a" and "href" in given:
+            self.links.append(given["href"])
         if tag not in ("input", "meta", "link", "img", "br"):
             self._open.append((tag, given.get("id")))
 
@@ -137,7 +141,9 @@ class Browser:
     def _read(self, answer: requests.Response) -> BrowserPage:
         reader = _Reader()
         reader.feed(answer.text)
-        return BrowserPage(answer.url, answer.status_code, reader.title, reader.forms, reader.texts, reader.headers)
+        return BrowserPage(
+            answer.url, answer.status_code, reader.title, reader.forms, reader.texts, reader.headers, reader.links
+        )
 
 
 def approve_consent(browser: Browser, redirect_url: str) -> str:

@@ -6,8 +6,12 @@ import re
 
 import pytest
 
+from chalicelib import bootstrap
+from chalicelib.foundation.identifiers import new_id
 from tests.browser import choice_pages, psu
-from tests.browser.visitor import Visitors
+from tests.browser.application import serving
+from tests.browser.visitor import Visitor, Visitors
+from tests.e2e.parties import Tpp
 
 pytestmark = pytest.mark.pages
 
@@ -73,3 +77,24 @@ def test_a_user_who_chooses_no_bank_goes_back_to_the_application(visitors: Visit
     assert visitor.page.url.startswith(f"{visitor.tpp.callback}?")
     assert "error=access_denied" in visitor.page.url
     assert "state=kept" in visitor.page.url
+
+
+def test_searching_after_the_consent_leads_back_to_the_application(visitor: Visitor, operator: bootstrap.Hub) -> None:
+    """The page's policy names it: Chromium holds ``form-action`` against the redirects after a form, too."""
+    with serving({"/back": "Back"}) as shop:
+        create = operator.openbanking.clients.create
+        client = create(owner="browser@example.com", title="Shop", callback_urls=[f"{shop}/back"]).client
+        visitor.tpp = Tpp(visitor.tpp.base, client.client_id, f"{shop}/back")
+        visitor.may_reach(shop)
+        visitor.open(choice_pages.request(visitor, state=new_id()))
+        first = visitor.page
+        visitor.page = first.context.new_page()
+        visitor.open(first.url)
+        choice_pages.chooses(visitor, 2)
+        psu.approve(visitor, 2)
+
+        visitor.page = first
+        visitor.fill("Bank", "demo")
+        visitor.press("Search")
+
+        assert visitor.page.url.startswith(f"{shop}/back?error=invalid_request")

@@ -14,6 +14,7 @@ TARGETS = {
     "test-faults",
     "test-dynamodb",
     "chaos",
+    "conformance",
     "test-openapi",
     "docs",
     "postman",

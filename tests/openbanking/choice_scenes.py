@@ -62,12 +62,12 @@ def show_the_banks(world: World) -> Run:
 @scene()
 def choose_another_bank(world: World) -> Run:
     """The stored request is at a bank that has another address since: to the service, another bank's."""
-    world.call("GET", request(world, bic=BIC))
+    world.call("GET", request(world, chosen_bic=BIC))
     (item,) = items(world, "authorizations")
     world.hub.store.put("authorizations", item | {"bic": "ALPHGB21", "api_version": 1, "request_url": _GONE})
 
     def run(fault: Fault) -> None:
-        answer = shown(world, fault, lambda: world.call("GET", request(world, bic=BIC)), 303)
+        answer = shown(world, fault, lambda: world.call("GET", request(world, chosen_bic=BIC)), 303)
         assert requests(world) == [answer.headers["location"]]
         kept = world.hub.store.get(*authorization_key(item["authorization_id"]))
         assert kept is not None
@@ -93,7 +93,7 @@ def open_a_pushed_request_without_a_bank(world: World) -> Run:
 def choose_the_bank_of_a_pushed_request(world: World) -> Run:
     form = {"response_type": "code", "scope": "accounts"}
     request_uri = world.tpp("POST", "/oauth/par", form=form).body["request_uri"]
-    query = urlencode({"client_id": world.client.client_id, "request_uri": request_uri, "bic": BIC})
+    query = urlencode({"client_id": world.client.client_id, "request_uri": request_uri, "chosen_bic": BIC})
 
     def run(fault: Fault) -> None:
         answer = shown(world, fault, lambda: world.call("GET", f"/oauth/authorize?{query}"), 303)

@@ -20,7 +20,7 @@ from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
-from chalicelib.openbanking.flows.unresolved_orders import NotSettled
+from chalicelib.openbanking.flows.unresolved_orders import NotResolved
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.statistics import current_call
@@ -471,13 +471,13 @@ def settle_an_order(world: World, outcome: str) -> Run:
 
     def settle() -> None:
         if outcome == "accepted":
-            orders.record_accepted_order(*order, "P-1")
+            orders.record_accepted(*order, "P-1")
         else:
-            orders.record_rejected_order(*order)
+            orders.record_not_accepted(*order)
 
     def run(fault: Fault) -> None:
         during(fault, settle)
-        with contextlib.suppress(NotSettled):  # it has been settled
+        with contextlib.suppress(NotResolved):  # it has been settled
             settle()
         carry_on(world)
         (payment,) = items(world, "payments")

@@ -26,6 +26,7 @@ def test_banks_are_searched_by_name_and_bic(user: Person, client_id: str) -> Non
         text = user.get(f"/authorize?client_id={client_id}&bank={wanted.replace(' ', '+')}").text
         assert there in text
         assert not_there not in text
+    assert "No bank matches" in user.get(f"/authorize?client_id={client_id}&bank=1+ALPH").text, "neither name nor BIC"
     user.get("/authorize?bank=%3Cnothing%3E")
     assert "No bank matches <nothing>" in user.text
     assert "<nothing>" not in user.last.text

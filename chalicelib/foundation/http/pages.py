@@ -38,13 +38,13 @@ class ErrorPage(Protocol):
     def __call__(self, title: str, what: str, next_step: str, *, status: int) -> Response: ...
 
 
-V_contra = TypeVar("V_contra", contravariant=True)
+Shown_contra = TypeVar("Shown_contra", contravariant=True)
 
 
-class PageOf(Protocol[V_contra]):
+class PageRenderer(Protocol[Shown_contra]):
     """Renders the page that shows a value."""
 
-    def __call__(self, value: V_contra, /) -> Response: ...
+    def __call__(self, value: Shown_contra, /) -> Response: ...
 
 
 @dataclass(frozen=True)

@@ -96,12 +96,12 @@ def public_key(openbanking: OpenBankingContainer, incoming: Incoming) -> Respons
 
 def _cancel(version: Version, openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Redirect the PSU's browser to the TPP without a consent. No headers are required, and errors are HTML pages."""
-    from chalicelib.openbanking.flows.authorization import UnknownCancelUrl
+    from chalicelib.openbanking.flows.authorization_cancellation import UnknownCancelUrl
 
     query = dict(incoming.query)
     try:
         return redirect(
-            openbanking.authorization_flow.cancel(
+            openbanking.authorization_cancellation.cancel(
                 version, incoming.uri["secret"], query.get("error"), query.get("error_description")
             )
         )

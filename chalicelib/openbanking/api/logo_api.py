@@ -1,17 +1,23 @@
-"""The banks' logos, for web pages and applications; public and cached for good, since the address has a digest."""
+"""The banks' logos, for web pages and applications; public and cached for good, since the address has a digest.
+
+Other instances and applications know the address of a logo for a while after it was replaced: it leads to the new one.
+"""
 
 from __future__ import annotations
 
 from chalice.app import Response
 
-from chalicelib.foundation.http.web import Incoming, Routes, WrongMethod, binary_answer
+from chalicelib.foundation.http.web import Incoming, Routes, WrongMethod, binary_answer, text_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.openbanking.records.bank_logos import is_logo_digest, logo_path
+from chalicelib.openbanking.records.banks import CACHED_SECONDS
 
 _HEADERS = {
     "Cache-Control": "public, max-age=31536000, immutable",
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 }
+_MOVED = {"Cache-Control": f"public, max-age={CACHED_SECONDS}"}
 
 
 def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
@@ -29,10 +35,14 @@ logo_routes = Routes[OpenBankingContainer](__name__, _failure_page)
 
 @logo_routes.get("/banks/{bic}/logo/{digest}")
 def logo(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """A bank's current logo; any other digest is not found."""
-    found = openbanking.banks.find_logo(incoming.uri["bic"], incoming.uri["digest"])
+    """A bank's logo; a redirect from any other digest to the present logo's address."""
+    bic, digest = incoming.uri["bic"], incoming.uri["digest"]
+    found = openbanking.banks.find_logo(bic) if is_logo_digest(digest) else None
     if found is None:
         return openbanking.error_page(
             "Not found", "There is no such logo.", "Look up the bank again: its logo may have changed.", status=404
         )
+    if found.digest != digest:
+        location = f"{openbanking.shared.settings.public_url}{logo_path(bic, found.digest)}"
+        return text_answer("", "text/plain; charset=utf-8", 302, _MOVED | {"Location": location})
     return binary_answer(found.content, found.media_type, _HEADERS)

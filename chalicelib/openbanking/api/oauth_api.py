@@ -27,8 +27,8 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     NOT_SUPPORTED,
     REPEATABLE,
     AuthorizationParameters,
+    ChosenBank,
     IntrospectionRequest,
-    ScopeQuery,
 )
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, VERSIONS, services_of
 from chalicelib.openbanking.records.client_record import Client
@@ -61,7 +61,7 @@ oauth_routes = Routes[OpenBankingContainer](__name__, _answer_failure, completed
 
 @oauth_routes.get("/oauth/authorize", _failure_page)
 def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
-    """Redirect to the bank; without ``bic``, show a page on which the user chooses it.
+    """Redirect to the bank; without ``bic``, show a page on which the user chooses it, which adds ``chosen_bic``.
 
     Errors are redirected to the client, or shown on an error page if the client is unknown.
     """
@@ -80,12 +80,14 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
             status=400,
         )
     try:
-        request = _read_query(incoming)
-        if request.bic is None:
-            return _offer_banks(openbanking, incoming, client, request)
+        query = _query_parameters(incoming)
+        request = _read_request(query)
+        chosen = _chosen_bic(query) if request.bic is None else None
+        if request.bic is None and chosen is None:
+            return _offer_banks(openbanking, query, client, request)
         if incoming.is_head:
             return head_of_redirect()
-        authorization = openbanking.authorization_flow.authorize(client, request, "browser")
+        authorization = openbanking.authorization_flow.authorize(client, request, "browser", chosen)
     except Exception as error:
         refusal = answers.as_refusal(error)
         is_ours = TPP_ERRORS.status(refusal) >= 500
@@ -97,38 +99,38 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
 def _open_pushed(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Redirect to the bank by a pushed request; other parameters are ignored (RFC 9126 §4). Raises: Refusal.
 
-    If the client has named no bank, the user chooses it; the choice comes back as ``bic``.
+    If the client has named no bank, the user chooses it; the choice comes back as ``chosen_bic``.
     """
     query, flow = _query_parameters(incoming), openbanking.pushed_authorization
     found = flow.find(query["client_id"], query["request_uri"])
-    if found.needs_bank and "bic" not in query:
+    bic = _chosen_bic(query) if found.needs_bank else None
+    if found.needs_bank and bic is None:
         flow.check_choice(found)
-        if not incoming.is_head:
-            flow.keep_open(found)
         parameters = {name: query[name] for name in ("client_id", "request_uri")}
         choice = openbanking.bank_choices.offer(found.client, found.pushed.request, parameters, query)
+        if not (incoming.is_head or choice.search.errors):
+            flow.keep_open(found)
         return openbanking.bank_choice_page(choice)
-    bic = _chosen_bic(query["bic"]) if found.needs_bank else None
     if incoming.is_head:
         return head_of_redirect()
     return redirect(flow.open(found, bic).request_url)
 
 
 def _offer_banks(
-    openbanking: OpenBankingContainer, incoming: Incoming, client: Client, request: AuthorizationParameters
+    openbanking: OpenBankingContainer, query: Mapping[str, str], client: Client, request: AuthorizationParameters
 ) -> Response:
     """Show the banks for a request that names none, unless it would be refused with any bank. Raises: Refusal."""
     new = openbanking.authorization_flow.validate(client, request, "browser")
     if new.returns_state:
         openbanking.authorization_flow.check_state(new)
-    query = _query_parameters(incoming)
     parameters = {name: query[name] for name in _PARAMETERS if name in query}
     return openbanking.bank_choice_page(openbanking.bank_choices.offer(client, new, parameters, query))
 
 
-def _chosen_bic(text: str) -> str:
+def _chosen_bic(query: Mapping[str, str]) -> str | None:
+    """The bank that the user has chosen on the page; ``None`` before. Raises: Refusal."""
     try:
-        return ScopeQuery.read({"bic": text}).bic
+        return ChosenBank.read({name: query[name] for name in ChosenBank.model_fields if name in query}).chosen_bic
     except InvalidMessage as error:
         raise refuse_fields(error) from None
 
@@ -156,10 +158,6 @@ def _query_parameters(incoming: Incoming) -> dict[str, str]:
         return {name: value for name, value in incoming.parameters(repeatable=REPEATABLE).items() if value}
     except UnreadableBody as error:
         raise answers.as_refusal(error) from None
-
-
-def _read_query(incoming: Incoming) -> AuthorizationParameters:
-    return _read_request(_query_parameters(incoming))
 
 
 def _read_request(query: Mapping[str, Any]) -> AuthorizationParameters:

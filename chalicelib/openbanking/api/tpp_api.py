@@ -20,7 +20,7 @@ from chalicelib.openbanking.protocol.psu_context import InvalidPsuHeaders, PsuCo
 from chalicelib.openbanking.protocol.tpp_calls import (
     FIELD_FAULTS,
     AuthorizeRequest,
-    BankPlace,
+    BankPath,
     BanksQuery,
     ConsentsQuery,
     EventsQuery,
@@ -109,10 +109,10 @@ def bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
     _refuse_parameters(incoming)
     try:
-        place = BankPlace.read(dict(incoming.uri))
+        path = BankPath.read(dict(incoming.uri))
     except InvalidMessage as error:
         raise refuse_parameters(error) from None
-    return json_answer(openbanking.bank_directory.describe_bank(place.bic))
+    return json_answer(openbanking.bank_directory.describe_bank(path.bic))
 
 
 @tpp_routes.get("/tpp/consent")

@@ -9,7 +9,7 @@ from chalicelib.foundation import log
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.british_accounts import account_from_members, read_approved_account
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from chalicelib.openbanking.records.consents import Consent
+from chalicelib.openbanking.records.consents import Accounts, Consent
 
 _HOLDERS = ("account", "debtor_account")
 _KINDS = {"iban": "ibans", "sender_iban": "ibans", "account_id": "account_ids"}
@@ -38,7 +38,7 @@ def withhold_unapproved(consent: Consent, webhook: Webhook, answer: Mapping[str,
     if webhook.account_id is None:
         return answer
     listed = answer["accounts"]
-    kept = [account for account in listed if _is_approved(consent, account, webhook.account_id)]
+    kept = [account for account in listed if is_approved(consent.accounts, account, webhook.account_id)]
     if len(kept) < len(listed):
         log.warning("accounts withheld", bic=consent.bic, webhook=webhook.path, accounts=len(listed) - len(kept))
     return {**answer, "accounts": kept}
@@ -54,14 +54,18 @@ def _unapproved_members(consent: Consent, holder: Mapping[str, Any]) -> Iterator
         yield "account_number"
 
 
-def _is_approved(consent: Consent, account: Mapping[str, Any], id_member: str) -> bool:
-    compared = list(_compare_identifiers(consent, account, id_member))
+def is_approved(approved: Accounts, account: Mapping[str, Any], id_member: str) -> bool:
+    """Whether an account is one of the ``approved`` ones, or shows no identifier of a kind that these have.
+
+    ``id_member`` is the member with the account's id.
+    """
+    compared = list(_compare_identifiers(approved, account, id_member))
     return any(compared) or not compared
 
 
-def _compare_identifiers(consent: Consent, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
+def _compare_identifiers(approved: Accounts, account: Mapping[str, Any], id_member: str) -> Iterator[bool]:
     """For each kind of identifier in both consent and account, whether the account's is listed in the consent."""
-    ibans, ids, numbers = (consent.accounts.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
+    ibans, ids, numbers = (approved.get(kind) for kind in ("ibans", "account_ids", "account_numbers"))
     iban, account_id = account.get("iban"), account.get(id_member)
     if ibans and isinstance(iban, str) and iban:
         yield iban.replace(" ", "").upper() in ibans

@@ -1,20 +1,20 @@
 """The authorization flow, from a TPP's request to a consent or a cancellation (specification, Flows).
 
 ``authorize`` returns a URL at the bank to the TPP. The bank passes this URL to ``initiate`` to get the TPP's details
-and scopes. After the PSU's decision, the bank calls ``save_consent`` or redirects the PSU to the cancel URL.
+and scopes. After the PSU's decision, the bank calls ``save_consent`` or redirects the PSU to the cancel URL
+(flows/authorization_cancellation.py).
 """
 
 from __future__ import annotations
 
-import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
-from chalicelib.foundation.identifiers import OpaqueToken, new_secret
+from chalicelib.foundation.identifiers import new_secret
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.tpp_events import TppEvents
@@ -23,7 +23,7 @@ from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveCo
 from chalicelib.openbanking.protocol.oauth_security import CODE_SECONDS
 from chalicelib.openbanking.protocol.own_answers import AuthorizeAnswer, InitAuthorizationAnswer, SaveConsentAnswer
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizationParameters
-from chalicelib.openbanking.protocol.tpp_events import ConsentAuthorised, ConsentCancelled
+from chalicelib.openbanking.protocol.tpp_events import ConsentAuthorised
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS, services_of
 from chalicelib.openbanking.records.authorization_requests import (
@@ -35,7 +35,6 @@ from chalicelib.openbanking.records.authorization_requests import (
     authorization_key,
     compute_authorization_id,
     parse_request_url,
-    with_query,
 )
 from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
@@ -46,11 +45,6 @@ from chalicelib.statistics import current_call
 
 Channel = Literal["client", "browser", "pushed"]
 """How a request arrived: from the client itself, from a browser, or pushed by the client (RFC 9126)."""
-_ERROR_CHARACTERS = frozenset(string.ascii_letters + string.digits + string.punctuation + " ") - {'"', "\\"}
-
-
-class UnknownCancelUrl(LookupError):
-    """An invalid cancel URL: not issued by this service, or its client is inactive or has dropped the Callback URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +62,24 @@ class AuthorizationCodeFlow:
     outbox: Outbox
 
     def authorize(
-        self, client: Client, request: AuthorizationParameters, channel: Channel = "client"
+        self,
+        client: Client,
+        request: AuthorizationParameters,
+        channel: Channel = "client",
+        chosen_bic: str | None = None,
     ) -> AuthorizationRequest:
         """Store a TPP's request. The PSU must open the returned request's ``request_url``.
+
+        Args:
+            chosen_bic: the bank that the user has chosen for a request that names none.
 
         Raises:
             Refusal: the bank or a scope is unknown, the redirect URI is not the client's, or the state was used before.
         """
-        return self.open(self.validate(client, request, channel), repeatable=channel != "client")
+        new = self.validate(client, request, channel)
+        if chosen_bic is not None:
+            new = self.choose_bank(new, chosen_bic)
+        return self.open(new, repeatable=channel != "client")
 
     def validate(self, client: Client, request: AuthorizationParameters, channel: Channel) -> NewAuthorizationRequest:
         """Check a TPP's request. A state that is generated for a browser is sent to the bank only. Raises: Refusal."""
@@ -96,7 +100,7 @@ class AuthorizationCodeFlow:
             returns_state=request.state is not None or channel == "client",
             dpop_jkt=request.dpop_jkt,
             pushed=channel == "pushed",
-            chooses_bank=channel == "browser" or (channel == "pushed" and bank is None),
+            chooses_bank=bank is None,
         )
 
     def check_state(self, new: NewAuthorizationRequest) -> None:
@@ -187,36 +191,6 @@ class AuthorizationCodeFlow:
         accounts = _read_approved_accounts(bank.version, request)
         return self._write_consent(bank, client, authorization, accounts, claim)
 
-    def cancel(self, version: Version, secret: str, error: str | None, description: str | None) -> str:
-        """Cancel a request when the PSU returns without a consent. Returns the redirect URL.
-
-        Calling it again returns the same URL; an approved request keeps its consent.
-
-        Raises:
-            UnknownCancelUrl: the URL is unknown, or no active client has the request's Callback URL.
-        """
-        credential = OpaqueToken.parse(secret, parts=1)
-        item = self.store.get(*authorization_key(credential.ids[0])) if credential else None
-        if credential is None or item is None or not credential.matches(item["cancel_digest"]):
-            raise UnknownCancelUrl
-        authorization = AuthorizationRequest.from_item(item)
-        log.bind(authorization_id=authorization.authorization_id)
-        found = self.store.get(*client_key(authorization.client_id))
-        client = Client.from_item(found) if found else None
-        if authorization.version is not version or client is None or not client.active:
-            raise UnknownCancelUrl
-        if authorization.redirect_uri not in client.callback_urls:
-            raise UnknownCancelUrl
-        if authorization.status == "open":
-            chosen = _error_text(error, 64) or "access_denied"
-            text = _error_text(description, 256) or "The authorization was cancelled at the bank"
-            authorization = self._cancel_request(authorization, client, chosen, text)
-            if authorization.status == "open":  # its user has chosen another bank meanwhile
-                raise UnknownCancelUrl
-        if authorization.status == "approved":
-            return self._error_redirect(authorization, "access_denied", "The authorization had already been approved")
-        return self._error_redirect(authorization, authorization.error or "", authorization.error_description or "")
-
     # -- inside
 
     def _require_bank(self, bic: str) -> Bank:
@@ -290,7 +264,7 @@ class AuthorizationCodeFlow:
         new = self.consents.new(authorization, accounts, bank.consent_days, code_seconds)
         parameters = {"authorization_code": new.code, "code": new.code}
         answer: SaveConsentAnswer = {
-            "callback_url": self._redirect_url(authorization, parameters),
+            "callback_url": authorization.return_url(parameters, self.settings.public_url),
             "access_token": new.bank_token,
             "valid_until": timestamp(new.consent.valid_until),
         }
@@ -323,37 +297,9 @@ class AuthorizationCodeFlow:
         }
         return self.tpp_events.record(client, "consent.authorised", data)
 
-    def _cancel_request(
-        self, authorization: AuthorizationRequest, client: Client, error: str, description: str
-    ) -> AuthorizationRequest:
-        """Cancel an open request and notify the TPP; a request that is no longer open is returned unchanged."""
-        ended, cancellation = self.authorization_requests.update_to_cancel(authorization, error, description)
-        data: ConsentCancelled = {
-            "bic": ended.bic,
-            "state": ended.returned_state.get("state", ""),
-            "error": error,
-            "error_description": description,
-        }
-        event = self.tpp_events.record(client, "consent.cancelled", data)
-        try:
-            self.store.transact([cancellation, *event.operations])
-        except ConditionFailed as failure:
-            assert failure.item is not None, "the request was read a moment ago"
-            return AuthorizationRequest.from_item(failure.item)
-        self.outbox.dispatch(event)
-        return ended
-
     def _cancel_url(self, authorization: AuthorizationRequest) -> str:
         credential = self.authorization_requests.cancel_credential(authorization)
         return self.settings.bank_api_url + authorization.version.cancel_path.format(secret=credential)
-
-    def _error_redirect(self, authorization: AuthorizationRequest, error: str, description: str) -> str:
-        return self._redirect_url(authorization, {"error": error, "error_description": description})
-
-    def _redirect_url(self, authorization: AuthorizationRequest, parameters: Mapping[str, str]) -> str:
-        """The client's Callback URL with the outcome, the TPP's state and the issuer (RFC 9207)."""
-        outcome = {**parameters, **authorization.returned_state, "iss": self.settings.public_url}
-        return with_query(authorization.redirect_uri, outcome)
 
 
 def describe_authorization(authorization: AuthorizationRequest, now: int) -> AuthorizeAnswer:
@@ -381,8 +327,3 @@ def _read_approved_accounts(version: Version, request: SaveConsent) -> Accounts:
     if needed and not any(accounts.values()):
         raise refusals.ACCOUNTS_MISSING()
     return accounts
-
-
-def _error_text(text: str | None, length: int) -> str:
-    """Drop the characters that RFC 6749 §4.1.2.1 forbids in errors, and truncate to ``length``."""
-    return "".join(character for character in text or "" if character in _ERROR_CHARACTERS)[:length].strip()

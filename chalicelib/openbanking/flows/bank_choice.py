@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from typing import Self
 
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.flows.bank_directory import is_named
+from chalicelib.openbanking.flows.bank_directory import is_found
 from chalicelib.openbanking.protocol.scopes import Scope
+from chalicelib.openbanking.protocol.tpp_calls import BankSearchQuery
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest, with_query
 from chalicelib.openbanking.records.bank_logos import logo_path
@@ -19,15 +22,21 @@ from chalicelib.statistics.downtimes import OpenDowntimes
 
 @dataclass(frozen=True, slots=True)
 class BankSearch:
-    """What the user searches for: part of a name or BIC, a country code, and a page number; empty if not given."""
+    """What the user searches for: as it was given, by name, and as it was read; or ``errors`` by name."""
 
-    text: str = ""
-    country: str = ""
-    page: str = ""
+    given: Mapping[str, str] = field(default_factory=dict)
+    query: BankSearchQuery = field(default_factory=BankSearchQuery)
+    errors: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_query(cls, query: Mapping[str, str]) -> Self:
-        return cls(query.get("q", "").strip(), query.get("country", "").upper(), query.get("page", ""))
+    def read(cls, parameters: Mapping[str, str]) -> Self:
+        """Read the search among other parameters; empty ones count as absent."""
+        texts = {name: parameters.get(name, "").strip() for name in BankSearchQuery.model_fields}
+        given = {name: text for name, text in texts.items() if text}
+        try:
+            return cls(given, BankSearchQuery.read(given))
+        except InvalidMessage as error:
+            return cls(given, errors={problem.field: problem.reason for problem in error.problems})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +57,10 @@ class BankChoice:
     Attributes:
         client_title: the application that sent it.
         scopes: what it requests.
-        parameters: the query that leads back to the choice and, with ``bic``, to a bank.
+        parameters: the query that leads back to the choice and, with ``chosen_bic``, to a bank.
         cancel_url: the Callback URL with the error ``access_denied``.
         countries: of all banks that offer the scopes; empty if none does.
-        banks: those that match the search, ordered by name.
+        banks: those that match the search, ordered by name; none if it has errors.
     """
 
     client_title: str
@@ -76,7 +85,7 @@ class BankChoices:
         self, client: Client, new: NewAuthorizationRequest, parameters: Mapping[str, str], query: Mapping[str, str]
     ) -> BankChoice:
         """The banks that match the search in a query, for a validated request; nothing is stored."""
-        search = BankSearch.from_query(query)
+        search = BankSearch.read(query)
         offering = [bank for bank in self.banks.directory() if set(new.scopes) <= set(bank.scope_names)]
         found = sorted((bank for bank in offering if _matches(bank, search)), key=lambda bank: bank.name.casefold())
         down = self.downtimes.bics()
@@ -99,7 +108,7 @@ class BankChoices:
 
 
 def _matches(bank: Bank, search: BankSearch) -> bool:
-    return search.country in ("", bank.country) and is_named(bank, search.text)
+    return not search.errors and is_found(bank, search.query)
 
 
 def _offered(bank: Bank, *, is_reachable: bool) -> OfferedBank:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.own_answers import BankEntry, BanksAnswer
-from chalicelib.openbanking.protocol.tpp_calls import BanksQuery
+from chalicelib.openbanking.protocol.tpp_calls import BankSearchQuery, BanksQuery
 from chalicelib.openbanking.records.bank_logos import logo_path
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
@@ -64,10 +64,14 @@ def is_named(bank: Bank, text: str) -> bool:
     return text.casefold() in bank.name.casefold() or text.casefold() in bank.bic.casefold()
 
 
+def is_found(bank: Bank, query: BankSearchQuery) -> bool:
+    """Whether a search finds a bank."""
+    return query.country in (None, bank.country) and is_named(bank, query.q or "")
+
+
 def _matches(bank: Bank, query: BanksQuery) -> bool:
     return (
-        query.country in (None, bank.country)
+        is_found(bank, query)
         and (query.scope is None or query.scope in bank.scope_names)
         and (query.scheme is None or query.scheme in bank.schemes)
-        and (query.q is None or is_named(bank, query.q))
     )

@@ -13,7 +13,7 @@ from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
 from chalicelib.openbanking.flows.status_queries import query_bank
-from chalicelib.openbanking.protocol.payment_enumerations import UnsettledOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.openbanking.records.banks import Banks
@@ -33,7 +33,7 @@ class StatusResult:
 
     status: Status
     from_bank: bool
-    outcome: UnsettledOutcome | None = None
+    outcome: PaymentOutcome | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class CallbackStatus:
             except BankFailed:
                 pass
             else:
-                self.outcomes.settle_by(payment, answer)
+                self.outcomes.resolve_by(payment, answer)
                 return StatusResult(answer.body[payment.version.status_member], from_bank=True)
         return StatusResult(payment.status, from_bank=False, outcome=payment.outcome)
 

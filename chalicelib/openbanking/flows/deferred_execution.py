@@ -18,7 +18,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope, require_webhook
-from chalicelib.openbanking.flows.payment_execution import PaymentExecution, refuse_payment
+from chalicelib.openbanking.flows.payment_execution import PaymentExecution
 from chalicelib.openbanking.flows.payment_orders import PaymentOrder
 from chalicelib.openbanking.flows.payment_status import PaymentStatus
 from chalicelib.openbanking.flows.relay import Relay
@@ -144,7 +144,7 @@ class PaymentOrderSender:
                 status=failure.status,
                 retry_after=failure.retry_after,
                 not_made=failure.not_asked,
-                answer=_stored_refusal(delivery, refuse_payment(failure), self.clock.time()),
+                answer=_stored_refusal(delivery, self.execution.refuse(failure), self.clock.time()),
                 keep=self._record_failure(order, failure, delivery, members),
             ) from None
         except Exception as defect:  # the bank may have received the order
@@ -154,7 +154,8 @@ class PaymentOrderSender:
             try:
                 self.execution.record_payment(order, answer, delivery.request_id, operations)
             except BankFailed as failure:
-                raise self._final_failure(delivery, refuse_payment(failure), status=failure.status) from None
+                ending = self._record_failure(order, failure, delivery, members)
+                raise self._final_failure(delivery, self.execution.refuse(failure), ending, failure.status) from None
 
         return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)), keep)
 

@@ -19,7 +19,7 @@ from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import UnsettledOutcome, is_confirmation_url, is_payment_id
+from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome, is_confirmation_url, is_payment_id
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.records.consents import Consents
 from chalicelib.openbanking.records.orders import Order, Orders
@@ -107,15 +107,20 @@ class PaymentExecution:
         if failure.reach == "refused":
             self._close_attempt(order.record, order.attempt, [], kept, sent=True)
             return
-        self.count_unknown_outcome()
         self._transact_with(self._unknown(order), kept)
+
+    def refuse(self, failure: BankFailed) -> Refusal:
+        """The refusal for a bank failure; an unknown outcome is counted."""
+        if failure.reach == "unknown":
+            self.count_unknown_outcome()
+        return refuse_payment(failure)
 
     def count_unknown_outcome(self) -> None:
         """Count a payment with an unknown outcome, which someone may have to clarify with the bank."""
         self.metrics.write({"UnknownOutcomes": 1})
 
     def _new_payment(
-        self, order: PaymentOrder, answer: Mapping[str, Any], request_id: str, outcome: UnsettledOutcome | None = None
+        self, order: PaymentOrder, answer: Mapping[str, Any], request_id: str, outcome: PaymentOutcome | None = None
     ) -> Payment:
         return self.payments.new(
             order.bank.bic,
@@ -221,6 +226,7 @@ class PaymentExecution:
                     self.store.wait(attempt)
                 elif of_order and len(writes) in failure.failed:
                     in_order = False
+                    log.warning("order has another payment", bic=payment.bic, payment_id=payment.payment_id)
                 else:
                     raise
             else:

@@ -27,7 +27,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope, require_webhook
-from chalicelib.openbanking.flows.payment_execution import PaymentExecution, refuse_payment
+from chalicelib.openbanking.flows.payment_execution import PaymentExecution
 from chalicelib.openbanking.flows.payment_orders import PaymentOrder, build_bank_request
 from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentication
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
@@ -122,7 +122,7 @@ class PaymentInitiation:
             answer = self.execution.send(order, request, outgoing)
             self._record_payment(order, answer, request_id)
         except BankFailed as failure:
-            refusal = refuse_payment(failure)
+            refusal = self.execution.refuse(failure)
             refusal.first = self.keys.first_answer(request_id)
             self._record_failure(order, failure, refusal, request_id)
             raise refusal from failure
@@ -179,6 +179,8 @@ class PaymentInitiation:
         except Refusal as refusal:
             if refusal.first is not None:
                 current_call.clear_concern()
+            elif refusal.reason_code == "outcome_unknown":  # the first request never ended
+                self.execution.count_unknown_outcome()
             raise
         if known is not None:
             current_call.clear_concern()

@@ -1,4 +1,4 @@
-"""Outcomes of payments that a bank named in an unusable response: a status, queried or reported, settles them."""
+"""Outcomes of payments that a bank named in an unusable response: a status, queried or reported, resolves them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PaymentOutcomes:
     tpp_events: TppEvents
     outbox: Outbox
 
-    def settle(self, payment: Payment, neutral: str, kept: Sequence[Operation] = ()) -> None:
+    def resolve(self, payment: Payment, neutral: str, kept: Sequence[Operation] = ()) -> None:
         """Record a queried status, in neutral form, with the event for the TPP and ``kept`` in one transaction.
 
         Raises:
@@ -35,23 +35,23 @@ class PaymentOutcomes:
         after = payment.with_report(PaymentStatusReport(payment.version.statuses.write(neutral), self.clock.time()))
         event = record_status_changed(self.tpp_events, self.tpp_events.find_client(payment.client_id), after)
         self.write(payment, after, [*event.operations, *kept])
-        log.info("payment outcome settled", bic=payment.bic, payment_id=payment.payment_id, status=after.status)
+        log.info("payment outcome resolved", bic=payment.bic, payment_id=payment.payment_id, status=after.status)
         self.outbox.dispatch(event)
 
-    def settle_by(self, payment: Payment, answer: BankAnswer) -> None:
+    def resolve_by(self, payment: Payment, answer: BankAnswer) -> None:
         """Record a bank's answer about a payment with an unknown outcome; a failure is left to the next query."""
         neutral = queried_status(payment, answer)
         if payment.outcome is None or neutral is None:
             return
         try:
-            self.settle(payment, neutral)
+            self.resolve(payment, neutral)
         except ConditionFailed:
             return
         except StoreError:
-            log.exception("payment outcome not settled", bic=payment.bic, payment_id=payment.payment_id)
+            log.exception("payment outcome not resolved", bic=payment.bic, payment_id=payment.payment_id)
 
     def write(self, before: Payment, after: Payment, others: Sequence[Operation]) -> None:
-        """Replace a payment and write ``others``; if that settles an outcome, write it to the order as well.
+        """Replace a payment and write ``others``; if that resolves an outcome, write it to the order as well.
 
         Raises:
             StoreError.

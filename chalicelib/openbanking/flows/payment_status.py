@@ -23,8 +23,8 @@ from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
 from chalicelib.openbanking.protocol.errors import refuse_parameters
-from chalicelib.openbanking.protocol.own_answers import ReportedStatus, StatusEntry, Success, UnsettledOrder
-from chalicelib.openbanking.protocol.payment_enumerations import UnsettledOutcome
+from chalicelib.openbanking.protocol.own_answers import OrderWithoutPayment, ReportedStatus, StatusEntry, Success
+from chalicelib.openbanking.protocol.payment_enumerations import OrderState
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.version import Version
@@ -111,7 +111,7 @@ class PaymentStatus:
         current_call.record_concern(caller.consent.bic, PAYMENT_SERVICE)
         return self._find_payment(PaymentLookup(caller.client, caller.consent, caller.items[0]))
 
-    def require_payment(self, lookup: PaymentLookup, query: Mapping[str, str]) -> Payment | UnsettledOrder:
+    def require_payment(self, lookup: PaymentLookup, query: Mapping[str, str]) -> Payment | OrderWithoutPayment:
         """The payment, if it belongs to the caller, or the outcome of an order for which the bank named none.
 
         A spent bearer can only query its own payment.
@@ -127,8 +127,7 @@ class PaymentStatus:
         except InvalidMessage as error:
             raise refuse_parameters(error) from None
         if lookup.order is not None:
-            outcome: UnsettledOutcome = "unknown" if lookup.order.outcome == "unknown" else "not_accepted"
-            return {"request_id": lookup.order.order.request_id, "outcome": outcome}
+            return {"request_id": lookup.order.order.request_id, "outcome": self._state_of(lookup.order)}
         payment = Payment.from_item(lookup.item) if lookup.item and not is_early(lookup.item) else None
         if payment is None or payment.client_id != lookup.client.client_id or not _is_at(payment, query.get("bic")):
             raise refusals.PAYMENT_UNKNOWN()
@@ -140,7 +139,7 @@ class PaymentStatus:
     def get_status(self, payment: Payment, consent: Consent | None, *, request_id: str, psu: PsuContext) -> BankAnswer:
         """A payment's status, queried from the bank or, in versions without queries, as last reported.
 
-        A bank's answer settles an unknown outcome; without one, the payment is shown with that outcome.
+        A bank's answer resolves an unknown outcome; without one, the payment is shown with that outcome.
 
         Raises:
             Refusal.
@@ -148,6 +147,8 @@ class PaymentStatus:
         if not payment.version.answers_status_queries:
             return BankAnswer(_reported_status(payment), 0)
         bank = self.banks.find(payment.bic)
+        if bank is None and payment.outcome is not None:
+            return BankAnswer(_describe_with_outcome(payment), 0)
         if bank is None:
             raise refusals.PAYMENT_BANK_GONE()
         token = self.consents.bank_token(consent) if consent and payment.consent_id else None
@@ -157,7 +158,7 @@ class PaymentStatus:
             if payment.outcome is None or failure.authorize_again:
                 raise
             return BankAnswer(_describe_with_outcome(payment), failure.bank_seconds or 0)
-        self.outcomes.settle_by(payment, answer)
+        self.outcomes.resolve_by(payment, answer)
         return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
 
     # -- inside
@@ -172,6 +173,12 @@ class PaymentStatus:
         if order.payment_id is None:
             return replace(lookup, item=None, order=order)
         return replace(lookup, item=self.store.get(*payment_key(order.order.bic, order.payment_id)))
+
+    def _state_of(self, order: RecordedOrder) -> OrderState:
+        """The state of an order for which the bank named no payment."""
+        if not order.has_outcome_by(self.clock.time()):
+            return "pending"
+        return "unknown" if order.outcome == "unknown" else "not_accepted"
 
     def _apply_report(
         self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim, item: Item | None

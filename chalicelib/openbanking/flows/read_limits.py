@@ -21,18 +21,19 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.records.unattended_reads import ReadReservation, UnattendedReads
+from chalicelib.statistics.days import midnight_after
 
 _ROUNDS = 4
 """Attempts at a reservation that conflicts with others, each with the store's own retries."""
-_DAY = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class CountedRead:
-    """A read that counts, and its bank's limit."""
+    """A read that counts, its bank's limit, and the Unix second at which its UTC day ends."""
 
     reservation: ReadReservation
     limit: int
+    day_ends_at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,9 @@ class ReadLimits:
         limit = relayed.read_limit(psu)
         if limit is None:
             return None
-        return CountedRead(self.reads.new(relayed.consent.consent_id, relayed.call.name, relayed.request), limit)
+        now = self.clock.time()
+        reservation = self.reads.new(relayed.consent.consent_id, relayed.call.name, relayed.request, now)
+        return CountedRead(reservation, limit, midnight_after(now))
 
     def reserve(self, read: CountedRead, recorded: Sequence[Operation] = ()) -> None:
         """Count a read, and write ``recorded`` in the same transaction.
@@ -63,7 +66,7 @@ class ReadLimits:
                 self._write(writes, recorded)
                 return
             except ConditionFailed:
-                raise refuse_access(read.limit, self.clock.time()) from None
+                raise refuse_access(read.limit, read.day_ends_at - self.clock.time()) from None
             except StoreError as error:
                 if isinstance(error, Conflict) and number < _ROUNDS:
                     continue
@@ -94,8 +97,8 @@ class ReadLimits:
             self.store.transact(writes)
 
 
-def refuse_access(limit: int, now: int) -> Refusal:
-    """The refusal of a read above the bank's ``limit``, until midnight UTC; ``now`` is in Unix seconds."""
+def refuse_access(limit: int, seconds: int) -> Refusal:
+    """The refusal of a read above its bank's ``limit``, ``seconds`` before the end of the read's UTC day."""
     refusal = refusals.ACCESS_EXCEEDED(limit=limit)
-    refusal.retry_after = _DAY - now % _DAY
+    refusal.retry_after = max(1, seconds)
     return refusal

@@ -81,7 +81,7 @@ class StatusQuerySender:
         neutral = queried_status(payment, answer)
         if neutral is None:
             raise Undeliverable("the status in the bank's response is unknown", status=answer.status)
-        return Delivered(answer.status, keep=lambda operations: self.outcomes.settle(payment, neutral, operations))
+        return Delivered(answer.status, keep=lambda operations: self.outcomes.resolve(payment, neutral, operations))
 
     def _query(self, payment: Payment, consent: Consent | None) -> BankAnswer:
         """Ask under a new id each time, since a bank may repeat its response to a known one. Raises: Undeliverable."""

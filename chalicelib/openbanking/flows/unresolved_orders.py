@@ -23,13 +23,13 @@ _KINDS = {call.path: call.kind for call in PAYMENTS}
 _BATCH = 100
 
 
-class NotSettled(Exception):
-    """An order cannot be settled; the message says why."""
+class NotResolved(Exception):
+    """An order cannot be resolved; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedOrders:
-    """Lists and settles orders whose outcome is unknown."""
+    """Lists and resolves orders whose outcome is unknown."""
 
     store: Store
     clock: Clock
@@ -45,44 +45,44 @@ class UnresolvedOrders:
         orders = [RecordedOrder.from_item(item) for batch in batches for item in batch if item]
         return [order for order in orders if order is not None and order.unresolved_at is not None]
 
-    def record_accepted_order(self, bic: str, request_id: str, payment_id: str) -> None:
+    def record_accepted(self, bic: str, request_id: str, payment_id: str) -> None:
         """Record that the bank has the payment, under ``payment_id``, and send the TPP an event with its status.
 
         From then on, queries and reports find the payment.
 
         Raises:
-            NotSettled.
+            NotResolved.
         """
         found = self._require_unresolved(bic, request_id)
         if not is_payment_id(payment_id):
-            raise NotSettled(f"a payment_id has 1 to {PAYMENT_ID} printable characters")
+            raise NotResolved(f"a payment_id has 1 to {PAYMENT_ID} printable characters")
         if found.payment_id not in (None, payment_id):
-            raise NotSettled(f"the bank named this payment {found.payment_id}")
+            raise NotResolved(f"the bank named this payment {found.payment_id}")
         item = self.store.get(*payment_key(found.order.bic, payment_id))
         write, payment = self._write_of_payment(found, payment_id, item)
         event = record_status_changed(self.tpp_events, self.tpp_events.find_client(payment.client_id), payment)
-        self._settle(found, "accepted", [write], payment_id, event)
+        self._resolve(found, "accepted", [write], payment_id, event)
 
-    def record_rejected_order(self, bic: str, request_id: str) -> None:
-        """Record that the bank does not have the payment. Raises: NotSettled."""
+    def record_not_accepted(self, bic: str, request_id: str) -> None:
+        """Record that the bank does not have the payment. Raises: NotResolved."""
         found = self._require_unresolved(bic, request_id)
-        self._settle(found, "not_accepted", self._rejection_of_payment(found))
+        self._resolve(found, "not_accepted", self._write_of_named_payment(found))
 
     def _require_unresolved(self, bic: str, request_id: str) -> RecordedOrder:
         items = self.store.batch_get([order_key(spelling, request_id) for spelling in spellings(bic)])
         orders = [RecordedOrder.from_item(item) for item in items if item]
         found = next((order for order in orders if order is not None and order.unresolved_at is not None), None)
         if found is None:
-            raise NotSettled(f"{bic} has no order {request_id} with an unknown outcome")
+            raise NotResolved(f"{bic} has no order {request_id} with an unknown outcome")
         if (found.unresolved_at or 0) > self.clock.time():
-            raise NotSettled("the order is still being sent: try again in a few minutes")
+            raise NotResolved("the order is still being sent: try again in a few minutes")
         return found
 
     def _write_of_payment(self, found: RecordedOrder, payment_id: str, item: Item | None) -> tuple[Operation, Payment]:
         """The write of the payment that the bank has for an order, with early reports, and the result.
 
         Raises:
-            NotSettled: it is another order's.
+            NotResolved: it is another order's.
         """
         order, version = found.order, VERSIONS[found.order.api_version]
         new = self.payments.new(
@@ -101,21 +101,21 @@ class UnresolvedOrders:
             return creation, Payment.from_item(creation.item)
         known = Payment.from_item(item)
         if not known.is_of_one_order_with(new):
-            raise NotSettled(f"the payment {payment_id} belongs to another order")
+            raise NotResolved(f"the payment {payment_id} belongs to another order")
         after = replace(known, outcome=None)
         return self.payments.update_payment(known, after), after
 
-    def _rejection_of_payment(self, found: RecordedOrder) -> list[Operation]:
-        """The write of a payment that the bank named, but does not have. Raises: NotSettled, if it gave a status."""
+    def _write_of_named_payment(self, found: RecordedOrder) -> list[Operation]:
+        """The write of a payment that the bank named, but does not have. Raises: NotResolved, if it gave a status."""
         item = self.store.get(*payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
         if item is None:
             return []
         known = Payment.from_item(item)
         if known.outcome is None:
-            raise NotSettled(f"the bank has given the payment {known.payment_id} the status {known.status}")
+            raise NotResolved(f"the bank has given the payment {known.payment_id} the status {known.status}")
         return [self.payments.update_payment(known, replace(known, outcome="not_accepted"))]
 
-    def _settle(
+    def _resolve(
         self,
         found: RecordedOrder,
         outcome: OrderOutcome,
@@ -126,6 +126,6 @@ class UnresolvedOrders:
         try:
             self.store.transact([self.orders.update_resolved(found, outcome, payment_id), *writes, *event.operations])
         except ConditionFailed:
-            raise NotSettled("the order was changed concurrently: try again") from None
-        log.info("order settled", bic=found.order.bic, order=found.order.request_id, outcome=outcome)
+            raise NotResolved("the order was changed concurrently: try again") from None
+        log.info("order resolved", bic=found.order.bic, order=found.order.request_id, outcome=outcome)
         self.outbox.dispatch(event)

@@ -14,7 +14,7 @@ from pydantic import Field, WithJsonSchema
 from chalicelib.foundation.crypto.signatures import PublicKey
 from chalicelib.foundation.fields.field_types import AN, Day, Timestamp, Uuid, WebAddress
 from chalicelib.openbanking.protocol.oauth_security import TokenType
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, UnsettledOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, OrderState, PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import (
@@ -199,14 +199,14 @@ class ReportedStatus(TypedDict):
     payment_id: AN[PAYMENT_ID]
     payment_status: StatusNumber
     history: list[StatusEntry]
-    outcome: NotRequired[UnsettledOutcome]
+    outcome: NotRequired[PaymentOutcome]
 
 
-class UnsettledOrder(TypedDict):
+class OrderWithoutPayment(TypedDict):
     """An order for which the bank named no payment."""
 
     request_id: Uuid
-    outcome: UnsettledOutcome
+    outcome: OrderState
 
 
 class Accepted(TypedDict):

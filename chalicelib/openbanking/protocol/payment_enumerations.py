@@ -11,8 +11,10 @@ from chalicelib.openbanking.protocol import refusals
 Kind = Literal["single", "bulk", "direct"]
 OrderOutcome = Literal["unknown", "accepted", "not_accepted"]
 """Whether the bank has the payment of an order."""
-UnsettledOutcome = Literal["unknown", "not_accepted"]
-"""The outcome of an order for which the bank has given no usable response and no status."""
+PaymentOutcome = Literal["unknown", "not_accepted"]
+"""The outcome of a payment that the bank named in an unusable response, as long as it gives no status."""
+OrderState = Literal["pending", "unknown", "not_accepted"]
+"""The state of an order for which the bank named no payment; ``pending`` while it waits or is being sent."""
 SCHEME = 35
 """The maximum accepted length of a scheme name; actual names have at most five letters."""
 SCHEME_MEANINGS: Mapping[str, str] = {

@@ -69,6 +69,12 @@ class AuthorizationParameters(Message):
         return self
 
 
+class ChosenBank(Message):
+    """What the page for choosing a bank adds to an authorization request that names none."""
+
+    chosen_bic: Bic | None = None
+
+
 class AuthorizeRequest(AuthorizationParameters):
     """``POST /tpp/authorize``: the bank, the scopes, and the URL to which the PSU returns."""
 
@@ -164,18 +170,23 @@ def _country(letters: str) -> str:
     return letters.upper() if is_code else fault("value", "must be a two-letter country code (ISO 3166-1)")
 
 
-class BanksQuery(Message):
-    """``GET /tpp/banks``: a page of the banks that match all filters; ``q`` is part of a name or BIC."""
+class BankSearchQuery(Message):
+    """A page of the banks of a country, or of those that are named so; ``q`` is part of a name or BIC."""
 
     page: Whole[1_000_000] = 1
-    limit: Whole[100] = 20
     country: Annotated[str, TextRule(_country, None, {"pattern": "^[A-Za-z]{2}$"})] | None = None
-    scope: Annotated[str, _one_of(_scope_names, 64, "A scope of any version")] | None = None
-    scheme: Annotated[str, _one_of(_scheme_names, SCHEME, "A payment scheme")] | None = None
     q: AN[64] | None = None
 
 
-class BankPlace(Message):
+class BanksQuery(BankSearchQuery):
+    """``GET /tpp/banks``: the banks that match all filters."""
+
+    limit: Whole[100] = 20
+    scope: Annotated[str, _one_of(_scope_names, 64, "A scope of any version")] | None = None
+    scheme: Annotated[str, _one_of(_scheme_names, SCHEME, "A payment scheme")] | None = None
+
+
+class BankPath(Message):
     """The path of ``GET /tpp/banks/{bic}``."""
 
     bic: Bic

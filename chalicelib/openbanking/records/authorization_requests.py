@@ -3,12 +3,13 @@
 A request's key is the digest of client and ``state``, so a client cannot reuse a state. Requests expire after 30
 minutes. An *open* request becomes *approved* when the bank saves a consent, or *cancelled* when the PSU returns through
 the cancel URL; conditional writes make these states exclusive. While it is open, a user who may choose the bank can
-choose another: the new request replaces it, and the first bank's request URL is no longer valid.
+choose another: the new request replaces it, and the first bank's request URL is no longer valid. Its cancel URL
+still leads the PSU back to the TPP.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -18,7 +19,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
-from chalicelib.foundation.identifiers import digest, new_credential
+from chalicelib.foundation.identifiers import OpaqueToken, digest, new_credential
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 from chalicelib.openbanking.protocol.version import Version
@@ -30,6 +31,8 @@ LIFETIME = 30 * 60
 KEPT = 400 * 24 * 3600
 """Seconds for which the state of an approved request is remembered; longer than any consent lasts."""
 KEPT_UNAPPROVED = 24 * 3600
+CANCEL_URLS_KEPT = 5
+"""How many replaced requests' cancel URLs are remembered; the oldest are forgotten first."""
 
 Status = Literal["open", "approved", "cancelled"]
 
@@ -95,7 +98,10 @@ class NewAuthorizationRequest:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationRequest:
-    """A stored authorization request. ``error`` and ``error_description`` are set on cancellation."""
+    """A stored authorization request. ``error`` and ``error_description`` are set on cancellation.
+
+    ``replaced`` are the requests that it replaced, oldest first: the ``cancel_digest`` and ``api_version`` of each.
+    """
 
     authorization_id: str
     client_id: str
@@ -117,13 +123,15 @@ class AuthorizationRequest:
     cancel_sealed: bytes
     error: str | None
     error_description: str | None
+    replaced: tuple[Item, ...]
 
     @classmethod
     def from_item(cls, item: Item) -> AuthorizationRequest:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         defaults = {"returns_state": item.get("returns_state", True)}
         defaults |= {name: item.get(name, False) for name in ("pushed", "chooses_bank")}
-        return cls(**members | defaults | {"scopes": tuple(item["scopes"])})
+        lists = {"scopes": tuple(item["scopes"]), "replaced": tuple(item.get("replaced", ()))}
+        return cls(**members | defaults | lists)
 
     @property
     def version(self) -> Version:
@@ -134,6 +142,16 @@ class AuthorizationRequest:
     def returned_state(self) -> dict[str, str]:
         """The ``state`` parameter to return to the TPP; empty if the TPP sent none."""
         return {"state": self.state} if self.returns_state else {}
+
+    def return_url(self, outcome: Mapping[str, str], issuer: str) -> str:
+        """The client's Callback URL with the outcome, the TPP's state and the issuer (RFC 9207)."""
+        return with_query(self.redirect_uri, {**outcome, **self.returned_state, "iss": issuer})
+
+    def has_cancel_url(self, version: Version, credential: OpaqueToken) -> bool:
+        """Whether a cancel URL was issued for this request or for one that it replaced."""
+        issued: list[tuple[str, int]] = [(self.cancel_digest, self.api_version)]
+        issued += [(each["cancel_digest"], each["api_version"]) for each in self.replaced]
+        return any(credential.matches(stored) and VERSIONS[number] is version for stored, number in issued)
 
     def is_open(self, now: int) -> bool:
         return self.status == "open" and now < self.valid_until
@@ -190,7 +208,7 @@ class AuthorizationRequests:
         Raises:
             StateUsed: the client has already used the state.
         """
-        return self._put(new, authorization_url, absent("authorization_id"))
+        return self._put(new, authorization_url, absent("authorization_id"), ())
 
     def replace(
         self, before: AuthorizationRequest, new: NewAuthorizationRequest, authorization_url: str
@@ -200,10 +218,12 @@ class AuthorizationRequests:
         Raises:
             StateUsed: ``before`` is no longer open, or was replaced meanwhile.
         """
-        return self._put(new, authorization_url, _is_open(before, self._clock.time()))
+        last = {"cancel_digest": before.cancel_digest, "api_version": before.api_version}
+        replaced = (*before.replaced, last)[-CANCEL_URLS_KEPT:]
+        return self._put(new, authorization_url, _is_open(before, self._clock.time()), replaced)
 
     def _put(
-        self, new: NewAuthorizationRequest, authorization_url: str, condition: ConditionBase
+        self, new: NewAuthorizationRequest, authorization_url: str, condition: ConditionBase, replaced: Sequence[Item]
     ) -> AuthorizationRequest:
         authorization_id = compute_authorization_id(new.client_id, new.state)
         cancel, cancel_digest = new_credential(authorization_id)
@@ -216,6 +236,7 @@ class AuthorizationRequests:
             "valid_until": now + LIFETIME,
             "cancel_digest": cancel_digest,
             "cancel_sealed": self._vault.seal(cancel, _context(authorization_id)),
+            "replaced": list(replaced),
             "expires_at": now + KEPT_UNAPPROVED,
         }
         try:

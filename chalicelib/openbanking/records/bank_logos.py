@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from chalicelib.foundation.dynamodb.store import Item
@@ -13,6 +14,7 @@ LOGO_BYTES = 100 * 1024
 LogoType = Literal["image/png", "image/jpeg", "image/svg+xml"]
 _PREFIX = "logo/"
 _DIGEST_LENGTH = 32
+_DIGEST = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,11 @@ def logo_key(bic: str) -> tuple[str, Item]:
 def is_logo(item: Item) -> bool:
     """Whether an item of the table is a logo."""
     return str(item["bic"]).startswith(_PREFIX)
+
+
+def is_logo_digest(text: str) -> bool:
+    """Whether a logo's digest, present or past, could be this."""
+    return _DIGEST.fullmatch(text) is not None
 
 
 def logo_path(bic: str, logo_digest: str | None) -> str | None:

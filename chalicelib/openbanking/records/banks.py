@@ -98,10 +98,10 @@ class Banks:
         """All banks ordered by BIC, active or not; a bank added moments ago may be missing."""
         return self._read_all(row["bic"] for row in self._rows())
 
-    def find_logo(self, bic: str, logo_digest: str) -> Logo | None:
-        """A bank's logo, if it has this digest."""
+    def find_logo(self, bic: str) -> Logo | None:
+        """A bank's present logo."""
         item = self._store.get(*logo_key(bic)) if spellings(bic) else None
-        return Logo.from_item(item) if item and item["digest"] == logo_digest else None
+        return Logo.from_item(item) if item else None
 
     # -- for the operator
 

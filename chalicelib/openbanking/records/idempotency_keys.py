@@ -17,7 +17,6 @@ from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Detail, Fault, Refusal
 
@@ -65,10 +64,9 @@ class DeferredRequest:
 class IdempotencyKeys:
     """Builds the writes that claim a key and store its outcome."""
 
-    def __init__(self, vault: Vault, clock: Clock, metrics: Metrics) -> None:
+    def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
         self._clock = clock
-        self._metrics = metrics
 
     def find_outcome(self, claim: IdempotencyKeyClaim, item: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
         """The response or the accepted request stored in ``item``; ``None`` if the key is free.
@@ -86,12 +84,7 @@ class IdempotencyKeys:
             return _read_outcome(jsontext.loads(self._vault.unseal(item["outcome"], claim.name)))
         if now - item["claimed_at"] <= RUNNING_SECONDS:
             raise refusals.STILL_RUNNING()
-        self.count_unknown_outcome()
         raise refusals.NEVER_ENDED()
-
-    def count_unknown_outcome(self) -> None:
-        """Count a payment with an unknown outcome, which someone has to clarify with the bank."""
-        self._metrics.write({"UnknownOutcomes": 1})
 
     def put_claim(self, claim: IdempotencyKeyClaim) -> Put:
         """The write that claims a key before the bank is called; it fails if the key is already claimed."""

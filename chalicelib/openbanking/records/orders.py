@@ -81,6 +81,10 @@ class RecordedOrder:
     outcome: OrderOutcome
     unresolved_at: int | None
 
+    def has_outcome_by(self, now: int) -> bool:
+        """Whether the order should have an outcome by now: it is not being sent any more."""
+        return self.unresolved_at is None or self.unresolved_at <= now
+
     @classmethod
     def from_item(cls, item: Item) -> RecordedOrder | None:
         """The order in an item; ``None`` for a claim that an earlier version of the service wrote."""
@@ -155,9 +159,13 @@ class Orders:
         )
 
     def update_accepted(self, key: tuple[str, Item], order_digest: str | None, payment_id: str) -> Update:
-        """The write for a payment that the bank has; it fails if the id is another order's by now."""
+        """The write for a payment that the bank has; it fails if the id is another order's by now, or the order has
+        another payment.
+        """
         write = self._resolve(key, "accepted")
-        return replace(write, set={**write.set, "payment_id": payment_id}, condition=_is_of(order_digest))
+        same_payment = Attr("outcome").ne("accepted") | Attr("payment_id").eq(payment_id)
+        condition = _is_of(order_digest) & (Attr("outcome").not_exists() | same_payment)
+        return replace(write, set={**write.set, "payment_id": payment_id}, condition=condition)
 
     def update_unknown(self, order: Order, attempt: str, payment_id: str | None = None) -> Update:
         """The write for an attempt whose outcome is unknown; it fails if that of the order is known.

@@ -17,7 +17,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Check, Item, Put, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.protocol.payment_enumerations import Kind, UnsettledOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import Kind, PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS, translate_status
@@ -60,7 +60,7 @@ class Payment:
     history: tuple[PaymentStatusReport, ...]
     created_at: int
     revision: int
-    outcome: UnsettledOutcome | None = None
+    outcome: PaymentOutcome | None = None
 
     @classmethod
     def from_item(cls, item: Item) -> Payment:
@@ -120,7 +120,7 @@ class Payments:
         request_id: str,
         order_digest: str | None,
         status: Status,
-        outcome: UnsettledOutcome | None = None,
+        outcome: PaymentOutcome | None = None,
     ) -> Payment:
         """A payment that a bank has just accepted, in its first status."""
         now = self._clock.time()

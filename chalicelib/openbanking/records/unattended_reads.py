@@ -50,9 +50,12 @@ class UnattendedReads:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
 
-    def new(self, consent_id: str, call: str, request: Mapping[str, Any]) -> ReadReservation:
-        """A read by the TPP's ``call`` of the account, or payment, in ``request``; of all accounts if it names none."""
-        day = timestamp(self._clock.time())[:10]
+    def new(self, consent_id: str, call: str, request: Mapping[str, Any], now: int) -> ReadReservation:
+        """A read at ``now`` (Unix seconds) by the TPP's ``call``.
+
+        It is one of the account, or payment, in ``request``, or of all accounts if that names none.
+        """
+        day = timestamp(now)[:10]
         named = [f"{name}={request[name]}" for name in _IDENTIFIERS if name in request]
         parts = tuple(f"reads#{day}#{call}#{digest(each)}" for each in named or ("",))
         return ReadReservation(consent_id, parts, new_id())

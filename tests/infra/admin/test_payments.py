@@ -32,7 +32,7 @@ def unknown(world: World) -> Payer:
 
 
 def settle(payer: Payer, *options: str) -> tuple[str, ...]:
-    return "payments", "settle", payer.side.bank.bic, payer.request_id or "", *options
+    return "payments", "resolve", payer.side.bank.bic, payer.request_id or "", *options
 
 
 def test_an_order_with_an_unknown_outcome_is_listed(world: World) -> None:
@@ -83,5 +83,5 @@ def test_one_answer_of_the_bank_is_needed(world: World, options: tuple[str, ...]
 def test_an_unknown_bank_or_order_is_refused(world: World) -> None:
     payer = unknown(world)
 
-    assert "no order" in refused("payments", "settle", "NOBADEF1", payer.request_id or "", "--not-accepted")
-    assert "no order" in refused("payments", "settle", "BETADEF1", str(uuid.uuid4()), "--not-accepted")
+    assert "no order" in refused("payments", "resolve", "NOBADEF1", payer.request_id or "", "--not-accepted")
+    assert "no order" in refused("payments", "resolve", "BETADEF1", str(uuid.uuid4()), "--not-accepted")

@@ -65,7 +65,7 @@ def is_page(answer: Answer) -> bool:
 def choices(answer: Answer) -> dict[str, str]:
     """The addresses of the banks on a page, by BIC."""
     found = [html.unescape(each) for each in re.findall(r'<a class="choice" href="([^"]*)"', answer.text)]
-    return {dict(parse_qsl(urlsplit(each).query))["bic"]: each for each in found}
+    return {dict(parse_qsl(urlsplit(each).query))["chosen_bic"]: each for each in found}
 
 
 def returned(answer: Answer) -> dict[str, str]:
@@ -116,7 +116,8 @@ def test_an_empty_bic_counts_as_none(world: World, empty: dict[str, str]) -> Non
         ({"country": "de", "q": "2L"}, {OTHER}),
         ({"country": "GB"}, set()),
         ({"q": "nobody"}, set()),
-        ({"q": "x" * 4000, "country": "nowhere", "page": "-1"}, set()),
+        ({"q": "  ", "country": "", "page": ""}, {"BETADEF1", OTHER}),
+        ({"q": "x" * 64}, set()),
         ({"page": "99"}, {"BETADEF1", OTHER}),
     ],
 )
@@ -126,6 +127,47 @@ def test_a_user_can_search(world: World, other: str, search: dict[str, str], fou
     assert is_page(page)
     assert choices(page).keys() == found
     assert ("No bank matches your search" in page.text) == (not found)
+
+
+COUNTRY, PAGE = "Must be a two-letter country code (ISO 3166-1).", "Must be a whole number from 1 to 1000000."
+IMPOSSIBLE = [
+    ({"country": "Germany"}, {"country": COUNTRY}),
+    ({"country": "ß"}, {"country": COUNTRY}),
+    ({"page": "abc"}, {"page": PAGE}),
+    ({"page": "0"}, {"page": PAGE}),
+    ({"q": "x" * 500}, {"q": "Must have at most 64 characters."}),
+    ({"q": "a\u0007b"}, {"q": "Must be printable text."}),
+    ({"q": "x" * 500, "country": "nowhere", "page": "-1"}, {"q": "", "country": "", "page": ""}),
+]
+
+
+@pytest.mark.parametrize(("search", "errors"), IMPOSSIBLE, ids=str)
+def test_a_search_that_is_not_possible_is_told_at_its_field(
+    world: World, search: dict[str, str], errors: dict[str, str]
+) -> None:
+    page = open_page(world, **search)
+
+    assert page.status == 400
+    assert "<h1>Choose your bank</h1>" in page.text
+    shown = dict(re.findall(r'id="(\w+)-error" role="alert">([^<]*)<', page.text))
+    shown |= dict(re.findall(r'role="(alert)">The page number is not valid. ([^<]*)<', page.text))
+    shown = {name.replace("alert", "page"): text for name, text in shown.items()}
+    assert shown.keys() == errors.keys()
+    assert all(errors[name] in text for name, text in shown.items())
+    assert choices(page) == {}
+    assert ('value="Germany" selected' in page.text) == (search.get("country") == "Germany")
+    assert is_page(open_page(world)), "without the search"
+
+
+def test_a_search_that_is_not_possible_does_not_keep_a_pushed_request_open(world: World) -> None:
+    request_uri = pushed(world)
+    query = urlencode({"client_id": world.client.client_id, "request_uri": request_uri, "page": "abc"})
+
+    page = world.call("GET", f"/oauth/authorize?{query}")
+
+    assert (page.status, choices(page)) == (400, {})
+    (item,) = stored(world)
+    assert "kept_until" not in item
 
 
 def test_many_banks_come_in_pages_ordered_by_name(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,6 +223,15 @@ def test_the_page_keeps_the_window_and_tells_nobody_its_address(world: World) ->
     assert page.headers["cache-control"] == "no-store"
     assert "default-src 'none'" in page.headers["content-security-policy"]
     assert "set-cookie" not in page.headers
+
+
+def test_a_search_may_lead_back_to_the_application(world: World) -> None:
+    """Browsers hold ``form-action`` against redirects, too: the request may have ended meanwhile."""
+    callback = urlsplit(world.client.callback_url)
+
+    for page in (open_page(world), open_pushed(world, pushed(world, state="p"))):
+        policy = page.headers["content-security-policy"]
+        assert f"form-action 'self' {callback.scheme}://{callback.netloc};" in policy
 
 
 # -- errors come before the page
@@ -279,20 +330,80 @@ def test_a_choice_after_the_consent_is_refused(world: World, other: str) -> None
 def test_a_choice_after_the_cancellation_is_refused(world: World, other: str) -> None:
     page = choices(open_page(world))
     first = world.call("GET", page[BIC[2]]).headers["location"]
-    cancel = world.bank(2, "/init_authorization", {"requestUrl": first}).body["cancelUrl"]
-    assert world.call("GET", urlsplit(cancel).path).status == 303
+    assert world.call("GET", cancel_path(world, first)).status == 303
 
     assert returned(world.call("GET", page[other]))["error_description"] == refusals.AUTHORIZATION_ENDED().message
 
 
-def test_the_cancel_url_of_the_first_bank_ends_nothing_after_another_choice(world: World, other: str) -> None:
+def cancel_path(world: World, request_url: str) -> str:
+    """The path of the cancel URL that the bank of version 2 gets."""
+    answer = world.bank(2, "/init_authorization", {"requestUrl": request_url})
+    return str(urlsplit(answer.body["cancelUrl"]).path)
+
+
+def is_told_of_another_choice(world: World, answer: Answer) -> bool:
+    expected = {"error": "access_denied", "error_description": "The user has chosen another bank", "state": "s"}
+    assert answer.headers["location"].startswith(f"{world.client.callback_url}?")
+    return returned(answer) == expected | {"iss": world.hub.settings.public_url}
+
+
+def test_the_cancel_url_of_the_first_bank_leads_back_and_ends_nothing(world: World, other: str) -> None:
     page = choices(open_page(world))
-    first = world.call("GET", page[BIC[2]]).headers["location"]
-    cancel = world.bank(2, "/init_authorization", {"requestUrl": first}).body["cancelUrl"]
+    cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
+    world.call("GET", page[other])
+    events = [*world.hub.store.scan("deliveries")]
+
+    for _ in range(2):
+        assert is_told_of_another_choice(world, world.call("GET", f"{cancel}?error=temporarily_unavailable"))
+    (item,) = stored(world)
+    assert (item["bic"], item["status"]) == (other, "open")
+    assert [*world.hub.store.scan("deliveries")] == events
+
+
+def test_the_cancel_url_of_the_first_bank_leads_to_the_same_place_after_the_end(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    first = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
+    world.call("GET", page[other])
+    again = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
+
+    assert returned(world.call("GET", again))["error_description"] == "The authorization was cancelled at the bank"
+
+    assert is_told_of_another_choice(world, world.call("GET", first))
+    assert [item["status"] for item in stored(world)] == ["cancelled"]
+
+
+def test_the_cancel_url_of_the_first_bank_is_valid_at_the_address_of_its_version_only(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
     world.call("GET", page[other])
 
-    assert world.call("GET", urlsplit(cancel).path).status == 404
-    assert [item["status"] for item in stored(world)] == ["open"]
+    assert world.call("GET", cancel.replace("/v2/", "/")).status == 404
+    assert world.call("GET", f"{cancel[:-1]}{'B' if cancel.endswith('A') else 'A'}").status == 404
+
+
+def test_the_cancel_urls_of_the_last_five_other_choices_are_known(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    cancels = []
+    for _ in range(4):
+        cancels.append(cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"]))
+        world.call("GET", page[other])
+
+    statuses = [world.call("GET", cancel).status for cancel in cancels]
+
+    assert statuses == [404, 303, 303, 303], "of seven replaced requests, four were at the first bank"
+    assert len(stored(world)[0]["replaced"]) == 5
+
+
+def test_a_request_from_before_cancel_urls_were_kept_is_replaced_and_cancelled(world: World, other: str) -> None:
+    page = choices(open_page(world))
+    first = world.call("GET", page[BIC[2]]).headers["location"]
+    (item,) = stored(world)
+    world.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "replaced"})
+    cancel = cancel_path(world, first)
+
+    world.call("GET", page[other])
+
+    assert is_told_of_another_choice(world, world.call("GET", cancel))
 
 
 def test_a_consent_that_is_being_saved_wins_or_loses_as_a_whole(world: World, other: str) -> None:
@@ -309,13 +420,12 @@ def test_a_consent_that_is_being_saved_wins_or_loses_as_a_whole(world: World, ot
 
 def test_a_cancellation_does_not_end_the_request_that_replaces_its_own(world: World, other: str) -> None:
     page = choices(open_page(world))
-    first = world.call("GET", page[BIC[2]]).headers["location"]
-    cancel = world.bank(2, "/init_authorization", {"requestUrl": first}).body["cancelUrl"]
+    cancel = cancel_path(world, world.call("GET", page[BIC[2]]).headers["location"])
 
     with world.meanwhile("transact", lambda: world.call("GET", page[other])):
-        answer = world.call("GET", urlsplit(cancel).path)
+        answer = world.call("GET", cancel)
 
-    assert answer.status == 404
+    assert is_told_of_another_choice(world, answer)
     assert [(item["bic"], item["status"]) for item in stored(world)] == [(other, "open")]
 
 
@@ -339,19 +449,85 @@ def test_two_windows_that_choose_the_same_bank_at_once_get_to_the_same_place(
     assert [item["request_url"] for item in stored(world)] == [location]
 
 
-def test_a_request_of_the_client_itself_is_not_replaced_by_a_browser(world: World, other: str) -> None:
+@pytest.mark.parametrize("name", ["bic", "chosen_bic"])
+def test_a_request_of_the_client_itself_is_not_replaced_by_a_browser(world: World, other: str, name: str) -> None:
     world.authorize(2, state="s", code_challenge=CHALLENGE, code_challenge_method="S256")
 
-    answer = open_page(world, bic=other)
+    answer = open_page(world, **{name: other})
 
     assert returned(answer)["error_description"] == refusals.STATE_USED().message
     assert [item["bic"] for item in stored(world)] == [BIC[2]]
+
+
+def test_a_bank_that_the_application_names_is_not_replaced(world: World, other: str) -> None:
+    named = open_page(world, bic=BIC[2]).headers["location"]
+
+    for changes in ({"bic": other}, {"chosen_bic": other}, {"bic": None}):
+        answer = open_page(world, **changes)
+        assert answer.headers["location"].startswith(world.client.callback_url)
+        assert returned(answer)["error"] == "invalid_request"
+        assert returned(answer)["error_description"] == refusals.STATE_USED().message
+    assert open_page(world, bic=BIC[2]).headers["location"] == named
+    assert [(item["bic"], item["request_url"]) for item in stored(world)] == [(BIC[2], named)]
+
+
+def test_a_bank_that_the_user_has_chosen_is_not_replaced_by_one_that_the_application_names(
+    world: World, other: str
+) -> None:
+    world.call("GET", choices(open_page(world))[BIC[2]])
+
+    assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
+    assert [item["bic"] for item in stored(world)] == [BIC[2]]
+
+
+def test_a_choice_is_ignored_where_the_application_names_the_bank(world: World, other: str) -> None:
+    location = open_page(world, bic=BIC[2], chosen_bic=other).headers["location"]
+
+    assert location.startswith(world.banks[2].bank.authorization_url)
+
+
+@pytest.mark.parametrize(
+    ("bic", "error", "message"),
+    [
+        ("bank", "invalid_request", "chosen_bic is not a BIC of 8 or 11 characters"),
+        ("NONEDE21", "invalid_request", refusals.BANK_UNKNOWN().message),
+        (BIC[1], "invalid_scope", refusals.SCOPES_NOT_PROVIDED().message),
+    ],
+)
+def test_a_choice_that_is_not_possible_leads_back_with_the_reason(
+    world: World, bic: str, error: str, message: str
+) -> None:
+    answer = open_page(world, chosen_bic=bic)
+
+    assert answer.headers["location"].startswith(world.client.callback_url)
+    assert returned(answer)["error"] == error
+    assert message in returned(answer)["error_description"]
+    assert stored(world) == []
+
+
+def test_a_head_request_for_a_choice_stores_nothing(world: World) -> None:
+    answer = world.call("HEAD", f"/oauth/authorize?{urlencode(request(world, chosen_bic=BIC[2]))}")
+
+    assert (answer.status, answer.text) == (303, "")
+    assert stored(world) == []
 
 
 def test_an_open_request_from_before_there_was_a_choice_is_not_replaced(world: World, other: str) -> None:
     open_page(world, bic=BIC[2])
     (item,) = stored(world)
     world.hub.store.put("authorizations", {name: value for name, value in item.items() if name != "chooses_bank"})
+
+    assert open_page(world, bic=BIC[2]).headers["location"] == item["request_url"]
+    assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
+
+
+def test_an_open_request_that_was_stored_as_chosen_though_its_bank_was_named_is_repeated(
+    world: World, other: str
+) -> None:
+    """Until then, every request of a browser was stored so."""
+    open_page(world, bic=BIC[2])
+    (item,) = stored(world)
+    world.hub.store.put("authorizations", item | {"chooses_bank": True})
 
     assert open_page(world, bic=BIC[2]).headers["location"] == item["request_url"]
     assert returned(open_page(world, bic=other))["error_description"] == refusals.STATE_USED().message
@@ -368,7 +544,7 @@ def pushed(world: World, **members: str | None) -> str:
 
 
 def choose(world: World, request_uri: str, bic: str, client_id: str = "") -> Answer:
-    query = {"client_id": client_id or world.client.client_id, "request_uri": request_uri, "bic": bic}
+    query = {"client_id": client_id or world.client.client_id, "request_uri": request_uri, "chosen_bic": bic}
     return world.call("GET", f"/oauth/authorize?{urlencode(query)}")
 
 
@@ -389,7 +565,7 @@ def test_a_pushed_request_without_a_bank_shows_the_page(world: World) -> None:
     assert dict(parse_qsl(urlsplit(address).query)) == {
         "client_id": world.client.client_id,
         "request_uri": request_uri,
-        "bic": BIC[2],
+        "chosen_bic": BIC[2],
     }
     chosen = world.call("GET", address)
     assert chosen.status == 303
@@ -579,7 +755,7 @@ NASTY = ['"><script>alert(1)</script>', "'\"<img src=x onerror=alert(1)>", "{{ 7
 def test_what_a_user_searches_for_does_not_become_part_of_the_page(world: World, text: str) -> None:
     page = open_page(world, q=text, country=text, page=text, state=text)
 
-    assert is_page(page)
+    assert (page.status, "<h1>Choose your bank</h1>" in page.text) == (400, True)
     assert text not in page.text.replace(html.escape(text), "")
     assert "55433" not in page.text
 

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.delivery.schedule import DAY, JITTER, PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from chalicelib.openbanking.flows.unresolved_orders import NotSettled, UnresolvedOrders
+from chalicelib.openbanking.flows.unresolved_orders import NotResolved, UnresolvedOrders
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECONDS, Order, RecordedOrder, order_key
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.faults import Fault, items
@@ -267,7 +267,7 @@ def test_a_bank_that_does_not_know_the_payment_leaves_its_outcome_unknown(world:
     payer.side.answers[STATUS] = lambda sent: REFUSAL[2]
 
     assert payer.status().body["outcome"] == "unknown"
-    operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
+    operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
     assert payer.status().body["outcome"] == payer.status_of_order().body["outcome"] == "not_accepted"
 
 
@@ -326,8 +326,8 @@ def test_a_refused_repeat_leaves_the_outcome_of_the_first_attempt_unknown(world:
         payer.bank_does(does)
         payer.pay()
 
-    assert payer.status_of_order().body["outcome"] == "unknown"
     world.clock.advance(RUNNING_SECONDS)
+    assert payer.status_of_order().body["outcome"] == "unknown"
     assert len(unresolved(world)) == 1
 
 
@@ -419,7 +419,7 @@ def test_the_operator_settles_an_order_that_the_bank_has(world: World) -> None:
     payer.bank_does(TimedOut("late"))
     payer.pay()
 
-    operator(world).record_accepted_order(payer.side.bank.bic, payer.request_id or "", "P-7")
+    operator(world).record_accepted(payer.side.bank.bic, payer.request_id or "", "P-7")
 
     assert unresolved(world) == []
     assert payer.status_of_order().body["payment_id"] == "P-7"
@@ -433,7 +433,7 @@ def test_an_early_report_is_applied_to_a_settled_order(world: World) -> None:
     payer.pay()
     payer.report(4, "P-7")
 
-    operator(world).record_accepted_order(payer.side.bank.bic, payer.request_id or "", "P-7")
+    operator(world).record_accepted(payer.side.bank.bic, payer.request_id or "", "P-7")
 
     assert payer.status("P-7").body["payment_status"] == 4
 
@@ -444,7 +444,7 @@ def test_the_operator_settles_an_order_that_the_bank_does_not_have(world: World,
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
     for payer in (unnamed, named):
-        operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
+        operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
 
     assert unresolved(world) == []
     assert unnamed.status_of_order().body == {"request_id": unnamed.request_id, "outcome": "not_accepted"}
@@ -454,7 +454,7 @@ def test_the_operator_settles_an_order_that_the_bank_does_not_have(world: World,
 def test_the_operator_confirms_a_payment_that_the_bank_named(world: World) -> None:
     payer = with_unknown_outcome(world, version=1)
 
-    operator(world).record_accepted_order(payer.side.bank.bic, payer.request_id or "", "P-1")
+    operator(world).record_accepted(payer.side.bank.bic, payer.request_id or "", "P-1")
 
     assert "outcome" not in payer.status().body
     assert unresolved(world) == []
@@ -467,7 +467,7 @@ def test_what_cannot_be_settled_is_refused_with_the_reason(world: World) -> None
     unnamed = payer_with_id(world, 2)
     unnamed.bank_does(TimedOut("late"))
     unnamed.pay()
-    bic, settle = known.side.bank.bic, operator(world).record_accepted_order
+    bic, settle = known.side.bank.bic, operator(world).record_accepted
 
     for payer, payment_id, why in (
         (known, "P-9", "no order"),
@@ -475,12 +475,12 @@ def test_what_cannot_be_settled_is_refused_with_the_reason(world: World) -> None
         (unnamed, "P-9", "belongs to another order"),
         (unnamed, "", "printable characters"),
     ):
-        with pytest.raises(NotSettled, match=why):
+        with pytest.raises(NotResolved, match=why):
             settle(bic, payer.request_id or "", payment_id)
-    with pytest.raises(NotSettled, match="no order"):
-        operator(world).record_rejected_order(bic, known.request_id or "")
-    with pytest.raises(NotSettled, match="no order"):
-        operator(world).record_rejected_order(bic, str(uuid.uuid4()))
+    with pytest.raises(NotResolved, match="no order"):
+        operator(world).record_not_accepted(bic, known.request_id or "")
+    with pytest.raises(NotResolved, match="no order"):
+        operator(world).record_not_accepted(bic, str(uuid.uuid4()))
     assert len(unresolved(world)) == 2
 
 
@@ -489,8 +489,8 @@ def test_an_order_that_is_still_being_sent_is_not_settled(world: World) -> None:
     with Fault(world, "before", 3, lasting=True):
         payer.pay()
 
-    with pytest.raises(NotSettled, match="still being sent"):
-        operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
+    with pytest.raises(NotResolved, match="still being sent"):
+        operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
 
 
 # -- the id of an order
@@ -504,7 +504,7 @@ def test_the_id_of_an_order_with_an_unknown_outcome_stays_claimed(world: World) 
     world.clock.advance(CLAIMED_SECONDS + 1)
 
     assert other.pay().status == 400
-    operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
+    operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
     assert other.pay().status == 200
 
 
@@ -575,7 +575,7 @@ def test_an_id_that_another_order_takes_over_keeps_nothing_of_the_first(world: W
 
 def test_a_status_of_the_first_payment_does_not_resolve_the_order_that_holds_its_id_now(world: World) -> None:
     first, second = with_unknown_outcome(world, 1), Payer(world, 1, "direct")
-    operator(world).record_rejected_order(first.side.bank.bic, first.request_id or "")
+    operator(world).record_not_accepted(first.side.bank.bic, first.request_id or "")
     world.clock.advance(CLAIMED_SECONDS + 1)
     second.request_id = first.request_id
     second.bank_does(TimedOut("late"))
@@ -590,7 +590,7 @@ def test_a_status_of_the_first_payment_does_not_resolve_the_order_that_holds_its
 @VERSIONS
 def test_a_payment_that_the_bank_names_again_after_all_is_unknown_again(world: World, version: int) -> None:
     payer = with_unknown_outcome(world, version)
-    operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
+    operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
     queries = len(world.recorded("payment_status"))
 
     assert payer.pay().body["reason_code"] == "bad_answer"
@@ -608,8 +608,8 @@ def test_a_payment_that_has_a_status_cannot_be_rejected(world: World) -> None:
     known = {name: value for name, value in item.items() if name != "outcome"}
     world.hub.store.put("payments", known)
 
-    with pytest.raises(NotSettled, match="has given the payment P-1 the status 1"):
-        operator(world).record_rejected_order(payer.side.bank.bic, payer.request_id or "")
+    with pytest.raises(NotResolved, match="has given the payment P-1 the status 1"):
+        operator(world).record_not_accepted(payer.side.bank.bic, payer.request_id or "")
 
 
 def test_an_order_under_a_generated_id_is_found_after_the_storage_failed(world: World) -> None:
@@ -619,8 +619,9 @@ def test_an_order_under_a_generated_id_is_found_after_the_storage_failed(world: 
 
     payer.request_id = failed.headers["x-request-id"]
     assert (failed.status, failed.body["reason_code"]) == (500, "outcome_unknown")
-    assert payer.status_of_order().body["outcome"] == "unknown"
+    assert payer.status_of_order().body["outcome"] == "pending"
     world.clock.advance(RUNNING_SECONDS)
+    assert payer.status_of_order().body["outcome"] == "unknown"
     assert len(unresolved(world)) == 1
 
 
@@ -629,18 +630,72 @@ def test_the_operator_settles_an_order_of_a_bank_that_was_removed(world: World) 
     order = Order("GONEDEFFXXX", request_id, world.client.client_id, "/tpp/payment_initiation", None, 2, "digest")
     world.hub.store.transact([orders.put_claim(order, "attempt", running=0)])
 
-    operator(world).record_rejected_order("GONEDEFF", request_id)
+    operator(world).record_not_accepted("GONEDEFF", request_id)
 
     assert unresolved(world) == []
 
 
-def test_an_unknown_outcome_is_counted(world: World, capsys: pytest.CaptureFixture[str]) -> None:
-    payer = Payer(world, 2)
-    payer.bank_does(TimedOut("late"))
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
+@pytest.mark.parametrize(("does", "reason"), REASONS.values(), ids=REASONS)
+def test_an_unknown_outcome_is_counted_once_and_no_other(
+    world: World, does: Any, reason: str, later: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    payer: Payer = LaterPayer(world, 2) if later else Payer(world, 2)
+    payer.bank_does(does)
+    payer.side.answers[STATUS] = lambda sent: {"transaction_status": "RCVD"}
 
     payer.pay()
+    carry_on(world)
 
-    assert '"UnknownOutcomes":[1]' in capsys.readouterr().out.replace(" ", "")
+    counted = capsys.readouterr().out.count('"UnknownOutcomes":[')
+    assert counted == (1 if reason in ("outcome_unknown", "bad_answer") else 0)
+
+
+@pytest.mark.parametrize("later", [False, True], ids=["at once", "later"])
+def test_a_payment_id_of_another_order_leaves_the_outcome_unknown_and_is_counted(
+    world: World, later: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = Payer(world, 2, "direct")
+    first.pay()
+    payer: Payer = LaterPayer(world, 2) if later else Payer(world, 2)
+    payer.request_id = str(uuid.uuid4())
+    payer.bank_does(taken(2, "P-1"))
+
+    payer.pay()
+    carry_on(world)
+
+    assert [found.payment_id for found in unresolved(world)] == [None]
+    assert capsys.readouterr().out.count('"UnknownOutcomes":[') == 1
+
+
+def test_the_payment_of_an_order_is_not_replaced_by_another_of_the_same_order(world: World) -> None:
+    payer = with_unknown_outcome(world, 1)
+    payer.bank_does(taken(1, "P-2"))
+    assert payer.pay().status == 200
+
+    assert payer.report(2, "P-1").status == 200
+
+    assert payer.status_of_order().body["payment_id"] == "P-2"
+    assert payer.status("P-1").body["payment_status"] == 2
+
+
+def test_a_payment_with_an_unknown_outcome_is_shown_while_its_bank_is_inactive(world: World) -> None:
+    payer = with_unknown_outcome(world)
+    world.hub.openbanking.banks.change(payer.side.bank.bic, active=False)
+    try:
+        world.clock.advance(61)
+
+        assert payer.status().body["outcome"] == "unknown"
+    finally:
+        world.hub.openbanking.banks.change(payer.side.bank.bic, active=True)
+
+
+def test_an_order_that_waits_to_be_sent_is_pending(world: World) -> None:
+    payer = LaterPayer(world, 2)
+    payer.request_id = str(uuid.uuid4())
+    payer.order()
+
+    assert payer.status_of_order().body == {"request_id": payer.request_id, "outcome": "pending"}
 
 
 def test_the_event_of_an_order_that_the_operator_accepts_has_its_early_report(world: World) -> None:
@@ -650,7 +705,7 @@ def test_the_event_of_an_order_that_the_operator_accepts_has_its_early_report(wo
     payer.report(4, "P-7")
     world.wants_events()
 
-    operator(world).record_accepted_order(payer.side.bank.bic, payer.request_id or "", "P-7")
+    operator(world).record_accepted(payer.side.bank.bic, payer.request_id or "", "P-7")
 
     carry_on(world)
     (sent,) = world.receiver.received

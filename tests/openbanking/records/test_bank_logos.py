@@ -97,19 +97,44 @@ def test_other_methods_are_told_which_there_are(world: World, banks: Banks) -> N
     assert (post.status, post.headers["allow"]) == (405, "GET, HEAD, OPTIONS")
 
 
-def test_a_new_logo_has_a_new_address_and_the_old_one_is_gone(world: World, banks: Banks) -> None:
+def test_a_new_logo_has_a_new_address_to_which_the_old_one_leads(world: World, banks: Banks) -> None:
     banks.set_logo(BIC, SVG)
     before = address(world)
 
     banks.set_logo(BIC, png())
 
     assert address(world) != before
-    assert world.call("GET", before).status == 404
     assert content(world.call("GET", address(world))) == png()
+    for method in ("GET", "HEAD"):
+        moved = world.call(method, before)
+        assert (moved.status, moved.text) == (302, "")
+        assert moved.headers["location"] == world.tpp("GET", f"/tpp/banks/{BIC}").body["logo_url"]
+        assert moved.headers["cache-control"] == "public, max-age=60"
 
 
-@pytest.mark.parametrize("path", [f"/banks/{BIC}/logo/x", "/banks/NONEGB21/logo/x", f"/banks/{'A' * 3000}/logo/x"])
-def test_there_is_no_logo_of_another_digest_or_bank(world: World, banks: Banks, path: str) -> None:
+def test_the_address_that_another_instance_offers_for_a_minute_leads_to_the_new_logo(
+    world: World, banks: Banks
+) -> None:
+    banks.set_logo(BIC, SVG)
+    address(world)
+    world.another_process().openbanking.banks.set_logo(BIC, png())
+
+    offered = world.call("GET", address(world))
+
+    assert content(world.call("GET", urlsplit(offered.headers["location"]).path)) == png()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/banks/{BIC}/logo/x",
+        f"/banks/{BIC}/logo/{'A' * 32}",
+        f"/banks/{BIC}/logo/{'a' * 33}",
+        f"/banks/NONEGB21/logo/{'a' * 32}",
+        f"/banks/{'A' * 3000}/logo/{'a' * 32}",
+    ],
+)
+def test_there_is_no_logo_of_another_address(world: World, banks: Banks, path: str) -> None:
     banks.set_logo(BIC, SVG)
 
     answer = world.call("GET", path)

@@ -16,6 +16,22 @@ HARMLESS = {
     "a quoted reference in a style": '<style>.a{fill:url( "#g" )}</style>',
     "a title and a language": '<title xml:lang="de">Bank</title>',
     "a comment": "<!-- made by hand -->",
+    "a drawing drawn again in a drawing drawn again": (
+        '<defs><g id="a"><path d="M0 0"/></g><g id="b"><use href="#a"/><use href="#a"/></g></defs><use href="#b"/>'
+    ),
+    "a reference in both spellings": '<g id="a"/><use href="#a" xlink:href="#a"/>',
+    "a reference to nothing": '<use href="#nothing"/>',
+    "as many elements as fit": "<g/>" * 25_000,
+    "Inkscape's remarks": (
+        '<sodipodi:namedview xmlns:sodipodi="http://sodipodi.sourceforge.net/DTD/sodipodi-0.dtd" pagecolor="#fff">'
+        '<i:grid xmlns:i="http://www.inkscape.org/namespaces/inkscape" type="xygrid"/></sodipodi:namedview>'
+    ),
+    "metadata": (
+        '<metadata><r:RDF xmlns:r="http://www.w3.org/1999/02/22-rdf-syntax-ns#">'
+        '<c:Work xmlns:c="http://creativecommons.org/ns#" r:about=""><d:title xmlns:d="http://purl.org/dc/elements/1.1/">'
+        'Bank</d:title><c:license r:resource="http://creativecommons.org/licenses/by/4.0/"/></c:Work></r:RDF></metadata>'
+    ),
+    "a remark that is called like a style": '<x:style xmlns:x="http://example.com/x">@import "x"</x:style>',
     "another program's attribute": '<g xmlns:x="http://example.com/x" x:onwards="1"/>',
 }
 HARMFUL = {
@@ -42,6 +58,46 @@ HARMFUL = {
     "an escaped style": ("<style>a{fill:\\75rl(https://evil.example/a)}</style>", "style refers"),
     "a style in two pieces": ("<style>a{fill:u<!-- -->rl(https://evil.example/a)}</style>", "style refers"),
     "a long style": (f"<style>{'a' * 40000}@import 'x'</style>", "style refers"),
+    "an import split by an element": (
+        '<style>@imp<g/>ort "https://evil.example/a.css";</style>',
+        "an element in a style",
+    ),
+    "a colour split by an element": ("<style>a{fill:ur<g/>l(https://evil.example/a)}</style>", "an element in a style"),
+    "a remark in a style": (
+        '<style>@imp<x:y xmlns:x="http://example.com/x"/>ort "https://evil.example/a.css";</style>',
+        "an element in a style",
+    ),
+    "a source in a style": ('<style>a{fill:src("https://evil.example/a")}</style>', "style refers"),
+    "an image in a style": ('<style>a{background:image("https://evil.example/a")}</style>', "style refers"),
+    "an image set in a style": ('<style>a{mask:-webkit-image-set("//evil.example/a" 1x)}</style>', "style refers"),
+    "a source in an attribute": ("<g style=\"mask:src('https://evil.example/a')\"/>", "the attribute style"),
+    "an image in an attribute": ("<g mask=\"image('https://evil.example/a')\"/>", "the attribute mask"),
+    "a style after a style": ("<style>a{}</style><style>@import 'x'</style>", "style refers"),
+    "a script in metadata": ("<metadata><script>alert(1)</script></metadata>", "the element script"),
+    "a script in another program's remark": (
+        '<x:y xmlns:x="http://example.com/x"><script>alert(1)</script></x:y>',
+        "the element script",
+    ),
+    "HTML in metadata": (
+        '<metadata><h:script xmlns:h="http://www.w3.org/1999/xhtml">alert(1)</h:script></metadata>',
+        "the element script",
+    ),
+    "a formula": ('<m:maction xmlns:m="http://www.w3.org/1998/Math/MathML"/>', "the element maction"),
+    "an event listener": ('<e:listener xmlns:e="http://www.w3.org/2001/xml-events"/>', "the element listener"),
+    "an event handler on a remark": ('<x:y xmlns:x="http://example.com/x" onload="alert(1)"/>', "handler onload"),
+    "nine levels of ten references": (
+        "".join(f'<g id="a{n}">{f"""<use href="#a{n - 1}"/>""" * 10}</g>' for n in range(1, 10)) + '<path id="a0"/>',
+        "draws too many elements",
+    ),
+    "references under an encoded name": (
+        f'<g id="a">{"<path/>" * 5000}</g>' + '<use href="#%61"/>' * 2000,
+        "draws too many elements",
+    ),
+    "many references to a large drawing": (
+        f'<g id="a">{"<path/>" * 5000}</g>' + '<use xlink:href=" #a "/>' * 1000,
+        "draws too many elements",
+    ),
+    "a reference to itself": ('<g id="a"><use href="#a"/></g>', "draws too many elements"),
     "an instruction": ('<?xml-stylesheet href="https://evil.example/a.css"?>', "processing instructions"),
 }
 
@@ -137,7 +193,33 @@ def test_a_damaged_png_file_is_refused(content: bytes) -> None:
         read_logo(content)
 
 
-@pytest.mark.parametrize("content", [JPEG[:-2], JPEG[:20], b"\xff\xd8\xff", JPEG + b"text"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        JPEG.replace(b"\xff\xe0", b"\xff\xff\xff\xe0"),
+        JPEG.replace(b"\xff\xc0", b"\xff\xff\xc0").replace(b"\xff\xda", b"\xff\xff\xda"),
+        JPEG + b"\r\n",
+        JPEG + b"\0" * 512,
+        JPEG + JPEG,
+    ],
+    ids=["filled up", "filled up before frame and scan", "an end of line", "zeros", "a preview behind it"],
+)
+def test_a_jpeg_file_may_be_filled_up(content: bytes) -> None:
+    assert read_logo(content).media_type == "image/jpeg"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        JPEG[:-2],
+        JPEG[:20],
+        b"\xff\xd8\xff",
+        b"\xff\xd8" + b"\xff" * 5000,
+        b"\xff\xd8\xff\xd9",
+        JPEG.replace(b"\xff\xc0", b"\xff\xe1"),
+        JPEG.replace(b"\xff\xda", b"\x00\xda"),
+    ],
+)
 def test_a_damaged_jpeg_file_is_refused(content: bytes) -> None:
     with pytest.raises(InvalidBank, match="damaged JPEG"):
         read_logo(content)

@@ -1,0 +1,104 @@
+"""Strict reading of a bank's responses, by the same models and formats that the hub uses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.fields.problems import InvalidMessage, Problem
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.protocol.known_members import normalise
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer, Webhook
+
+PAYMENT_BYTES = 300_000
+"""The largest response to a payment (bank integration, Answers)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A success response as read.
+
+    Attributes:
+        members: in snake_case; empty if the response cannot be read.
+        faults: why the response is not usable.
+        deviations: what the hub logs and passes on: lengths, characters, optional members, both spellings.
+    """
+
+    members: Mapping[str, Any]
+    faults: tuple[str, ...] = ()
+    deviations: tuple[str, ...] = ()
+
+
+def form_of(version: Version, webhook: Webhook) -> AnswerForm:
+    """The response format of a webhook."""
+    return webhook.form or version.answers
+
+
+def read_object(reply: Reply) -> dict[str, Any] | None:
+    """A response's JSON object; ``None`` if it is anything else."""
+    try:
+        found = jsontext.loads(reply.body)
+    except jsontext.InvalidJson:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def is_refusal(version: Version, webhook: Webhook, reply: Reply) -> bool:
+    """Whether the hub takes a response for an error: its status, or an error's members with a success status."""
+    if not 200 <= reply.status < 300:
+        return True
+    found = read_object(reply) or {}
+    return any(_says_error(form, found) for form in error_forms(version, webhook))
+
+
+def error_forms(version: Version, webhook: Webhook) -> list[AnswerForm]:
+    """The formats that an error may have: the version's and, where it differs, the webhook's."""
+    return list(dict.fromkeys([form_of(version, webhook), version.answers]))
+
+
+def _says_error(form: AnswerForm, found: Mapping[str, Any]) -> bool:
+    return found.get("status") == "error" if form.says_status else {form.code, form.text} <= found.keys()
+
+
+def read(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Reading:
+    """Read a success response to ``request``."""
+    form, found = form_of(version, webhook), read_object(reply)
+    if found is None:
+        return Reading({}, ("the body must be a JSON object, without repeated members",))
+    if is_refusal(version, webhook, reply):
+        return Reading({}, ("this is an error, but the request is good",))
+    if form.says_status and found.get("status") != "success":
+        return Reading({}, ("status must be success",))
+    members = {name: value for name, value in found.items() if name != "status" or not form.says_status}
+    repeated: list[str] = []
+    members = normalise(webhook.answer, webhook.shape(members), spell=form.spell, repeated=repeated)
+    faults, deviations = _problems(webhook, request, members)
+    twice = [f"{place} is present in both spellings" for place in repeated]
+    faults = faults or list(_unusable(webhook, request, members))
+    return Reading(members, tuple(faults), (*deviations, *twice))
+
+
+def _problems(webhook: Webhook, request: Mapping[str, Any], members: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """The faults and the deviations of a response from its model."""
+    try:
+        webhook.model_of_answer(request).read(members)
+    except InvalidMessage as error:
+        fatal = [str(problem) for problem in error.problems if _is_fatal(problem)]
+        return fatal, [str(problem) for problem in error.problems if not _is_fatal(problem)]
+    return [], []
+
+
+def _is_fatal(problem: Problem) -> bool:
+    """As in the hub: a mandatory member is missing or mistyped, or the response as a whole is unreadable."""
+    return not problem.field or (problem.mandatory and problem.kind in ("missing", "type"))
+
+
+def _unusable(webhook: Webhook, request: Mapping[str, Any], members: dict[str, Any]) -> list[str]:
+    try:
+        webhook.to_tpp_answer(request, members)
+    except UnusableAnswer as error:
+        return [str(error)]
+    return []

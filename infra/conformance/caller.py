@@ -1,0 +1,144 @@
+"""The kit's calls to the bank: webhooks, signed as the hub signs them, or deliberately wrong in one respect."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto.signatures import sign
+from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply, TimedOut
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.openbanking.bank_client.bank_failures import TOO_MANY_REQUESTS
+from chalicelib.openbanking.protocol.webhooks import Webhook
+from infra.conformance.check import Evidence
+from infra.conformance.masking import Masking
+
+SHOWN = 4000
+"""The most characters of a body that a report shows."""
+HIDDEN_HEADERS = ("x-api-key", "x-auth-token", "x-signature", "authorization", "cookie", "set-cookie")
+"""Headers whose values a report never shows."""
+_RATE_TRIES, _LONGEST_PAUSE = 5, 10
+"""How often a call is repeated that the bank refuses with 429, and the longest pause before, in seconds."""
+Headers = dict[str, str]
+Change = Callable[[Headers], None]
+"""Changes the headers of a request before it is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One webhook that was sent, and the reply, or the failure if none came.
+
+    ``note`` says what is special about the request.
+    """
+
+    path: str
+    members: Mapping[str, Any]
+    headers: Mapping[str, str]
+    body: bytes
+    reply: Reply | None
+    failure: OutboundError | None
+    note: str = ""
+
+    @property
+    def evidence(self) -> Evidence:
+        """The exchange as text."""
+        lines = [f"POST {self.path}", *_header_lines(self.headers), "", shorten(self.body.decode("utf-8", "replace"))]
+        note = [f"# {self.note}"] if self.note else []
+        return Evidence("\n".join([*note, *lines]), self._received())
+
+    def _received(self) -> str:
+        if self.reply is None:
+            return f"no response: {self.failure}"
+        head = f"{self.reply.status} after {self.reply.seconds * 1000:.0f} ms"
+        text = shorten(self.reply.body.decode("utf-8", "replace"))
+        return "\n".join([head, *_header_lines(self.reply.headers), "", text])
+
+
+def _header_lines(headers: Mapping[str, str]) -> list[str]:
+    return [f"{name}: {'***' if name.lower() in HIDDEN_HEADERS else value}" for name, value in headers.items()]
+
+
+def shorten(text: str) -> str:
+    """The beginning of a long text."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(text)} characters)"
+
+
+@dataclass(slots=True)
+class Caller:
+    """Sends webhooks to the bank, each on its own connection, and never again after a failure other than 429.
+
+    ``paused`` has the paths at which the bank did not answer in time; they are not called again.
+    """
+
+    base_url: str
+    api_key: str
+    key: RSAPrivateKey
+    masking: Masking
+    outbound: Outbound
+    paused: set[str] = field(default_factory=set)
+    observers: list[Callable[[Call], None]] = field(default_factory=list)
+    pause: Callable[[float], None] = time.sleep
+
+    def send(
+        self,
+        webhook: Webhook,
+        members: Mapping[str, Any],
+        *,
+        token: str | None,
+        request_id: str | None = None,
+        body: bytes | None = None,
+        signed: bytes | None = None,
+        key: RSAPrivateKey | None = None,
+        change: Change | None = None,
+        note: str = "",
+    ) -> Call:
+        """Send ``webhook``.
+
+        Args:
+            token: the ``X-Auth-Token``, if any.
+            body: replaces the JSON of ``members``.
+            signed: the bytes to sign instead of the body.
+            key: the signing key instead of the kit's.
+            change: changes the headers last.
+            note: what is special about the request, for the report.
+        """
+        content = jsontext.dumps(members).encode() if body is None else body
+        headers = {
+            "Content-Type": "application/json",
+            "X-Api-Key": self.api_key,
+            "X-Request-Id": request_id or new_uuid(),
+            "X-Signature": sign(key or self.key, content if signed is None else signed),
+        }
+        headers |= {"X-Auth-Token": token} if token else {}
+        if change is not None:
+            change(headers)
+        self.masking.add(headers.get("X-Signature", ""), headers.get("X-Auth-Token", ""))
+        return self._post(webhook.path, members, headers, content, note)
+
+    def _post(self, path: str, members: Mapping[str, Any], headers: Headers, body: bytes, note: str) -> Call:
+        reply: Reply | None = None
+        failure: OutboundError | None = None
+        try:
+            reply = self._post_in_time(path, headers, body)
+        except OutboundError as error:
+            failure = error
+            if isinstance(error, TimedOut | NotReached):
+                self.paused.add(path)
+        call = Call(path, members, headers, body, reply, failure, note)
+        for observe in self.observers:
+            observe(call)
+        return call
+
+    def _post_in_time(self, path: str, headers: Headers, body: bytes) -> Reply:
+        """Post a request; a bank that limits the rate of calls is asked again when it says. Raises: OutboundError."""
+        for _ in range(_RATE_TRIES):
+            reply = self.outbound.post(f"{self.base_url}{path}", body, headers, repeat=False, fresh=True)
+            if reply.status != TOO_MANY_REQUESTS:
+                break
+            self.pause(min(reply.retry_after(int(time.time())) or 1, _LONGEST_PAUSE))
+        return reply

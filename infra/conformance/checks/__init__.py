@@ -1,0 +1,34 @@
+"""The checks of the kit, by version. To add one, add a row to the module of its subject."""
+
+from __future__ import annotations
+
+from chalicelib.openbanking.protocol.version import Version
+from infra.conformance.check import Check
+from infra.conformance.checks import (
+    accounts,
+    authorization,
+    bank_calls,
+    connection,
+    history,
+    payments,
+    requests,
+    webhooks,
+)
+from infra.conformance.subjects import subjects_of
+
+
+def checks_of(version: Version) -> list[Check]:
+    """All checks of a version, in the order in which they run.
+
+    What ends a consent comes after everything that needs it: first the consent that the kit ends, whose token other
+    checks then expect to be refused, and last the one that the PSU ends at the bank.
+    """
+    found = [*connection.checks(version), *authorization.checks(version)]
+    for subject in subjects_of(version):
+        found += [*webhooks.checks(version, subject), *requests.checks(version, subject)]
+        found += [*accounts.checks(version, subject), *history.checks(version, subject)]
+        if subject.role == "payment":
+            found += payments.checks(version, subject)
+    found += authorization.ending_checks(version)
+    found += bank_calls.checks(version)
+    return found

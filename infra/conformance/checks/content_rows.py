@@ -1,0 +1,38 @@
+"""Rows of checks that look at what a response says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from chalicelib.openbanking.protocol.version import Version
+from infra.conformance.caller import Call
+from infra.conformance.check import Check, Level
+from infra.conformance.checks.judging import RunOnSubject, require_answer, row, service_to_bank
+from infra.conformance.session import Session
+from infra.conformance.subjects import Subject
+
+Row = tuple[str, str, str, Level, str, RunOnSubject]
+"""Name, title, paragraph (empty: the webhook's own table), level, what is expected, and the check."""
+
+
+def build(version: Version, subject: Subject, rows: Iterable[Row]) -> list[Check]:
+    """The checks of a webhook from its rows."""
+    stands = service_to_bank(version, subject.webhook.path)
+    return [
+        row(subject, name, rule, paragraph or stands, level, expected, run)
+        for name, rule, paragraph, level, expected, run in rows
+    ]
+
+
+def answered(session: Session, subject: Subject, **changes: Any) -> tuple[Call, Mapping[str, Any]]:
+    """The response to the good request, or to one with changed members.
+
+    Raises:
+        CheckSkipped: there is no usable response to the good request.
+        CheckFailed: there is none to the changed one.
+    """
+    if not changes:
+        return session.good(subject), session.good_answer(subject)
+    call = session.send(subject, {**session.request(subject), **changes})
+    return call, require_answer(session, subject, call)

@@ -1,0 +1,92 @@
+"""Checks of payments above the balance, and what tells a failed payment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from chalicelib.foundation.http.outbound import Reply
+from infra.conformance import answers, requests
+from infra.conformance.caller import Call
+from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
+from infra.conformance.checks.judging import RULES, SERVER_ERROR, demand, row
+from infra.conformance.session import PlayedPayment, Session
+from infra.conformance.subjects import Subject
+
+FAILED = ("RJCT", "CANC")
+"""The statuses of payments that are not executed, in neutral form."""
+_UNDECIDED = (408, 409, 425)
+
+
+def checks(subject: Subject) -> list[Check]:
+    """The checks of a kind of payment for which the bank knows the account."""
+    return [
+        row(
+            subject,
+            "declined",
+            "declines an amount above the balance",
+            "Specification, Flows: payment flow, step 2",
+            "mandatory",
+            "The order is refused, or ends as failed or cancelled",
+            _declined,
+        ),
+        row(
+            subject,
+            "declined-form",
+            "declines with a code and a status below 500",
+            RULES.format(section="Payments"),
+            "mandatory",
+            "The refusal has an error code, and a status below 500 other than 408, 409 and 425",
+            _declined_form,
+        ),
+    ]
+
+
+def evidence_of(payment: PlayedPayment) -> Evidence:
+    """The order, the PSU's part and the return as text."""
+    order = payment.call.evidence
+    part = f"\n\nThe PSU's part: {payment.outcome.text}" if payment.outcome.text else ""
+    back = "did not come back" if payment.returned is None else f"came back with {dict(payment.returned)}"
+    return Evidence(f"{order.sent}\n\nThe PSU: {payment.decision}{part}", f"{order.received}\n\nThe browser {back}")
+
+
+def is_failure_of(session: Session) -> Callable[[object], bool]:
+    """Tells the statuses of payments that failed or were cancelled."""
+    return session.once("is failure", lambda: lambda status: session.version.statuses.read(status) in FAILED)
+
+
+def _order_too_much(session: Session, subject: Subject) -> tuple[Call, str]:
+    """The answer to an order above the balance, and the order's id. Raises: CheckSkipped."""
+    return session.once(("too much", subject.name), lambda: _send_too_much(session, subject))
+
+
+def _send_too_much(session: Session, subject: Subject) -> tuple[Call, str]:
+    session.request(subject)
+    assert subject.kind is not None
+    order_id, order = session.order(session.bank.payment.declined_amount)
+    return session.send(subject, requests.payment_request(session.bank, subject.kind, order)), order_id
+
+
+def _declined(session: Session, subject: Subject) -> Evidence:
+    call, order_id = _order_too_much(session, subject)
+    if call.reply is None:
+        raise CheckFailed(call.evidence, "there is no response")
+    if answers.is_refusal(session.version, subject.webhook, call.reply):
+        return call.evidence
+    payment = session.decide(call, session.read(subject, call), order_id, "confirm")
+    is_failure = is_failure_of(session)
+    failed = any(is_failure(each.status) for each in session.reports(payment, is_failure))
+    return demand(failed, evidence_of(payment), "the order was accepted, and no report says that the payment failed")
+
+
+def _declined_form(session: Session, subject: Subject) -> Evidence:
+    call, _ = _order_too_much(session, subject)
+    if call.reply is None or not answers.is_refusal(session.version, subject.webhook, call.reply):
+        raise CheckSkipped("the order was not refused at once")
+    return demand(_is_certain(session, subject, call.reply), call.evidence, "TPPs learn that the outcome is unknown")
+
+
+def _is_certain(session: Session, subject: Subject, reply: Reply) -> bool:
+    """Whether the hub takes a refusal for certain: the bank has no payment."""
+    found, form = answers.read_object(reply) or {}, answers.form_of(session.version, subject.webhook)
+    is_error = found.get(form.code) is not None or found.get("status") == "error"
+    return is_error and reply.status < SERVER_ERROR and reply.status not in _UNDECIDED

@@ -1,0 +1,83 @@
+"""What checks have in common: judging whether a bank refused a call, and in which form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from chalicelib.foundation.identifiers import new_credential
+from chalicelib.openbanking.protocol.version import Version
+from infra.conformance import answers
+from infra.conformance.caller import Call, Headers
+from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Level
+from infra.conformance.session import Session
+from infra.conformance.subjects import Subject
+
+SERVER_ERROR = 500
+RunOnSubject = Callable[[Session, Subject], Evidence]
+
+
+def require_refused(session: Session, subject: Subject, call: Call) -> Evidence:
+    """Raises: CheckFailed: the bank did not refuse the call."""
+    if call.reply is None:
+        raise CheckFailed(call.evidence, "there is no response; a refusal is expected")
+    if not answers.is_refusal(session.version, subject.webhook, call.reply):
+        raise CheckFailed(call.evidence, "the bank accepted the call")
+    return call.evidence
+
+
+def require_answer(session: Session, subject: Subject, call: Call) -> Mapping[str, Any]:
+    """The members of the response to another good request. Raises: CheckFailed: it is not usable."""
+    if call.reply is None:
+        raise CheckFailed(call.evidence, "there is no response")
+    reading = answers.read(session.version, subject.webhook, call.members, call.reply)
+    if reading.faults:
+        raise CheckFailed(call.evidence, "; ".join(reading.faults))
+    return reading.members
+
+
+def refusal_of(session: Session, subject: Subject, call: Call) -> Mapping[str, Any] | None:
+    """The members of a refusal; ``None`` if it is no JSON object.
+
+    Raises:
+        CheckSkipped: the bank did not refuse the call.
+    """
+    if call.reply is None or not answers.is_refusal(session.version, subject.webhook, call.reply):
+        raise CheckSkipped("the bank refused nothing, so there is no error to look at")
+    return answers.read_object(call.reply)
+
+
+def demand(holds: bool, evidence: Evidence, problem: str) -> Evidence:
+    """Raises: CheckFailed: the condition does not hold."""
+    if not holds:
+        raise CheckFailed(evidence, problem)
+    return evidence
+
+
+def service_to_bank(version: Version, path: str) -> str:
+    """The paragraph of a webhook."""
+    return f"Specification, Service to bank, version {version}: {path}"
+
+
+AUTHENTICATION = "Specification, Authentication: {header}"
+RULES = "Bank integration: {section}"
+
+
+def row(
+    subject: Subject, name: str, rule: str, paragraph: str, level: Level, expected: str, run: RunOnSubject
+) -> Check:
+    """A check of a webhook."""
+    return Check(
+        f"{subject.name}.{name}",
+        rule,
+        paragraph,
+        level,
+        expected,
+        lambda session: run(session, subject),
+        subject.webhook.path,
+    )
+
+
+def wrong_key(headers: Headers) -> None:
+    """Replace the API key of a call with one that is not the bank's."""
+    headers["X-Api-Key"] = new_credential("WRONGKEY")[0]

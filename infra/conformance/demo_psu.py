@@ -1,0 +1,91 @@
+"""Plays the PSU at a demonstration bank for the conformance kit, as ``psu.command`` of ``bank.yaml``.
+
+``.venv/bin/python -m infra.conformance.demo_psu BASE_URL`` is the command; the kit adds ``consent URL approve`` or
+``refuse``, ``payment URL confirm`` or ``refuse``, or ``revoke``. The customer is the first of the sign-in page.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from urllib.parse import urljoin
+
+from infra.conformance.hub import TPP_NAME
+from infra.tour.browser import Browser, BrowserPage, Form, NavigationFailed, open_signed_in
+
+_NOWHERE = "nowhere:"
+"""No redirect leads there: the browser loads every page, the kit's included."""
+_STEPS = 6
+
+
+def main(arguments: Sequence[str]) -> int:
+    base, action, *rest = arguments
+    browser = Browser(_NOWHERE, lambda *_: None)
+    try:
+        if action == "revoke":
+            revoke(browser, base)
+        elif rest[1] == "refuse":
+            _require_return(refuse(browser, rest[0]))
+        else:
+            _require_return(agree(browser, rest[0]))
+    except NavigationFailed as error:
+        print(error)
+        return 1
+    return 0
+
+
+def agree(browser: Browser, url: str) -> BrowserPage:
+    """Sign in, choose all accounts or the first, and confirm with the key code, until no form is left."""
+    page = _page(browser.open(url))
+    for _ in range(_STEPS):
+        held = {name for form in page.forms for name in [*form.fields, *(box for box, _ in form.boxes)]}
+        if "key_code" in held:
+            page = _page(browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]}))
+        elif "password" in held:
+            page = _page(browser.submit(page, page.form("password", filled=True)))
+        elif "account" in held:
+            page = _page(browser.submit(page, page.form("account"), boxes=True))
+        else:
+            break
+    return page
+
+
+def refuse(browser: Browser, url: str) -> BrowserPage:
+    """Refuse on the first page."""
+    page = _page(browser.open(url))
+    return _page(browser.submit(page, _form_to(page, "/refuse")))
+
+
+def revoke(browser: Browser, base: str) -> None:
+    """End every consent that the customer has given to the kit."""
+    place = f"{base}/consents"
+    for _ in range(_STEPS):
+        page = open_signed_in(browser, place)
+        link = next((each for each in page.links if "?revoke=" in each), None)
+        if link is None:
+            return
+        asked = _page(browser.open(urljoin(place, link)))
+        browser.submit(asked, _form_to(asked, "/consents/revoke"))
+
+
+def _form_to(page: BrowserPage, ending: str) -> Form:
+    found = next((form for form in page.forms if form.action.endswith(ending)), None)
+    if found is None:
+        raise NavigationFailed(f"«{page.title}» ({page.status}) has no form that leads to {ending}")
+    return found
+
+
+def _page(arrived: BrowserPage | str) -> BrowserPage:
+    if isinstance(arrived, str):
+        raise NavigationFailed(f"the browser arrived at {arrived}")
+    return arrived
+
+
+def _require_return(page: BrowserPage) -> None:
+    """Raises: NavigationFailed: the page is not the kit's."""
+    if page.title != TPP_NAME:
+        raise NavigationFailed(f"the PSU ended at «{page.title}» ({page.status})")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,89 @@
+"""What the hub that the kit plays remembers: the bank's calls, authorization requests and status reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chalicelib.openbanking.protocol.bank_calls import BankCall
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest
+from infra.conformance.caller import HIDDEN_HEADERS, shorten
+from infra.conformance.check import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer:
+    """A response of the kit's server."""
+
+    status: int
+    content_type: str
+    body: str
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedCall:
+    """A call of the bank.
+
+    Attributes:
+        call: the row of ``BANK_CALLS``; ``None`` if the version has no such action.
+        members: the parsed body; ``None`` if it is not a JSON object.
+        request: the validated request; ``None`` if it is invalid.
+        field_problem: why it is invalid.
+        refusal: why the kit refused it; ``None`` if it succeeded.
+    """
+
+    path: str
+    call: BankCall | None
+    headers: Mapping[str, str]
+    body: bytes
+    members: Any
+    request: Any
+    field_problem: str
+    refusal: Refusal | None
+    status: int
+    answer: str
+    at: float
+
+    @property
+    def name(self) -> str:
+        return self.call.name if self.call else ""
+
+    @property
+    def evidence(self) -> Evidence:
+        """What the kit answered as ``sent``, and the bank's call as ``received``."""
+        lines = [f"{name}: {'***' if name in HIDDEN_HEADERS else value}" for name, value in self.headers.items()]
+        text = shorten(self.body.decode("utf-8", "replace"))
+        return Evidence(f"{self.status}\n\n{self.answer}", "\n".join([f"POST {self.path}", *lines, "", text]))
+
+
+@dataclass(slots=True)
+class Authorization:
+    """An authorization request and what became of it.
+
+    Attributes:
+        initiated, saved: the bank's calls, the latest last.
+        cancelled: the query with which the cancel URL was opened; ``None`` if it was not.
+        callback_url: the URL in the response to ``consent``; empty before.
+        arrivals: the queries with which the PSU's browser reached the callback.
+    """
+
+    request: AuthorizationRequest
+    cancel_secret: str
+    initiated: list[ReceivedCall] = field(default_factory=list)
+    saved: list[ReceivedCall] = field(default_factory=list)
+    cancelled: Mapping[str, str] | None = None
+    callback_url: str = ""
+    token: str = ""
+    valid_until: int = 0
+    arrivals: list[Mapping[str, str]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """A status that the bank has reported for a payment, in the version's own form."""
+
+    status: Any
+    received: ReceivedCall

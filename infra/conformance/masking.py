@@ -1,0 +1,34 @@
+"""Masking of secrets in everything that the kit shows: API key, tokens, codes, signatures, private key."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote, quote_plus
+
+MASK = "***"
+_SHORTEST = 8
+"""Characters; a shorter text may stand anywhere by chance."""
+
+
+class Masking:
+    """The secrets of a run. Every text that leaves the kit passes through it."""
+
+    def __init__(self) -> None:
+        self._secrets: set[str] = set()
+
+    def add(self, *secrets: str) -> None:
+        """Mask ``secrets`` from now on, in plain text, in JSON and in URLs."""
+        for secret in secrets:
+            if len(secret) >= _SHORTEST:
+                spellings = (secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret))
+                self._secrets.update(spellings)
+
+    def add_pem(self, pem: str) -> None:
+        """Mask every line of a key."""
+        self.add(*(line for line in pem.splitlines() if not line.startswith("-----")))
+
+    def mask(self, text: str) -> str:
+        """``text`` with ``***`` in place of every secret."""
+        for secret in sorted(self._secrets, key=len, reverse=True):
+            text = text.replace(secret, MASK)
+        return text

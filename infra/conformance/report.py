@@ -1,0 +1,102 @@
+"""The reports of a run: JSON, JUnit XML and HTML. All texts have been masked before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+from infra.conformance import report_html
+from infra.conformance.check import Result
+from infra.conformance.runner import Run
+
+NAME = "report"
+
+
+def write(run: Run, folder: Path) -> list[Path]:
+    """Write all reports to ``folder``, each complete or not at all. Returns the files. Raises: OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = {"html": report_html.render(run), "json": as_json(run), "xml": as_junit(run)}
+    files = []
+    for ending, text in texts.items():
+        file = folder / f"{NAME}.{ending}"
+        draft = file.with_suffix(f".{ending}.new")
+        draft.write_text(text, encoding="utf-8")
+        draft.replace(file)
+        files.append(file)
+    return files
+
+
+def as_json(run: Run) -> str:
+    """The report as JSON; a skipped check has its reason in ``received``."""
+    content = {
+        "bank": run.bic,
+        "version": run.version,
+        "started_at": run.started_at,
+        "checks": [_members(result) for result in run.results],
+    }
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _members(result: Result) -> Mapping[str, Any]:
+    check = result.check
+    wrong = f"{result.problem}\n\n" if result.problem else ""
+    return {
+        "id": check.check_id,
+        "title": check.title,
+        "paragraph": check.paragraph,
+        "level": check.level,
+        "outcome": result.outcome,
+        "sent": result.sent,
+        "received": f"{wrong}{result.received}".rstrip(),
+        "expected": check.expected,
+    }
+
+
+def as_junit(run: Run) -> str:
+    """The report as JUnit XML: a test case for each check; advice that is not followed counts as skipped."""
+    suite = ET.Element(
+        "testsuite",
+        name=f"conformance.{run.bic}",
+        tests=str(len(run.results)),
+        failures=str(run.count("failed", "mandatory")),
+        errors="0",
+        skipped=str(run.count("skipped") + run.count("failed", "advice")),
+        time=f"{run.seconds:.3f}",
+        timestamp=run.started_at,
+    )
+    for result in run.results:
+        _add_case(suite, result)
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _add_case(suite: ET.Element, result: Result) -> None:
+    check = result.check
+    case = ET.SubElement(suite, "testcase", classname=check.group, name=check.check_id, time=f"{result.seconds:.3f}")
+    if result.fails_run:
+        failure = ET.SubElement(case, "failure", type=check.level, message=_xml(result.problem))
+        failure.text = _xml(_explain(result))
+    elif result.outcome == "failed":
+        ET.SubElement(case, "skipped", message=_xml(f"advice: {result.problem}"))
+    elif result.outcome == "skipped":
+        ET.SubElement(case, "skipped", message=_xml(result.problem))
+
+
+def _explain(result: Result) -> str:
+    parts = {
+        "expected": result.check.expected,
+        "rule": result.check.paragraph,
+        "sent": result.sent,
+        "received": result.received,
+    }
+    return "\n\n".join(f"{name}: {text}" for name, text in parts.items() if text)
+
+
+def _xml(text: str) -> str:
+    """Text without the characters that XML 1.0 does not allow."""
+    return "".join(each if each in "\t\n\r" or each.isprintable() else "?" for each in text)

@@ -1,0 +1,296 @@
+"""One run against a bank: the steps that checks share, each taken once, when a check first needs it.
+
+A step that fails raises ``CheckSkipped`` for the checks that only build on it; the check that is about the step looks
+at what the step left behind and fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar
+
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.http.outbound import TOTAL_SECONDS
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url
+from chalicelib.openbanking.protocol.tpp_calls import ConsentType
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, Webhook
+from infra.conformance import answers, requests
+from infra.conformance.bank_file import AccountPart, BankUnderTest
+from infra.conformance.caller import Call, Caller
+from infra.conformance.check import CheckSkipped
+from infra.conformance.hub import CALLBACK, ORDER, Hub
+from infra.conformance.hub_state import Authorization, ReceivedCall, StatusReport
+from infra.conformance.psu import Psu, PsuOutcome, Task
+from infra.conformance.requests import Members, Order
+from infra.conformance.subjects import Subject, subjects
+
+ConsentName = Literal["main", "refused", "ended", "narrow", "one-time"]
+"""The consents of a run: the one that most checks use, one that the PSU refuses, one that the kit ends, one with a
+single scope, and a one-time consent for payments."""
+Decision = Literal["confirm", "refuse"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Time limits in seconds: a bank's response, a status report, and the browser's return after the PSU is done."""
+
+    answer: float = TOTAL_SECONDS
+    report: float = 30.0
+    arrival: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """An authorization that was played: its state at the kit's hub, and how the PSU's part went."""
+
+    authorization: Authorization
+    outcome: PsuOutcome
+    decision: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedPayment:
+    """A payment that was initiated and decided by the PSU.
+
+    Attributes:
+        returned: the query with which the browser came back; ``None`` if it did not.
+    """
+
+    call: Call
+    payment_id: str
+    order_id: str
+    decision: Decision
+    outcome: PsuOutcome
+    returned: Mapping[str, str] | None
+
+
+class Session:
+    """The state of a run."""
+
+    def __init__(self, bank: BankUnderTest, hub: Hub, caller: Caller, psu: Psu, limits: Limits) -> None:
+        self.bank = bank
+        self.version: Version = bank.version
+        self.hub = hub
+        self.caller = caller
+        self.psu = psu
+        self.limits = limits
+        self.other_key: RSAPrivateKey = signatures.load_private_key(signatures.generate_private_pem(), own=True)
+        """A key that is not the hub's."""
+        self._attempts: dict[str, Attempt] = {}
+        self._taken: dict[Any, Any] = {}
+        self._waited: set[Any] = set()
+
+    @property
+    def account(self) -> AccountPart:
+        return self.bank.accounts[0]
+
+    def once(self, key: object, step: Callable[[], T]) -> T:
+        """The result of ``step``, which is taken once; a failed step fails again with the same reason."""
+        if key not in self._taken:
+            try:
+                self._taken[key] = step()
+            except CheckSkipped as reason:
+                self._taken[key] = reason
+        found = self._taken[key]
+        if isinstance(found, CheckSkipped):
+            raise CheckSkipped(str(found))
+        result: T = found
+        return result
+
+    # -- consents
+
+    def scopes_of(self, name: ConsentName) -> tuple[str, ...]:
+        """The scopes to ask for. Raises: CheckSkipped."""
+        scopes, known = self.bank.scopes, self.version.scopes
+        if name == "one-time":
+            scopes = tuple(each for each in scopes if known[each].service == PAYMENT_SERVICE)
+            if not scopes:
+                raise CheckSkipped("customer.scopes has no scope for payments")
+        if name == "narrow":
+            if len(scopes) == 1:
+                raise CheckSkipped("customer.scopes has a single scope")
+            scopes = scopes[:1]
+        return scopes
+
+    def attempt(self, name: ConsentName) -> Attempt:
+        """The authorization ``name``, played once. Raises: CheckSkipped, if the PSU's part is not supported."""
+        if name not in self._attempts:
+            kind: ConsentType = "one_time" if name == "one-time" else "reusable"
+            authorization = self.hub.open_authorization(self.scopes_of(name), kind)
+            decision = "refuse" if name == "refused" else "approve"
+            is_done = _has_arrived(authorization)
+            task = Task("consent", authorization.request.request_url, decision, is_done)
+            outcome = self.psu.act(task)
+            if outcome.state == "done":
+                self.hub.wait_for(is_done, self.limits.arrival)
+            self._attempts[name] = Attempt(authorization, outcome, decision)
+        found = self._attempts[name]
+        if found.outcome.state == "unsupported":
+            raise CheckSkipped(f"the PSU's part was not played: {found.outcome.text}")
+        return found
+
+    def token(self, name: ConsentName = "main") -> str:
+        """The access token of a consent. Raises: CheckSkipped: there is none."""
+        token = self.attempt(name).authorization.token
+        if not token:
+            raise CheckSkipped("there is no consent: see the checks of the group consent")
+        if token in self.hub.revoked and name == "main":
+            del self._attempts[name]
+            return self.token(name)
+        return token
+
+    def ended_token(self) -> str:
+        """A token whose end the bank has acknowledged. Raises: CheckSkipped."""
+        return self.once("ended", self._end_token)
+
+    def _end_token(self) -> str:
+        subject = subjects(self)["revoke_token"]
+        call = self.good(subject)
+        if call.reply is None or answers.read(self.version, subject.webhook, call.members, call.reply).faults:
+            raise CheckSkipped("the bank has not acknowledged the end of a consent: see revoke_token.answer-form")
+        self.hub.ended.add(self.token("ended"))
+        return self.token("ended")
+
+    def end_at_bank(self) -> tuple[str, ReceivedCall | None, PsuOutcome]:
+        """The PSU ends the consent at the bank: the token, the bank's call about it, and the PSU's part.
+
+        Raises:
+            CheckSkipped.
+        """
+        return self.once("end at bank", self._end_at_bank)
+
+    def _end_at_bank(self) -> tuple[str, ReceivedCall | None, PsuOutcome]:
+        token = self.token()
+        self.end_consents(token)
+        outcome = self.psu.act(Task("revoke", "", "", lambda: token in self.hub.revoked))
+        if outcome.state == "unsupported":
+            raise CheckSkipped(f"the PSU's part was not played: {outcome.text}")
+        if outcome.state == "done":
+            self.hub.wait_for(lambda: token in self.hub.revoked, self.limits.report)
+        return token, self.hub.revoked.get(token), outcome
+
+    def end_consents(self, *kept: str) -> None:
+        """End the consents of this run that are in force, except ``kept``."""
+        for token in list(self.hub.tokens):
+            if token not in (*kept, *self.hub.ended, *self.hub.revoked):
+                self.hub.ended.add(token)
+                self.caller.send(self.version.revoke_token, {"access_token": token}, token=token)
+
+    # -- webhooks
+
+    def require_offered(self, webhook: Webhook) -> None:
+        """Raises: CheckSkipped: the bank does not offer the webhook, or its scope is not among those of the file."""
+        if webhook.path in self.bank.not_offered:
+            raise CheckSkipped(f"not_offered has {webhook.path}")
+        if webhook.scope is not None and webhook.scope.name not in self.bank.scopes:
+            raise CheckSkipped(f"customer.scopes does not have {webhook.scope}")
+
+    def request(self, subject: Subject) -> Members:
+        """The good request. Raises: CheckSkipped: it cannot be made."""
+        self.require_offered(subject.webhook)
+        members = subject.request(self)
+        try:
+            subject.webhook.request.read(members)
+        except InvalidMessage as error:
+            raise CheckSkipped(f"the file does not have what {subject.webhook.path} needs: {error}") from None
+        return members
+
+    def token_for(self, subject: Subject) -> str | None:
+        """The token that the hub sends with a webhook. Raises: CheckSkipped."""
+        if subject.role == "revocation":
+            return self.token("ended")
+        kind_sends = subject.kind is None or self.version.payments[subject.kind].sends_token
+        return self.token() if subject.webhook.sends_token and kind_sends else None
+
+    def send(self, subject: Subject, members: Mapping[str, Any] | None = None, **variation: Any) -> Call:
+        """Send a webhook: the good request with its token, unless varied (see ``Caller.send``).
+
+        Raises:
+            CheckSkipped: the request cannot be made, or the bank has stopped answering this webhook.
+        """
+        request = self.request(subject) if members is None else dict(members)
+        self.require_offered(subject.webhook)
+        token = variation.pop("token") if "token" in variation else self.token_for(subject)
+        if subject.webhook.path in self.caller.paused:
+            raise CheckSkipped(f"the bank has stopped answering {subject.webhook.path}: see {subject.name}.answer-time")
+        return self.caller.send(subject.webhook, request, token=token, **variation)
+
+    def good(self, subject: Subject) -> Call:
+        """The good request of a subject, sent once. Raises: CheckSkipped."""
+        return self.once(("good", subject.name), lambda: self.send(subject))
+
+    def good_answer(self, subject: Subject) -> Mapping[str, Any]:
+        """The members of the response to the good request. Raises: CheckSkipped: it is not usable."""
+        call = self.good(subject)
+        return self.read(subject, call)
+
+    def read(self, subject: Subject, call: Call) -> Mapping[str, Any]:
+        """The members of a success response. Raises: CheckSkipped: there is none."""
+        reading = answers.read(self.version, subject.webhook, call.members, call.reply) if call.reply else None
+        if reading is None or reading.faults:
+            raise CheckSkipped(f"there is no usable response: see {subject.name}.answer-form")
+        return reading.members
+
+    # -- payments
+
+    def order(self, *amounts: str) -> tuple[str, Order]:
+        """A new order's id, and the order; its ``callback_url`` leads back to the kit with that id."""
+        order_id = new_id()
+        return order_id, Order(amounts, f"{self.bank.public_url}{CALLBACK}?{ORDER}={order_id}")
+
+    def played(self, subject: Subject, decision: Decision) -> PlayedPayment:
+        """A payment that the PSU confirmed or refused, played once. Raises: CheckSkipped."""
+        return self.once(("played", subject.name, decision), lambda: self._play(subject, decision))
+
+    def _play(self, subject: Subject, decision: Decision) -> PlayedPayment:
+        amount = self.bank.payment.amount
+        order_id, order = self.order(*([amount] * (2 if subject.kind == "bulk" else 1)))
+        self.require_offered(subject.webhook)
+        assert subject.kind is not None
+        call = self.send(subject, requests.payment_request(self.bank, subject.kind, order))
+        answer = self.read(subject, call)
+        return self.decide(call, answer, order_id, decision)
+
+    def decide(self, call: Call, answer: Mapping[str, Any], order_id: str, decision: Decision) -> PlayedPayment:
+        """Have the PSU decide on a payment. Raises: CheckSkipped."""
+        url = str(answer["confirmation_url"])
+        if not self.is_page(url):
+            raise CheckSkipped("the confirmation_url cannot be opened: see the checks confirmation-url")
+
+        def is_done() -> bool:
+            return bool(self.hub.returns.get(order_id))
+
+        outcome = self.psu.act(Task("payment", url, decision, is_done))
+        if outcome.state == "unsupported":
+            raise CheckSkipped(f"the PSU's part was not played: {outcome.text}")
+        if outcome.state == "done":
+            self.hub.wait_for(is_done, self.limits.arrival)
+        returned = next(iter(self.hub.returns.get(order_id, ())), None)
+        return PlayedPayment(call, str(answer["payment_id"]), order_id, decision, outcome, returned)
+
+    def is_page(self, url: object) -> bool:
+        """Whether the hub would send a PSU's browser to ``url``; http is for banks at http addresses."""
+        return is_confirmation_url(url, local=self.bank.base_url.startswith("http:"))
+
+    def reports(self, payment: PlayedPayment, is_awaited: Callable[[Any], bool] = bool) -> list[StatusReport]:
+        """The reports of a played payment's status; waits once for a status that ``is_awaited`` accepts."""
+
+        def has_come() -> bool:
+            return any(is_awaited(str(each.status)) for each in self.hub.reports.get(payment.payment_id, ()))
+
+        waited = (payment.payment_id, is_awaited)
+        if waited not in self._waited:
+            self._waited.add(waited)
+            self.hub.wait_for(has_come, self.limits.report)
+        return self.hub.reports_of(payment.payment_id)
+
+
+def _has_arrived(authorization: Authorization) -> Callable[[], bool]:
+    return lambda: bool(authorization.arrivals)

@@ -1,0 +1,98 @@
+"""The webhooks under test, with a good request for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from chalicelib.openbanking.protocol.payment_enumerations import Kind
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import Webhook
+from infra.conformance import requests
+from infra.conformance.check import CheckSkipped
+from infra.conformance.requests import EXAMPLES, Members
+
+if TYPE_CHECKING:
+    from infra.conformance.session import Session
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """A webhook under test: its name in check ids, and the good request.
+
+    Attributes:
+        kind: of the payment, for initiations and status queries.
+    """
+
+    name: str
+    webhook: Webhook
+    role: Literal["data", "payment", "status", "revocation"]
+    request: Callable[[Session], Members]
+    kind: Kind | None = None
+
+
+def subjects(session: Session) -> Mapping[str, Subject]:
+    """The webhooks of a session's version, by name."""
+    return {subject.name: subject for subject in subjects_of(session.version)}
+
+
+def subjects_of(version: Version) -> list[Subject]:
+    """The webhooks of a version under test, in the order in which they are checked."""
+    found = [Subject("revoke_token", version.revoke_token, "revocation", lambda s: {"access_token": s.token("ended")})]
+    found += [Subject(name, webhook, "data", _DATA[name]) for name, webhook in version.relayed.items()]
+    for kind, webhook in version.payments.items():
+        found.append(Subject(f"payment-{kind}", webhook, "payment", _initiation(kind), kind))
+    for kind, webhook in version.payment_status.items():
+        if all(each.webhook is not webhook for each in found):
+            found.append(Subject(f"status-{kind}", webhook, "status", _status_query(kind), kind))
+    return found
+
+
+def _account(session: Session) -> Members:
+    named = EXAMPLES[session.version].account(session.account)
+    if named is None:
+        raise CheckSkipped("customer.accounts.0 does not say how the bank names the account")
+    return named
+
+
+def _funds(session: Session) -> Members:
+    asked = EXAMPLES[session.version].funds(session.account, session.bank.payment.amount)
+    if asked is None:
+        raise CheckSkipped("customer.accounts.0 has no identifier for confirmations of funds")
+    return asked
+
+
+def _listed_payment(session: Session) -> Members:
+    history = subjects(session)["account_payments"]
+    listed = session.good_answer(history)["payments"]
+    if not listed:
+        raise CheckSkipped("the account has no payments")
+    return {"payment_id": str(listed[0]["id"])}
+
+
+_DATA: Mapping[str, Callable[[Session], Members]] = {
+    "accounts": lambda _: {},
+    "account": _account,
+    "account_balance": _account,
+    "account_payments": lambda session: EXAMPLES[session.version].history(_account(session)),
+    "account_payment": _listed_payment,
+    "account_transactions": lambda session: EXAMPLES[session.version].history(_account(session)),
+    "funds_confirmations": _funds,
+}
+
+
+def _initiation(kind: Kind) -> Callable[[Session], Members]:
+    def request(session: Session) -> Members:
+        amounts = [session.bank.payment.amount] * (2 if kind == "bulk" else 1)
+        return requests.payment_request(session.bank, kind, session.order(*amounts)[1])
+
+    return request
+
+
+def _status_query(kind: Kind) -> Callable[[Session], Members]:
+    def request(session: Session) -> Members:
+        answer = session.good_answer(subjects(session)[f"payment-{kind}"])
+        return {"payment_id": str(answer["payment_id"])}
+
+    return request

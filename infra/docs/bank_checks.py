@@ -1,0 +1,61 @@
+"""Renders the reference page of the conformance kit's checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.conformance.check import Check
+from infra.conformance.checks import checks_of
+from infra.openapi.introduction import table
+
+Rows = Mapping[Version, Check]
+"""One check in each version that has it."""
+_OF_ONE_VERSION = re.compile(r", version \d+: /\S+")
+
+
+def render() -> str:
+    """A section for each group, with a row for each check."""
+    counts = ", ".join(f"{len(checks_of(version))} of version {version}" for version in VERSIONS.values())
+    found = [f"There are {counts}."]
+    for group, checks in groupby(_merged(), lambda rows: _any(rows).group):
+        listed = list(checks)
+        paths = _paths(listed)
+        heading = [f"## {group}", *([paths] if paths else [])]
+        found += [*heading, table(("Check", "Rule", "It stands in", "Level", "Versions"), map(_row, listed))]
+    return "\n\n".join(found)
+
+
+def _merged() -> Iterator[Rows]:
+    """The checks of all versions by id, in the order of the first version that has a group."""
+    by_id: dict[str, dict[Version, Check]] = {}
+    for version in VERSIONS.values():
+        for check in checks_of(version):
+            by_id.setdefault(check.check_id, {})[version] = check
+    order = list(dict.fromkeys(_any(rows).group for rows in by_id.values()))
+    return iter(sorted(by_id.values(), key=lambda rows: order.index(_any(rows).group)))
+
+
+def _any(rows: Rows) -> Check:
+    return next(iter(rows.values()))
+
+
+def _paths(listed: list[Rows]) -> str:
+    """The paths that a group's checks call, by version."""
+    found = dict.fromkeys((check.path, version) for rows in listed for version, check in rows.items() if check.path)
+    return ", ".join(f"`{path}` (version {version})" for path, version in found)
+
+
+def _row(rows: Rows) -> tuple[str, ...]:
+    check = _any(rows)
+    levels = {version: each.level for version, each in rows.items()}
+    level = (
+        check.level
+        if len(set(levels.values())) == 1
+        else ", ".join(f"{level} in version {version}" for version, level in levels.items())
+    )
+    stands = "; ".join(dict.fromkeys(_OF_ONE_VERSION.sub("", each.paragraph) for each in rows.values()))
+    return f"`{check.check_id}`", check.rule, stands, level, ", ".join(map(str, rows))

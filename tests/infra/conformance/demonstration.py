@@ -1,0 +1,100 @@
+"""A stack whose demonstration banks call the kit instead of their hub, and the banks' files for the kit.
+
+``.venv/bin/python -m tests.infra.conformance.demonstration 20`` runs the kit that many times against each bank.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import yaml
+
+from chalicelib import bootstrap
+from chalicelib.demo_bank.customers import customers_by_id
+from chalicelib.demo_bank.profiles import PROFILES, Profile
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.settings import Settings
+from infra.local import stackfile
+from infra.local.background import run_stack
+from tests.infra.conformance.playing import free_port
+
+
+@contextmanager
+def demonstration_stack(folder: Path, kit_port: int, **elsewhere: str) -> Iterator[dict[str, Any]]:
+    """A stack with ``BANK_API_URL`` at the kit."""
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
+    there = {"BANK_API_URL": f"http://127.0.0.1:{kit_port}", **elsewhere}
+    with run_stack(environ=clean, folder=folder / "stack", elsewhere=there) as content:
+        yield content
+
+
+def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: Path) -> Path:
+    """The file of a demonstration bank, with the credentials that it was installed with."""
+    settings = Settings.from_environment(stack["environment"])
+    before = dict(os.environ)
+    os.environ.update(stack["environment"])
+    try:
+        credentials = bootstrap.Hub(settings).secrets.get(settings.demo_banks_secret)[profile.name]
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    key = signatures.load_private_key(credentials["signing_key"])
+    hub_key = folder / "hub.pem"
+    if not hub_key.exists():
+        hub_key.write_text(signatures.generate_private_pem(), "ascii")
+    base = stack["base_url"]
+    first = next(iter(customers_by_id(profile.name).values())).accounts[0]
+    account = {"account_id": first.account_id, "iban": first.iban, "currency": first.currency}
+    content = {
+        "version": profile.version,
+        "bic": profile.bic,
+        "base_url": profile.domain(base),
+        "api_key": credentials["api_key"],
+        "hub": {"listen": f"127.0.0.1:{kit_port}", "private_key": hub_key.name},
+        "bank_public_key": signatures.public_pem(key.public_key()),
+        "authorization_url": profile.authorization_url(base),
+        "customer": {"accounts": [account]},
+        "psu": {"mode": "script", "command": f"{sys.executable} -m infra.conformance.demo_psu {profile.domain(base)}"},
+        **({"ca_file": stack["ca_file"]} if "ca_file" in stack else {}),
+    }
+    file = folder / f"bank-{profile.name}.yaml"
+    file.write_text(yaml.safe_dump(content, sort_keys=False), "utf-8")
+    return file
+
+
+def run_kit(
+    file: Path, folder: Path, stack: dict[str, Any], timeout: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the kit as its command. Raises: subprocess.TimeoutExpired."""
+    environ = {**os.environ} | ({"OUTBOUND_CA_FILE": stack["ca_file"]} if "ca_file" in stack else {})
+    command = [sys.executable, "-m", "infra.conformance", str(file), "--output", str(folder / file.stem)]
+    return subprocess.run(
+        command, cwd=stackfile.ROOT, env=environ, capture_output=True, text=True, check=False, timeout=timeout
+    )
+
+
+def main() -> None:
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    port = free_port()
+    with TemporaryDirectory() as place, demonstration_stack(Path(place), port) as stack:
+        files = [write_file(stack, profile, port, Path(place)) for profile in PROFILES]
+        for number in range(times):
+            for file in files:
+                started = time.monotonic()
+                ended = run_kit(file, Path(place), stack)
+                print(f"run {number + 1}: exit code {ended.returncode} after {time.monotonic() - started:.1f} s")
+                lines = ended.stdout.splitlines()
+                told = ("  failed", "  advice", f"{yaml.safe_load(file.read_text('utf-8'))['bic']} ")
+                print("\n".join(line for line in lines if line.startswith(told)), ended.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

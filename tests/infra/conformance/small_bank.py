@@ -1,0 +1,451 @@
+"""A small bank of either version that keeps all rules; broken banks override one of its methods."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+
+import requests
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.fields.ibans import make_iban
+from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.identifiers import is_uuid, new_uuid
+from chalicelib.openbanking.protocol import v1, v2
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
+from chalicelib.openbanking.protocol.payment_enumerations import Kind
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import Webhook
+
+NUMBER, SORT_CODE = "01234567", "040004"
+IBAN = make_iban("GB", f"DEMO{SORT_CODE}{NUMBER}")
+ACCOUNT_ID, CURRENCY = "1001", "GBP"
+BALANCE = Decimal("250.00")
+API_KEY = "SMALLGB2.the-key-of-the-small-bank"
+KEY = signatures.load_private_key(signatures.generate_private_pem())
+OTHER_KEY = signatures.load_private_key(signatures.generate_private_pem())
+DAYS = [f"2026-11-0{day}" for day in range(1, 6)]
+Members = dict[str, Any]
+Outcome = dict[str, Any]
+STATUSES: Mapping[Version, Mapping[str, Any]] = {
+    v1.VERSION: {"received": 1, "confirmed": 4, "cancelled": 3},
+    v2.VERSION: {"received": "RCVD", "confirmed": "ACSC", "cancelled": "CANC"},
+}
+
+
+@dataclass
+class Consent:
+    scopes: list[str]
+    one_time: bool
+    spent: bool = False
+
+
+@dataclass
+class Payment:
+    payment_id: str
+    callback_url: str
+    status: Any
+    request_id: str
+
+
+@dataclass
+class Question:
+    """What a PSU decides: the decision leads to the URL of a redirect."""
+
+    decide: Callable[[bool], str]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response: status, body and headers."""
+
+    status: int
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
+
+
+class SmallBank:
+    """The bank. ``hub`` is set when the kit's address is known."""
+
+    def __init__(self, version: Version) -> None:
+        self.version = version
+        self.hub = ""
+        self.own = ""
+        self.consents: dict[str, Consent] = {}
+        self.payments: dict[str, Payment] = {}
+        self.orders: dict[str, tuple[bytes, Members]] = {}
+        self.questions: dict[str, Question] = {}
+        self.hub_key: RSAPublicKey | None = None
+        self.lock = threading.RLock()
+
+    # -- what broken banks override
+
+    def accepts_key(self, given: str) -> bool:
+        return given == API_KEY
+
+    def accepts_signature(self, body: bytes, given: str) -> bool:
+        if self.hub_key is None:
+            published = requests.get(f"{self.hub}/bank/public_key", timeout=5).text
+            self.hub_key = signatures.load_public_key(published)
+        return signatures.verify([self.hub_key], body, given)
+
+    def accepts_token(self, given: str) -> bool:
+        return given in self.consents
+
+    def signing_key(self) -> RSAPrivateKey:
+        return KEY
+
+    def signed_bytes(self, body: bytes) -> bytes:
+        return body
+
+    def approved(self, scopes: list[str]) -> list[str]:
+        return scopes
+
+    def after_refusal(self, request_url: str, scopes: list[str], cancel_url: str) -> str:
+        return cancel_url
+
+    def shape(self, webhook: Webhook, members: Members) -> Members:
+        """The members of a success response."""
+        return members
+
+    def error(self, refusal: Refusal, request_id: str) -> Answer:
+        """The response to a refused call."""
+        body = self.version.errors.body(refusal, request_id, 1_790_000_000)
+        says = {"status": "error"} if self.version.answers.says_status else {}
+        return Answer(self.version.errors.status(refusal), jsontext.dumps({**says, **body}).encode())
+
+    def finish(self, webhook: Webhook, answer: Answer) -> Answer:
+        """The last word on a response."""
+        return answer
+
+    def end(self, token: str) -> None:
+        self.consents.pop(token, None)
+
+    def returned(self, payment: Payment, query: Outcome) -> Outcome:
+        """The query of the redirect to the TPP."""
+        return query
+
+    def report(self, payment: Payment) -> None:
+        self.call("/payments/status", payment_id=payment.payment_id, payment_status=payment.status)
+
+    def repeated(self, request_id: str, body: bytes) -> Members | None:
+        """The response to an order that came before. Raises: Refusal."""
+        before = self.orders.get(request_id)
+        if before is not None and before[0] != body:
+            raise Refusal(Fault.HEADERS, "this X-Request-Id was used before")
+        return before[1] if before else None
+
+    def new_payment_id(self) -> str:
+        return secrets.token_hex(8)
+
+    def seen(self, url: str) -> str:
+        """The URL of the PSU's arrival, as the bank tells the hub."""
+        return url
+
+    def tell_end(self, token: str) -> None:
+        self.call("/token/revoke", access_token=token)
+
+    def new_request_id(self) -> str:
+        return str(uuid.uuid4())
+
+    def covers(self, amount: Decimal) -> bool:
+        return amount <= BALANCE
+
+    def listed(self) -> list[Members]:
+        return [self.account()]
+
+    # -- calls to the hub
+
+    def call(self, path: str, **members: Any) -> Members:
+        body = jsontext.dumps(self.version.in_spelling(members)).encode()
+        headers = {
+            "X-Api-Key": API_KEY,
+            "X-Request-Id": self.new_request_id(),
+            "X-Signature": signatures.sign(self.signing_key(), self.signed_bytes(body)),
+            "Content-Type": "application/json",
+        }
+        answer = requests.post(f"{self.hub}{self.version.base}{path}", data=body, headers=headers, timeout=10)
+        answer.raise_for_status()
+        back = {self.version.spell(name): name for name in _MEMBERS}
+        return {back.get(name, name): value for name, value in answer.json().items()}
+
+    # -- pages
+
+    def arrive(self, path: str) -> str:
+        """The PSU's arrival at the authorization URL: the secret of the question."""
+        url = self.seen(f"{self.own}{path}")
+        asked = self.call("/init_authorization", request_url=url)
+        one_time = dict(parse_qsl(urlsplit(url).query)).get("consent_type") == "one_time"
+
+        def decide(approved: bool) -> str:
+            if not approved:
+                return self.after_refusal(url, asked["scopes"], asked["cancel_url"])
+            return self.save(url, asked["scopes"], one_time)
+
+        return self.ask(decide)
+
+    def save(self, url: str, scopes: list[str], one_time: bool) -> str:
+        given = self.approved(scopes)
+        saved = self.call(
+            "/consent", request_url=url, scopes=given, ibans=[IBAN], account_ids=[ACCOUNT_ID], account_numbers=[NUMBER]
+        )
+        self.consents[saved["access_token"]] = Consent(given, one_time)
+        return str(saved["callback_url"])
+
+    def ask(self, decide: Callable[[bool], str]) -> str:
+        secret = secrets.token_urlsafe()
+        self.questions[secret] = Question(decide)
+        return secret
+
+    def end_all(self) -> None:
+        """The PSU ends all consents at the bank."""
+        while self.consents:
+            self.tell_end(self.consents.popitem()[0])
+
+    def decide_payment(self, payment: Payment, confirmed: bool) -> str:
+        statuses = STATUSES[self.version]
+        payment.status = statuses["confirmed" if confirmed else "cancelled"]
+        self.report(payment)
+        query = {"status": payment.status, "payment_id": payment.payment_id}
+        query |= {} if confirmed else {"message": "The customer refused."}
+        joint = "&" if "?" in payment.callback_url else "?"
+        return f"{payment.callback_url}{joint}{urlencode(self.returned(payment, query))}"
+
+    # -- webhooks
+
+    def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        with self.lock:
+            given = headers.get("x-request-id", "")
+            request_id = given if is_uuid(given) else new_uuid()
+            webhook = next((each for each in self.version.webhooks if each.path == path), None)
+            try:
+                answer = Answer(200, jsontext.dumps(self.handle(webhook, headers, body)).encode())
+            except Refusal as refusal:
+                answer = self.error(refusal, request_id)
+        return self.finish(webhook, answer) if webhook else answer
+
+    def handle(self, webhook: Webhook | None, headers: Mapping[str, str], body: bytes) -> Members:
+        """Raises: Refusal."""
+        if webhook is None:
+            raise Refusal(Fault.NO_SUCH_ACTION, "there is no such webhook")
+        if not self.accepts_key(headers.get("x-api-key", "")):
+            raise Refusal(Fault.WRONG_CREDENTIALS, "the API key is wrong")
+        if not is_uuid(headers.get("x-request-id", "")):
+            raise Refusal(Fault.REQUEST_ID, "X-Request-Id must be a UUID")
+        if not self.accepts_signature(body, headers.get("x-signature", "")):
+            raise Refusal(Fault.WRONG_SIGNATURE, "the signature is wrong")
+        try:
+            members = jsontext.loads(body)
+            webhook.request.read(members)
+        except jsontext.InvalidJson:
+            raise Refusal(Fault.NOT_JSON, "the body is not JSON") from None
+        except InvalidMessage as error:
+            raise refuse_fields(error) from None
+        token = headers.get("x-auth-token", "")
+        if webhook.scope is not None:
+            self.check_consent(webhook, token)
+        says = {"status": "success"} if self.version.answers.says_status or webhook.form else {}
+        return {**says, **self.shape(webhook, self.members(webhook, members, headers["x-request-id"], body, token))}
+
+    def check_consent(self, webhook: Webhook, token: str) -> None:
+        if not self.accepts_token(token):
+            fault = Fault.NOT_AUTHENTICATED if self.version is v2.VERSION else Fault.UNKNOWN_TOKEN
+            raise Refusal(fault, "the consent is not in force")
+        consent = self.consents.get(token)
+        if consent is not None and webhook.scope is not None and webhook.scope.name not in consent.scopes:
+            raise Refusal(Fault.FORBIDDEN, "the consent does not have the scope")
+        if consent is not None and consent.spent:
+            raise Refusal(Fault.NOT_AUTHENTICATED, "the consent was for one payment")
+
+    def members(self, webhook: Webhook, asked: Members, request_id: str, body: bytes, token: str) -> Members:
+        if webhook is self.version.revoke_token:
+            self.end(asked["access_token"])
+            return {}
+        for kind, each in self.version.payments.items():
+            if each is webhook:
+                return self.take(kind, asked, request_id, body, token)
+        if webhook in self.version.payment_status.values():
+            return {self.version.status_member: self.find_payment(asked["payment_id"]).status}
+        name = next(name for name, each in self.version.relayed.items() if each is webhook)
+        if asked.get("account_id", ACCOUNT_ID) != ACCOUNT_ID or asked.get("iban", IBAN) != IBAN:
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "there is no such account")
+        answer: Members = _ANSWERS[self.version][name](self, asked)
+        return answer
+
+    def find_payment(self, payment_id: str) -> Payment:
+        if payment_id not in self.payments:
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "there is no such payment")
+        return self.payments[payment_id]
+
+    def take(self, kind: Kind, order: Members, request_id: str, body: bytes, token: str) -> Members:
+        before = self.repeated(request_id, body)
+        if before is not None:
+            return before
+        totals = order.get("totals", [order.get("instructed_totals", order.get("instructed_amount", order))])
+        if not self.covers(sum((Decimal(str(each["amount"])) for each in totals), Decimal())):
+            raise Refusal(Fault.CONTENT, "there is not enough money")
+        payment = Payment(self.new_payment_id(), order["callback_url"], STATUSES[self.version]["received"], request_id)
+        self.payments[payment.payment_id] = payment
+        if token in self.consents and self.consents[token].one_time:
+            self.consents[token].spent = True
+
+        def decide(confirmed: bool) -> str:
+            return self.decide_payment(payment, confirmed)
+
+        answer: Members = {
+            "payment_id": payment.payment_id,
+            "confirmation_url": f"{self.own}/decide/{self.ask(decide)}",
+        }
+        if "status" in self.version.payments[kind].answer.model_fields:
+            answer["status"] = payment.status
+        self.orders[request_id] = (body, answer)
+        return answer
+
+    def account(self) -> Members:
+        if self.version is v1.VERSION:
+            return {"id": int(ACCOUNT_ID), "name": "Current account", "iban": IBAN, "currency": CURRENCY}
+        numbers = {"account_number": NUMBER, "sort_code": SORT_CODE}
+        return {"resource_id": ACCOUNT_ID, "iban": IBAN, **numbers, "currency": CURRENCY, "name": "Current account"}
+
+    # -- content
+
+    def balance_1(self, _: Members) -> Members:
+        return {"accounts": [{"id": int(ACCOUNT_ID), "name": "Current", "balance": str(BALANCE), "currency": CURRENCY}]}
+
+    def balances_2(self, _: Members) -> Members:
+        amount = {"amount": str(BALANCE), "currency": CURRENCY}
+        return {"balances": [{"balance_amount": amount, "balance_type": "interimAvailable"}]}
+
+    def payment_1(self, number: int) -> Members:
+        return {
+            "id": f"B{number}",
+            "reference": "Books",
+            "date_created": DAYS[number],
+            "amount": "-8.50",
+            "status": 4,
+            "type": "Bank transfer",
+            "description": "Books",
+        }
+
+    def payments_1(self, asked: Members) -> Members:
+        limit, page = asked.get("record_count", 100), asked.get("current_page", 1)
+        rows = [self.payment_1(number) for number in range(len(DAYS))][(page - 1) * limit : page * limit]
+        return {"payments": rows, "paginator": {"limit": limit, "current_page": page}}
+
+    def one_payment_1(self, asked: Members) -> Members:
+        if asked["payment_id"] not in [f"B{number}" for number in range(len(DAYS))]:
+            raise Refusal(Fault.UNKNOWN_RESOURCE, "there is no such payment")
+        return {"payment": self.payment_1(int(asked["payment_id"][1:]))}
+
+    def transactions_2(self, asked: Members) -> Members:
+        size, start = asked.get("page_size", 100), int(asked.get("page_key", 0))
+        days = [day for day in DAYS if asked.get("date_from", day) <= day <= asked.get("date_to", day)]
+        rows = [_transaction(day) for day in days] if asked["booking_status"] != "pending" else []
+        more = {"page_key": str(start + size)} if start + size < len(rows) else {}
+        return {"transactions": {"booked": rows[start : start + size], "pending": []}, **more}
+
+    def funds(self, asked: Members) -> Members:
+        return {"funds_available": self.covers(Decimal(str(asked["instructed_amount"]["amount"])))}
+
+
+def _transaction(day: str) -> Members:
+    amount = {"amount": "-8.50", "currency": CURRENCY, "value_date": day, "booking_date": day}
+    return {"transaction_id": f"T{day}", "creditor_name": "Books", "transaction_amount": amount}
+
+
+_MEMBERS = (
+    *("tpp_name", "tpp_registration_number", "scopes", "cancel_url"),
+    *("callback_url", "access_token", "valid_until", "status"),
+)
+_ANSWERS: Mapping[Version, Mapping[str, Callable[[SmallBank, Members], Members]]] = {
+    v1.VERSION: {
+        "accounts": lambda bank, _: {"accounts": bank.listed()},
+        "account": lambda bank, _: {"account": bank.account()},
+        "account_balance": lambda bank, asked: bank.balance_1(asked),
+        "account_payments": lambda bank, asked: bank.payments_1(asked),
+        "account_payment": lambda bank, asked: bank.one_payment_1(asked),
+        "funds_confirmations": lambda bank, asked: bank.funds(asked),
+    },
+    v2.VERSION: {
+        "accounts": lambda bank, _: {"accounts": bank.listed()},
+        "account": lambda bank, _: {"account": bank.account()},
+        "account_balance": lambda bank, asked: bank.balances_2(asked),
+        "account_transactions": lambda bank, asked: bank.transactions_2(asked),
+        "funds_confirmations": lambda bank, asked: bank.funds(asked),
+    },
+}
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+    bank: SmallBank
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Server
+
+    def do_GET(self) -> None:
+        """The consent page: the secret of its question is all that it shows."""
+        if not self.path.startswith("/consent?"):
+            return self.reply(Answer(404, b"", {}))
+        try:
+            secret = self.server.bank.arrive(self.path)
+        except requests.HTTPError:
+            return self.reply(Answer(502, b"the hub refused", {}))
+        return self.reply(Answer(200, f"/decide/{secret}".encode(), {"Content-Type": "text/plain"}))
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/end":
+            self.server.bank.end_all()
+            return self.reply(Answer(204, b"", {}))
+        if self.path.startswith("/decide/"):
+            return self.decide(self.path.removeprefix("/decide/"), parse_qs(body.decode())["decision"] == ["yes"])
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        return self.reply(self.server.bank.answer(self.path, headers, body))
+
+    def decide(self, secret: str, yes: bool) -> None:
+        try:
+            leads_to = self.server.bank.questions[secret].decide(yes)
+        except requests.HTTPError:
+            return self.reply(Answer(502, b"the hub refused", {}))
+        if not leads_to:
+            return self.reply(Answer(200, b"goodbye", {}))
+        return self.reply(Answer(303, b"", {"Location": leads_to}))
+
+    def reply(self, answer: Answer) -> None:
+        self.send_response(answer.status)
+        for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@contextmanager
+def running(bank: SmallBank) -> Iterator[SmallBank]:
+    """The bank at a free port of this machine."""
+    server = _Server(("127.0.0.1", 0), _Handler)
+    server.bank = bank
+    bank.own = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    try:
+        yield bank
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,24 @@
+"""Broken banks are caught by the check that names the fault, and by no other mandatory check."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+import pytest
+
+from tests.infra.conformance.broken_banks import BROKEN, SLOW_SECONDS, AnswersLate, Broken
+from tests.infra.conformance.playing import LIMITS, failed, found, play_mandatory
+from tests.infra.conformance.small_bank import running
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.bank.__name__)
+def test_a_fault_is_caught_by_the_check_that_names_it_and_by_no_other(broken: Broken) -> None:
+    limits = replace(LIMITS, answer=SLOW_SECONDS / 2) if broken.bank is AnswersLate else LIMITS
+    with running(broken.bank(broken.version)) as bank:
+        run = play_mandatory(bank, broken.caught_by, limits)
+
+    caught = found(run, broken.caught_by)
+    assert (caught.outcome, caught.check.level) == ("failed", broken.level)
+    others = [each for each in failed(run) if not any(fnmatchcase(each, pattern) for pattern in broken.may_fail)]
+    assert others == []

@@ -1,0 +1,84 @@
+"""The rows of the checks."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+
+from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.conformance.check import Check, Evidence
+from infra.conformance.checks import checks_of
+from infra.conformance.checks.requests import mandatory_members
+from infra.conformance.runner import KIT_FAILED, run_check
+from infra.conformance.session import Session
+from infra.conformance.subjects import subjects, subjects_of
+from tests.infra.conformance.playing import playing
+from tests.infra.conformance.small_bank import SmallBank, running
+
+BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
+
+
+@BY_VERSION
+def test_there_are_at_least_eighty_checks_of_a_version(version: Version) -> None:
+    found = checks_of(version)
+
+    assert len(found) >= 80
+    assert sum(check.level == "mandatory" for check in found) >= 80
+
+
+@BY_VERSION
+def test_every_check_has_an_id_of_its_own_a_title_a_paragraph_and_what_is_expected(version: Version) -> None:
+    found = checks_of(version)
+
+    assert [each for each, count in Counter(check.check_id for check in found).items() if count > 1] == []
+    for check in found:
+        assert re.fullmatch(r"[a-z_-]+\.[A-Za-z0-9_.-]+", check.check_id)
+        assert check.title
+        assert check.paragraph.startswith(("Specification, ", "Bank integration: "))
+        assert check.expected
+
+
+@BY_VERSION
+def test_every_webhook_and_every_call_of_the_bank_has_checks(version: Version) -> None:
+    groups = {check.group for check in checks_of(version)}
+    paths = {subject.webhook.path for subject in subjects_of(version)}
+
+    assert paths == {webhook.path for webhook in version.webhooks}
+    assert groups >= {subject.name for subject in subjects_of(version)}
+    assert groups >= {f"bank-{call.name}" for call in BANK_CALLS if call.name in version.calls}
+
+
+@BY_VERSION
+def test_the_good_requests_are_those_of_the_reference(version: Version) -> None:
+    with running(SmallBank(version)) as bank, playing(bank) as session:
+        for subject in subjects(session).values():
+            subject.webhook.request.read(session.request(subject))
+
+
+@BY_VERSION
+def test_signatures_are_mandatory_where_the_version_demands_them(version: Version) -> None:
+    levels = {check.level for check in checks_of(version) if ".signature-" in check.check_id}
+
+    assert levels == {"mandatory" if version.signature_required else "advice"}
+
+
+def test_mandatory_members_are_found_at_every_depth() -> None:
+    found = set(mandatory_members(VERSIONS[2].payments["bulk"].request))
+
+    assert {("callback_url",), ("payments", "0", "instructed_amount", "amount")} <= found
+    assert ("debtor_account",) not in found
+
+
+def test_an_error_of_the_kit_is_not_held_against_the_bank() -> None:
+    def fail(session: Session) -> Evidence:
+        raise TypeError("of the kit")
+
+    check = Check("a.b", "a rule", "Specification, 1", "mandatory", "nothing", fail)
+    with running(SmallBank(VERSIONS[2])) as bank, playing(bank) as session:
+        result = run_check(session, check)
+
+    assert (result.outcome, result.problem) == ("skipped", f"{KIT_FAILED}: TypeError")

@@ -1,0 +1,90 @@
+"""Secrets are masked in every spelling and every report."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from chalicelib.foundation.crypto import signatures
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.conformance import kit, report
+from infra.conformance.checks import checks_of
+from infra.conformance.masking import Masking
+from infra.conformance.psu import ScriptPsu
+from infra.conformance.terminal import Terminal
+from tests.infra.conformance.broken_banks import AcceptsAnySignature
+from tests.infra.conformance.playing import HUB_KEY, playing
+from tests.infra.conformance.small_bank import API_KEY, SmallBank, running
+
+
+def test_a_secret_is_masked_in_text_json_and_urls() -> None:
+    masking = Masking()
+    masking.add('se/cret+"1')
+
+    assert masking.mask('a se/cret+"1 b') == "a *** b"
+    assert masking.mask(r'{"a": "se/cret+\"1"}') == '{"a": "***"}'
+    assert masking.mask("?code=se%2Fcret%2B%221") == "?code=***"
+
+
+def test_a_longer_secret_is_masked_before_one_that_is_its_beginning() -> None:
+    masking = Masking()
+    masking.add("secret-1", "secret-1-and-more")
+
+    assert masking.mask("secret-1-and-more") == "***"
+
+
+def test_short_texts_are_no_secrets() -> None:
+    masking = Masking()
+    masking.add("1", "", "short")
+
+    assert masking.mask("1 short") == "1 short"
+
+
+@pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
+@pytest.mark.parametrize("kind", [SmallBank, AcceptsAnySignature])
+def test_no_report_shows_keys_tokens_codes_or_signatures(
+    version: Version, kind: type[SmallBank], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import sys
+
+    with running(kind(version)) as bank, playing(bank) as session:
+        terminal = Terminal(sys.stdout)
+        terminal.begin(session.bank, 1)
+        ended = kit.run(session, checks_of(version), terminal.show)
+        terminal.end(ended, report.write(ended, tmp_path))
+        tokens = list(session.hub.tokens)
+        codes = [each.callback_url.partition("code=")[2].partition("&")[0] for each in session.hub.tokens.values()]
+        signed = [call.headers["x-signature"] for call in session.hub.calls]
+
+    secrets = [API_KEY, *tokens, *codes, *signed]
+    secrets += signatures.public_pem(HUB_KEY.public_key()).splitlines()[1:2]
+    texts = [file.read_text("utf-8") for file in tmp_path.iterdir()] + [capsys.readouterr().out]
+    assert len(texts) == 4
+    assert len(tokens) >= 3
+    for text in texts:
+        assert [secret for secret in secrets if secret in text] == []
+
+
+def test_a_command_that_prints_the_hubs_private_key_shows_it_to_nobody(tmp_path: Path) -> None:
+    pem = HUB_KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
+    (tmp_path / "hub.pem").write_text(pem, "ascii")
+    chosen = [check for check in checks_of(VERSIONS[2]) if check.check_id == "consent.initiated"]
+    with running(SmallBank(VERSIONS[2])) as bank, playing(bank) as session:
+        session.psu = ScriptPsu(["sh", "-c", f"cat {tmp_path}/hub.pem; exit 1"], 10)
+        (result,) = kit.run(session, chosen, lambda _: None).results
+
+    assert result.outcome == "failed"
+    assert "exit code 1" in result.sent
+    assert [line for line in pem.splitlines()[1:-1] if len(line) > 8 and line in result.sent + result.problem] == []
+
+
+def test_results_are_made_of_masked_texts_only() -> None:
+    with running(SmallBank(VERSIONS[2])) as bank, playing(bank) as session:
+        ended = kit.run(session, checks_of(VERSIONS[2])[:20], lambda _: None)
+
+    texts = [str(dataclasses.astuple(dataclasses.replace(each, check=None))) for each in ended.results]  # type: ignore[arg-type]
+    assert not any(API_KEY in text for text in texts)

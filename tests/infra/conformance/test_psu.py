@@ -1,0 +1,123 @@
+"""The PSU's part: the command and its exit codes, and the person in a browser."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.conformance import kit, psu
+from infra.conformance.checks import checks_of
+from infra.conformance.psu import BrowserPsu, PsuOutcome, ScriptPsu, Task
+from infra.conformance.selection import select
+from tests.infra.conformance.playing import HUB_KEY, LIMITS, file_of
+from tests.infra.conformance.small_bank import SmallBank, running
+
+TASK = Task("consent", "http://bank/consent?x=1", "approve", lambda: False)
+
+
+def script(folder: Path, code: str, seconds: float = 10) -> ScriptPsu:
+    file = folder / "psu.py"
+    file.write_text(code, "utf-8")
+    return ScriptPsu([sys.executable, str(file)], seconds)
+
+
+@pytest.mark.parametrize(
+    ("task", "arguments"),
+    [
+        (TASK, "consent http://bank/consent?x=1 approve"),
+        (Task("payment", "http://bank/pay", "refuse", bool), "payment http://bank/pay refuse"),
+        (Task("revoke", "", "", bool), "revoke"),
+    ],
+)
+def test_the_command_gets_action_address_and_decision(task: Task, arguments: str, tmp_path: Path) -> None:
+    outcome = script(tmp_path, "import sys; print(*sys.argv[1:])").act(task)
+
+    assert outcome == PsuOutcome("done", arguments)
+
+
+def test_exit_code_3_means_not_supported(tmp_path: Path) -> None:
+    outcome = script(tmp_path, "print('no such page'); raise SystemExit(3)").act(TASK)
+
+    assert outcome == PsuOutcome("unsupported", "no such page")
+
+
+def test_another_exit_code_is_a_failure_with_the_commands_output(tmp_path: Path) -> None:
+    outcome = script(tmp_path, "import sys; sys.exit('the form is gone')").act(TASK)
+
+    assert outcome.state == "failed"
+    assert outcome.text == "psu.command ended with exit code 1 for: consent approve\nthe form is gone"
+
+
+def test_a_command_that_does_not_end_is_a_failure(tmp_path: Path) -> None:
+    outcome = script(tmp_path, "import time; time.sleep(30)", seconds=0.3).act(TASK)
+
+    assert outcome == PsuOutcome("failed", "psu.command did not end within 0.3 s for: consent approve")
+
+
+def test_a_command_that_cannot_be_executed_is_a_failure(tmp_path: Path) -> None:
+    outcome = ScriptPsu([str(tmp_path / "none")], 1).act(TASK)
+
+    assert outcome == PsuOutcome("failed", "psu.command cannot be executed: No such file or directory")
+
+
+@pytest.mark.parametrize(("code", "outcome"), [("raise SystemExit(3)", "skipped"), ("raise SystemExit(1)", "failed")])
+def test_a_check_is_skipped_for_what_is_not_supported_and_fails_for_what_failed(
+    code: str, outcome: str, tmp_path: Path
+) -> None:
+    chosen = select(checks_of(VERSIONS[2]), "consent.initiated")
+    with running(SmallBank(VERSIONS[2])) as bank:
+        described = file_of(bank)
+        bank.hub = described.public_url
+        player = script(tmp_path, code)
+        with kit.open_session(described, HUB_KEY, StringIO(), psu=player, limits=LIMITS) as session:
+            (result,) = kit.run(session, chosen, lambda _: None).results
+
+    assert result.outcome == outcome
+    assert "psu.command" in result.problem
+
+
+# -- a person
+
+
+class _Waiting:
+    """Waits as the hub does, on a clock that is moved."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now)
+
+    def __call__(self, is_done: Callable[[], bool], seconds: float) -> bool:
+        self.now += seconds
+        return is_done()
+
+
+def test_a_person_is_told_what_to_do_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting, output = _Waiting(monkeypatch), StringIO()
+    task = Task("payment", "http://bank/pay", "confirm", lambda: waiting.now > 3)
+
+    assert BrowserPsu(300, output, waiting).act(task) == PsuOutcome("done")
+    assert output.getvalue() == "\nOpen this address, and confirm the payment at the bank:\n  http://bank/pay\n"
+
+
+def test_a_person_is_reminded_and_not_waited_for_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting, output = _Waiting(monkeypatch), StringIO()
+    outcome = BrowserPsu(150, output, waiting).act(Task("revoke", "", "", lambda: False))
+
+    assert outcome == PsuOutcome("failed", "nothing happened within 150 s of: revoke")
+    assert output.getvalue().count("still waiting for: revoke") == 2
+    assert "End the access of «Causeway conformance kit»" in output.getvalue()
+
+
+def test_a_person_at_a_terminal_may_skip_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting, output = _Waiting(monkeypatch), StringIO()
+    monkeypatch.setattr(psu, "_can_read", lambda: True)
+    monkeypatch.setattr(psu, "_has_skipped", lambda: True)
+
+    assert BrowserPsu(300, output, waiting).act(TASK).state == "unsupported"
+    assert "s and Enter skip this step" in output.getvalue()

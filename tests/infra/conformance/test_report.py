@@ -1,0 +1,105 @@
+"""The reports: JSON, JUnit XML, HTML."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from infra.conformance import report, report_html
+from tests.infra.conformance.made_run import RUN
+
+
+def test_the_json_has_the_agreed_members() -> None:
+    found = json.loads(report.as_json(RUN))
+
+    assert {name: found[name] for name in ("bank", "version", "started_at")} == {
+        "bank": "SMALLGB2",
+        "version": 2,
+        "started_at": "2026-11-25T10:00:00+00:00",
+    }
+    names = ["id", "title", "paragraph", "level", "outcome", "sent", "received", "expected"]
+    assert found.keys() == {"bank", "version", "started_at", "checks"}
+    assert all(list(check) == names for check in found["checks"])
+    assert [check["outcome"] for check in found["checks"]] == ["passed", "failed", "failed", "skipped"]
+    assert found["checks"][1]["received"].startswith("it is <wrong>\n\n{")
+    assert found["checks"][3]["received"].startswith("not offered")
+
+
+def test_the_xml_is_junit_in_which_mandatory_failures_alone_are_failures() -> None:
+    root = ET.fromstring(report.as_junit(RUN))  # noqa: S314 - our own
+    suite = root[0]
+
+    assert (root.tag, suite.tag) == ("testsuites", "testsuite")
+    counts: dict[str, Any] = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "4", "failures": "1", "errors": "0", "skipped": "2"}
+    assert [(case.get("classname"), case.get("name")) for case in suite] == [
+        ("a", "a.one"),
+        ("a", "a.two"),
+        ("b", "b.one"),
+        ("b", "b.two"),
+    ]
+    assert [[part.tag for part in case] for case in suite] == [[], ["failure"], ["skipped"], ["skipped"]]
+    assert suite[1][0].get("message") == "it is <wrong>"
+    assert "Something & more" in (suite[1][0].text or "")
+    assert suite[2][0].get("message") == "advice: it could be better"
+
+
+class _Texts(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.headings: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        if self.tags and self.tags[-1] == "h2" and data.strip():
+            self.headings.append(data)
+
+
+def test_the_page_has_failures_first_no_scripts_and_nothing_from_elsewhere() -> None:
+    page = report_html.render(RUN)
+    texts = _Texts()
+    texts.feed(page)
+
+    assert texts.headings == ["Failed", "Advice", "a", "b"]
+    assert texts.tags.count("details") == len(RUN.results)
+    assert not {"script", "link", "img", "iframe"} & set(texts.tags)
+    assert "A <title>" not in page
+    assert "it is &lt;wrong&gt;" in page
+    assert "1 mandatory check failed" in page
+    assert "prefers-color-scheme: dark" in page
+
+
+def test_a_run_with_unfollowed_advice_alone_has_not_failed() -> None:
+    advised = replace(RUN, results=(RUN.results[0], RUN.results[2]))
+
+    assert RUN.has_failed
+    assert not advised.has_failed
+    assert "No mandatory check failed" in report_html.render(advised)
+
+
+def test_reports_replace_those_of_the_last_run_and_leave_no_drafts(tmp_path: Path) -> None:
+    report.write(RUN, tmp_path / "reports")
+    files = report.write(replace(RUN, bic="OTHERGB2"), tmp_path / "reports")
+
+    assert sorted(file.name for file in (tmp_path / "reports").iterdir()) == [
+        "report.html",
+        "report.json",
+        "report.xml",
+    ]
+    assert all("OTHERGB2" in file.read_text("utf-8") for file in files)
+
+
+def test_a_folder_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("", "ascii")
+
+    with pytest.raises(OSError, match="taken"):
+        report.write(RUN, tmp_path / "taken")

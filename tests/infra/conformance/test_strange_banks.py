@@ -1,0 +1,73 @@
+"""Whatever a bank sends, the kit judges it: no check ends in an error of the kit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.webhooks import Webhook
+from infra.conformance.runner import KIT_FAILED
+from tests.infra.conformance.playing import play
+from tests.infra.conformance.small_bank import Answer, Members, SmallBank, running
+
+VALUES: tuple[Any, ...] = (None, "x\x00\x1b", [[]], {"a": {}})
+BODIES = (b"", b"null", b"[1]", b"\xff\xfe", b'{"status": "success", "status": "error"}', b"[" * 5000)
+
+
+def replaced(value: Any, depth: int, other: Any) -> Any:
+    """``value`` with ``other`` in place of everything at ``depth``."""
+    if depth == 0:
+        return other
+    if isinstance(value, dict):
+        return {name: each if name == "status" else replaced(each, depth - 1, other) for name, each in value.items()}
+    return [replaced(each, depth, other) for each in value] if isinstance(value, list) else value
+
+
+def strange(depth: int, other: Any) -> type[SmallBank]:
+    class Strange(SmallBank):
+        def shape(self, webhook: Webhook, members: Members) -> Members:
+            changed: Members = replaced(members, depth, other)
+            return changed
+
+    return Strange
+
+
+@pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_members_of_any_type_are_judged(version: Version, value: Any) -> None:
+    for depth in (1, 2):
+        with running(strange(depth, value)(version)) as bank:
+            run = play(bank, "account*,funds*,payment-single,bank-report_status")
+
+        assert [each.check.check_id for each in run.results if KIT_FAILED in each.problem] == []
+        assert run.has_failed or depth > 1
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: repr(body[:8]))
+def test_bodies_of_any_kind_are_judged(body: bytes) -> None:
+    class Strange(SmallBank):
+        def finish(self, webhook: Webhook, answer: Answer) -> Answer:
+            return Answer(answer.status, body, {"Content-Type": "application/json", "X-Odd": "\x7f é"})
+
+    with running(Strange(VERSIONS[2])) as bank:
+        run = play(bank)
+
+    assert [each.check.check_id for each in run.results if KIT_FAILED in each.problem] == []
+    assert run.has_failed
+
+
+def test_calls_of_any_kind_are_answered_and_judged() -> None:
+    class Strange(SmallBank):
+        def call(self, path: str, **members: Any) -> Members:
+            super().call(path, **members)
+            return super().call(path, **dict.fromkeys(members, jsontext.Number("1e5")))
+
+    with running(Strange(VERSIONS[1])) as bank:
+        run = play(bank, "consent,cancel,bank-*")
+
+    assert [each.check.check_id for each in run.results if KIT_FAILED in each.problem] == []
+    assert run.has_failed

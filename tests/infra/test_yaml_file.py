@@ -1,0 +1,34 @@
+"""YAML files that people write."""
+
+from __future__ import annotations
+
+import pytest
+
+from infra import yaml_file
+
+SECRET = "what-nobody-is-shown"
+
+
+def test_numbers_are_decimal_and_fractions_stay_text() -> None:
+    assert yaml_file.parse_yaml("[036, 1:30, 0x10, 0.86, 1e3, yes, true, 2026-03-02, ~, 'a']") == [
+        36,
+        "1:30",
+        "0x10",
+        "0.86",
+        "1e3",
+        "yes",
+        True,
+        "2026-03-02",
+        None,
+        "a",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", [f"a: [{SECRET}", f"a: &b {SECRET}\nc: *d", f"{SECRET}: \x00", f"a: !x {SECRET}", f"? [{SECRET}]\n: 1"]
+)
+def test_what_is_no_yaml_is_told_without_quoting_it(text: str) -> None:
+    with pytest.raises(yaml_file.InvalidYaml) as caught:
+        yaml_file.parse_yaml(text)
+
+    assert SECRET not in str(caught.value)
