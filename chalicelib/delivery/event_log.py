@@ -33,7 +33,7 @@ SHARDS = 4
 KEPT_SECONDS = 30 * 24 * 3600
 LATE_SECONDS = 90
 """Seconds after its time within which an event is committed: the longest run of a function that records events (55),
-and the differences between clocks.
+longer than a command waits for its transaction, and the differences between clocks.
 """
 REMEMBERED = 300
 """The maximum number of events in a cursor, which then has 3,270 characters."""
