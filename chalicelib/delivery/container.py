@@ -1,10 +1,11 @@
-"""Wires delivery: outbox, queue, worker and journal."""
+"""Wires delivery: outbox, queue, worker, journal and the log of events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
+from chalicelib.delivery.event_log import EventLog
 from chalicelib.delivery.journal import Journal, Sweeper
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Sender
@@ -35,6 +36,11 @@ class DeliveryContainer:
     @cached_property
     def outbox(self) -> Outbox:
         return Outbox(self.bodies, self.queue, self.shared.clock)
+
+    @cached_property
+    def event_log(self) -> EventLog:
+        shared = self.shared
+        return EventLog(shared.store, shared.vault, shared.keyring, shared.clock)
 
     @cached_property
     def sweeper(self) -> Sweeper:

@@ -25,13 +25,19 @@ from chalicelib.foundation.parallel import WIDTH, pieces, together
 
 @dataclass(frozen=True, slots=True)
 class RecordedDeliveries:
-    """Zero or more deliveries to be recorded: their ids, and the writes for the transaction of their cause."""
+    """Zero or more deliveries to be recorded: their ids, and the writes for the transaction of their cause.
+
+    ``event_ids`` are those of events that are fetched, so that there is nothing to queue (see ``event_log``).
+    """
 
     delivery_ids: tuple[str, ...] = ()
     operations: tuple[Put, ...] = ()
+    event_ids: tuple[str, ...] = ()
 
     def __add__(self, other: RecordedDeliveries) -> RecordedDeliveries:
-        return RecordedDeliveries(self.delivery_ids + other.delivery_ids, self.operations + other.operations)
+        return RecordedDeliveries(
+            self.delivery_ids + other.delivery_ids, self.operations + other.operations, self.event_ids + other.event_ids
+        )
 
 
 class Outbox:
@@ -98,6 +104,8 @@ class Outbox:
         if recorded.delivery_ids:
             log.info("deliveries recorded", delivery_ids=recorded.delivery_ids)
             self.queue(recorded.delivery_ids)
+        if recorded.event_ids:
+            log.info("events recorded", event_ids=recorded.event_ids)
 
     def queue(self, delivery_ids: Sequence[str]) -> int:
         """Queue deliveries in parallel; returns how many the queue accepted."""

@@ -166,7 +166,7 @@ class OpenBankingContainer:
     def tpp_events(self) -> TppEvents:
         from chalicelib.openbanking.flows.tpp_events import TppEvents
 
-        return TppEvents(self.shared.store, self.shared.clock, self.delivery.outbox)
+        return TppEvents(self.shared.store, self.shared.clock, self.delivery.outbox, self.delivery.event_log)
 
     @cached_property
     def authorization_flow(self) -> AuthorizationCodeFlow:
@@ -367,7 +367,9 @@ class OpenBankingContainer:
         from chalicelib.openbanking.flows.tpp_events import TppEventSender
 
         notifications = BankNotifications(self.shared.store, self.banks, self.consents, self.bank_client)
-        events = TppEventSender(self.shared.clock, self.clients, self.shared.outbound)
+        events = TppEventSender(
+            self.shared.store, self.shared.clock, self.clients, self.shared.outbound, self.delivery.event_log
+        )
         relay_requests = RelayRequestSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)
         orders = PaymentOrderSender(self.shared.store, self.shared.clock, self.banks, self.payment_execution)
         queries = StatusQuerySender(

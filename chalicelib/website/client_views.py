@@ -10,7 +10,7 @@ from chalice.app import Response
 
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.identifiers import digest
-from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
+from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records import clients as client_records
 from chalicelib.openbanking.records.client_record import Client, Identity
@@ -25,6 +25,7 @@ _DONE = {
     "activated": "The client is active again.",
     "deactivated": "The client is no longer active: all its calls are refused.",
     "updated": "The client has been changed.",
+    "event-recorded": "A test event is recorded: the client can fetch it.",
 }
 _OVERLAPS = {"0": "immediately", "3600": "in an hour", "86400": "in a day", "604800": "in a week"}
 """When a replaced secret expires: labels by seconds."""
@@ -128,10 +129,13 @@ def _send_test_event(visit: Visit, client: Client) -> Response:
         return _refuse_action(visit, client)
     try:
         visit.website.attempts.count([("events", visit.user)])
-        return visit.redirect(f"/deliveries/{visit.website.openbanking.tpp_events.send_test(client)}", done="sent")
+        event_id = visit.website.openbanking.tpp_events.send_test(client)
+        if client.events_mode == "poll":
+            return visit.redirect(f"/clients/{client.client_id}", done="event-recorded")
+        return visit.redirect(f"/deliveries/{event_id}", done="sent")
     except TooManyAttempts as stopped:
         return _client_page(visit, client, status=429, problem=retry_advice(stopped.retry_after))
-    except NoEventsUrl:
+    except NoEvents:
         return _client_page(visit, client, status=400, problem="The client has no Events URL to send to.")
 
 

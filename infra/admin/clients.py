@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
+from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records.client_record import Client, ClientChange, Registered
 from chalicelib.openbanking.records.client_validation import Details
 from infra.admin import client_security, connection, output
@@ -16,6 +16,13 @@ from infra.admin.output import ONCE, CommandRefused, Report, command, command_gr
 
 group = command_group("Add, list, activate and deactivate clients (TPPs), and manage their events.")
 
+EventsOption = Annotated[
+    Literal["poll", "none"] | None,
+    typer.Option(
+        "--events",
+        help="Without an Events URL: poll records its events, which it fetches from GET /tpp/events; none stops them.",
+    ),
+]
 ClientArgument = Annotated[str, typer.Argument(metavar="CLIENT-ID", help="The Client ID.")]
 
 
@@ -43,6 +50,7 @@ def add(
     events_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Where its events are sent. Default: no events.")
     ] = None,
+    events: EventsOption = None,
     secret: Annotated[
         bool,
         typer.Option(
@@ -94,6 +102,7 @@ def add(
         secret=secret,
         registration_number=registration_number,
         events_url=events_url,
+        events=events,
         active=not inactive,
         security=security,
     )
@@ -191,6 +200,7 @@ def update(
     ] = None,
     events_url: Annotated[str | None, typer.Option(metavar="URL", help="Where its events are sent.")] = None,
     no_events_url: Annotated[bool, typer.Option("--no-events-url", help="Stop sending events.")] = False,
+    events: EventsOption = None,
     auth_method: client_security.MethodOption = None,
     jwks: client_security.JwksOption = None,
     profile: client_security.ProfileOption = None,
@@ -207,6 +217,9 @@ def update(
     first gets an Events URL, it also gets a secret to verify its events, printed once. The secret is kept when the
     URL is changed or removed.
 
+    A client has one way to get events: --events poll replaces an Events URL, and an Events URL replaces --events
+    poll. Events recorded before can be fetched for 30 days; to fetch them, the client must authenticate.
+
     Another --auth-method replaces the former one with its keys or secrets. A method that needs a secret prints a
     new one, once.
 
@@ -217,6 +230,7 @@ def update(
         --callback-url https://tpp.example.com/callback --callback-url https://new.example.com/callback
       .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
         --auth-method private_key_jwt --jwks https://tpp.example.com/jwks.json --bound-tokens dpop
+      .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --events poll
       .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --no-events-url
     """
     if events_url is not None and no_events_url:
@@ -228,6 +242,8 @@ def update(
         details["callback_urls"] = callback_url
     if events_url is not None or no_events_url:
         details["events_url"] = events_url
+    if events is not None:
+        details["events"] = events
     security = client_security.read_changes(
         method=auth_method,
         jwks=jwks,
@@ -322,7 +338,7 @@ def rotate_events_secret(client_id: ClientArgument, overlap: output.EventsOverla
 
 @command(group, "test-event")
 def send_test_event(client_id: ClientArgument) -> Report:
-    """Send a client a test event, signed and delivered like any other event.
+    """Send a client a test event, delivered or recorded for fetching like any other event.
 
     \b
     Example:
@@ -331,14 +347,18 @@ def send_test_event(client_id: ClientArgument) -> Report:
     hub = connection.connect()
     client = hub.openbanking.clients.get(client_id)
     try:
-        delivery_id = hub.openbanking.tpp_events.send_test(client)
-    except NoEventsUrl:
-        raise CommandRefused("the client has no Events URL: set one with `clients events-url`") from None
+        event_id = hub.openbanking.tpp_events.send_test(client)
+    except NoEvents:
+        raise CommandRefused(
+            "the client has no Events URL: set one with `clients events-url`, or use `clients update --events poll`"
+        ) from None
+    if client.events_mode == "poll":
+        return Report({"event_id": event_id}, f"A test event is recorded for GET /tpp/events: {event_id}")
     text = (
-        f"A test event is being sent to {client.events_url}: {delivery_id}\n"
-        f"Its result: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
+        f"A test event is being sent to {client.events_url}: {event_id}\n"
+        f"Its result: .venv/bin/python -m infra.admin deliveries show {event_id}"
     )
-    return Report({"delivery_id": delivery_id}, text)
+    return Report({"delivery_id": event_id}, text)
 
 
 def _format_secret(made: Registered) -> str:
@@ -357,6 +377,7 @@ def _client_members(client: Client) -> dict[str, Any]:
         **{name: getattr(client, name) for name in ("client_id", "title", "owner", "active")},
         "callback_urls": list(client.callback_urls),
         **{name: getattr(client, name) for name in ("registration_number", "events_url", "has_secret")},
+        "events": client.events_mode,
         "has_events_secret": bool(client.event_secrets),
         **client_security.describe_security(client),
         "created_at": timestamp(client.created_at),

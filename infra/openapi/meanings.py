@@ -18,10 +18,10 @@ from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 from infra.openapi.bank_meanings import BANKS
 from infra.openapi.consent_meanings import BANK_TOKEN, CONSENT, CONSENT_STATES, CONSENTS, RANDOM
 from infra.openapi.error_meanings import ERRORS
+from infra.openapi.event_meanings import EVENTS, STATE
 from infra.openapi.metadata_meanings import METADATA, OWN_ADDRESS, Meaning
 
 _REQUEST = "b81f6e03d29c4a57e6f1d8"
-_STATE = "lVZ1uF2wC8mJr0d6oKxq3A"
 _CODE = f"5f8d0c1e9b7a463f2d1c0b.{RANDOM}"
 _ACCESS = f"5f8d0c1e9b7a463f2d1c0b~a41b22c63d84e5f607182a~DEMODEF1XXX.{RANDOM}"
 _REFRESH = f"5f8d0c1e9b7a463f2d1c0b~c93d1e5f708192a3b4c5d6.{RANDOM}"
@@ -36,7 +36,7 @@ _VERIFIER = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 _CALLBACK = "https://tpp.example.com/callback"
 _REQUEST_URL = (
     "https://bank.example/authorize?response_type=code&client_id=4f1c2b7a9d8e6f503a1b2c"
-    f"&redirect_uri=https%3A%2F%2Ftpp.example.com%2Fcallback&scope=accounts&state={_STATE}&consent_type=reusable"
+    f"&redirect_uri=https%3A%2F%2Ftpp.example.com%2Fcallback&scope=accounts&state={STATE}&consent_type=reusable"
 )
 _GB_IBAN, _DE_IBAN = "GB10DEMO04000431926801", "DE61100999000004711001"
 _GB_ACCOUNT, _DE_ACCOUNT = "1031926801", "65e1d84d-bbff-5020-8a18-fa562a050c8d"
@@ -225,8 +225,8 @@ MEANINGS: Mapping[str, Meaning] = {
     "bank_calls.SaveConsent.scopes": ("The approved scopes: exactly those requested", ["account.list"]),
     "bank_calls.SaveConsentV2.scopes": ("The approved scopes: exactly those requested", ["accounts"]),
     "own_answers.ScopeAnswer.scopes": ("The scopes", None),
-    "state": ("Returned with the PSU; must not have been used by this client before; generated when absent", _STATE),
-    "own_answers.AuthorizeAnswer.state": ("Your state, or a generated one; compare it when the PSU returns", _STATE),
+    "state": ("Returned with the PSU; must not have been used by this client before; generated when absent", STATE),
+    "own_answers.AuthorizeAnswer.state": ("Your state, or a generated one; compare it when the PSU returns", STATE),
     "token": ("An access or refresh token", _REFRESH),
     "token_type_hint": ("Ignored", "refresh_token"),
     "redirect_url": ("The URL to send the PSU's browser to, unchanged", _REQUEST_URL),
@@ -280,7 +280,7 @@ MEANINGS: Mapping[str, Meaning] = {
     ),
     "own_answers.callback_url": (
         "The URL to send the PSU's browser to, unchanged",
-        f"{_CALLBACK}?authorization_code={_CODE}&code={_CODE}&state={_STATE}&iss=https%3A%2F%2Fcauseway.example",
+        f"{_CALLBACK}?authorization_code={_CODE}&code={_CODE}&state={STATE}&iss=https%3A%2F%2Fcauseway.example",
     ),
     "own_answers.Success.status": ("Always `success`", "success"),
     "date": ("The day the data is for", "2026-11-20"),
@@ -305,23 +305,10 @@ MEANINGS: Mapping[str, Meaning] = {
         "The response body, also of an error; null until the call has finished",
         {"funds_available": True},
     ),
-    # events
-    "tpp_events.state": ("The `state` of the authorization request", _STATE),
-    "tpp_events.scopes": ("The scopes that the PSU approved", ["accounts"]),
-    "tpp_events.error": (
-        "The reason why no consent was given: `access_denied` unless the bank specifies another",
-        "access_denied",
-    ),
-    "tpp_events.error_description": ("The reason why no consent was given, for people", "The customer declined"),
-    "tpp_events.revoked_by": ("Who ended the consent; `service` after the misuse of a code or refresh token", "bank"),
-    "tpp_events.ConsentEnding.valid_until": ("The end of the consent", "2026-11-28T09:30:00+00:00"),
-    "tpp_events.PaymentStatusChanged.consent_id": ("The consent of the payment; absent for a direct payment", CONSENT),
-    "tpp_events.payment_status": ("The payment's status at a version 1 bank", 4),
-    "tpp_events.transaction_status": ("The payment's status at a version 2 bank", "ACSC"),
-    "tpp_events.message": ("A message", "This is a test."),
     **BANKS,
     **CONSENTS,
     **ERRORS,
+    **EVENTS,
     **METADATA,
 }
 
@@ -329,6 +316,7 @@ _CREDENTIALS = ("client_id", "client_secret", "client_assertion_type", "client_a
 _CHOSEN = ("redirect_uri", "state", "code_challenge", "code_challenge_method", "dpop_jkt")
 LEFT_OUT: Mapping[str, frozenset[str]] = {
     "tpp_calls.ConsentsQuery": frozenset({"after"}),
+    "tpp_calls.EventsQuery": frozenset({"after"}),
     "bank_calls.ConsentsStatus": frozenset({"consent_ids"}),
     "v1.AccountRequest": frozenset({"iban"}),
     "v1.PaymentsRequest": frozenset({"iban"}),

@@ -23,6 +23,7 @@ from chalicelib.openbanking.flows.payment_status import PaymentStatus
 from chalicelib.openbanking.flows.performance_reports import PerformanceReports
 from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
+from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import tpp_events
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import (
@@ -33,18 +34,19 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     ClientMembers,
     ConsentsQuery,
     ConsentType,
+    EventsQuery,
+    EventType,
     IntrospectionRequest,
     RevokeRequest,
     ScopeQuery,
     TokenRequest,
 )
-from chalicelib.openbanking.protocol.tpp_events import EventType
 from chalicelib.openbanking.protocol.version import BANK_ROOT, Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
 from infra.openapi.models import model_of
 
-Caller = Literal["client", "consent", "consent or client", "token client", "anybody"]
+Caller = Literal["client", "confidential client", "consent", "consent or client", "token client", "anybody"]
 """The credentials that a call requires; ``token client`` means those of the token endpoints."""
 
 
@@ -157,6 +159,7 @@ OWN_CALLS: tuple[OwnCall, ...] = (
     OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPath),
     OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
     OwnCall("GET", "/tpp/consents", "client", ConsentStates.list_page, query=ConsentsQuery),
+    OwnCall("GET", "/tpp/events", "confidential client", TppEvents.list_events, query=EventsQuery),
     OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),
     OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
     OwnCall("GET", "/.well-known/oauth-protected-resource", "anybody", oauth_api.describe_resource),

@@ -81,6 +81,14 @@ TPP_CALLS: Mapping[str, Purpose] = {
         "page, with the same or other filters. With `bic` or `status`, a page examines ten consents for each that it "
         "may have: it may have fewer than `limit`, even none, although `has_more` is true.",
     ),
+    "/tpp/events": Purpose(
+        "Fetch events",
+        "For clients whose events are recorded for fetching instead of sent to an Events URL. Oldest first, kept for "
+        "30 days; without `after` from the oldest. Pass `next`, which is always present, as `after`: at once if "
+        "`has_more` is true, or else in a second or more. A client that follows `next` gets every event exactly once, "
+        "even one that was written late. A page may have fewer events than `limit` although `has_more` is true. The "
+        "client must authenticate: its Client ID alone is not enough.",
+    ),
     "/tpp/requests/{request_id}": Purpose(
         "Read the outcome of a deferred call",
         "For calls that returned 202. `status` and `body` are null until the state is `done` or `failed`; then "

@@ -98,6 +98,11 @@ CASES = _by_name(
         refusals.SECRET_WRONG(),
     ),
     Case(
+        "client_proves_nothing",
+        "The client has no secret, key or certificate to authenticate with",
+        refusals.CLIENT_PROVES_NOTHING(),
+    ),
+    Case(
         "certificate_wrong",
         "The client certificate that the client's record demands is missing, expired, revoked, of an unknown authority "
         "or another client's, or lacks the PSD2 role for the scopes",
@@ -150,6 +155,11 @@ CASES = _by_name(
     ),
     Case("bic_wrong", "The BIC in the path is not a BIC", _query(BankPath, {"bic": "bank"})),
     Case("cursor_invalid", "after is not the `next` of an earlier response to this client", refusals.CURSOR_INVALID()),
+    Case(
+        "events_cursor_invalid",
+        "after is not the `next` of an earlier response to this client",
+        refusals.EVENTS_CURSOR_INVALID(),
+    ),
     Case("parameters_none", "A query parameter was sent, but the call has none", refusals.PARAMETERS_NOT_ALLOWED()),
     Case(
         "parameter_repeated",

@@ -44,6 +44,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "/tpp/banks/{bic}": (*_CLIENT, "parameters_none", "bic_wrong", "bank_unknown"),
     "/tpp/consent": (*_CONSENT, "parameters_none"),
     "/tpp/consents": (*_CLIENT, *_QUERY, "cursor_invalid"),
+    "/tpp/events": (*_CLIENT, "client_proves_nothing", *_QUERY, "events_cursor_invalid"),
     ACCEPTED_REQUEST: (
         *(*_CLIENT, "bearer_of_request", "bearer_invalid", *_PROOF, "parameters_none", "request_unknown"),
     ),

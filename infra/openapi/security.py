@@ -7,12 +7,8 @@ from collections.abc import Mapping
 from infra.openapi.own_calls import Caller
 from infra.openapi.schemas import Json
 
-_OF_CLIENTS: list[Json] = [
-    {"clientId": []},
-    {"clientSecret": []},
-    {"clientAssertion": []},
-    {"clientId": [], "mutualTLS": []},
-]
+_CLIENT_ID: Json = {"clientId": []}
+_OF_CLIENTS: list[Json] = [_CLIENT_ID, {"clientSecret": []}, {"clientAssertion": []}, {"clientId": [], "mutualTLS": []}]
 _OF_CONSENTS: list[Json] = [
     {"clientId": [], "bearer": []},
     {"clientId": [], "dpop": []},
@@ -20,6 +16,7 @@ _OF_CONSENTS: list[Json] = [
 ]
 REQUIREMENTS: Mapping[Caller, list[Json]] = {
     "client": _OF_CLIENTS,
+    "confidential client": [each for each in _OF_CLIENTS if each != _CLIENT_ID],
     "consent": _OF_CONSENTS,
     "consent or client": [*_OF_CONSENTS, *_OF_CLIENTS],
     "token client": [*_OF_CLIENTS, {"mutualTLS": []}, {}],

@@ -7,8 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chalicelib.openbanking.protocol import own_answers
-from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest, PaymentStatusQuery, ScopeQuery, TokenRequest
-from chalicelib.openbanking.protocol.tpp_events import EventType
+from chalicelib.openbanking.protocol.tpp_calls import (
+    AuthorizeRequest,
+    EventType,
+    PaymentStatusQuery,
+    ScopeQuery,
+    TokenRequest,
+)
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import (
     PAYMENTS,
@@ -66,7 +71,7 @@ and the codes in `additionalErrors`. Timestamps have the form `YYYY-MM-DDTHH:MM:
 
 Calls that are relayed to a bank can be deferred: with `Prefer: respond-async`, the service validates the call, responds
 with 202, and carries it out later. The outcome is available at `GET /tpp/requests/{request_id}` for 24 hours.
-Asynchronous events are sent to the client's Events URL; see the webhooks.
+Asynchronous events are sent to the client's Events URL, see the webhooks, or fetched from `GET /tpp/events`.
 """
 _FORMS: Mapping[EventType, Mapping[str, tuple[str, frozenset[str]]]] = {
     "payment.status_changed": {

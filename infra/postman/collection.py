@@ -110,7 +110,7 @@ class _TppRequests:
     def all(self) -> Iterator[PostmanRequest]:
         version = self._bank.version
         for call in OWN_CALLS:
-            if call.caller != "anybody" and call.path != _REVOKE:
+            if call.caller not in ("anybody", "confidential client") and call.path != _REVOKE:
                 shown = example(call.query) if call.query else {}
                 body = ("version_1" if version == 1 and call.path in _AUTHORIZING else "usual") if call.body else ""
                 yield self._request(call.method, call.path, shown, body)

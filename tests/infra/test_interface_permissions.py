@@ -119,11 +119,13 @@ def report(world: World) -> None:
 
 
 def refresh_and_list(world: World) -> None:
-    """What a client with a key does: a refresh that keeps its refresh token, and the list of its consents."""
+    """What a client with a key does: a refresh that keeps its refresh token, and lists of its consents and events."""
     holder = KeyHolder()
     secure(world, holder, security_profile="fapi2")
     holder.refresh(world, holder.tokens(world)["refresh_token"])
-    world.tpp("GET", "/tpp/consents", headers={"x-client-assertion": holder.assertion(world)})
+    for path in ("/tpp/consents", "/tpp/events"):
+        answer = world.tpp("GET", path, headers={"x-client-assertion": holder.assertion(world)})
+        assert answer.status == 200
 
 
 def test_the_interface_uses_what_it_may_of_all_but_the_cards_and_may_what_it_uses(

@@ -26,6 +26,7 @@ from tests.openbanking.deferred_calls import DOWN, LATER, Question
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.meter import deliver
 from tests.openbanking.payer import Payer, taken
+from tests.openbanking.poller import fetches_events
 from tests.world import World
 
 
@@ -162,6 +163,7 @@ def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
         direct.pay_at_once()
         direct.report(4)
         world.tpp("GET", "/tpp/consents")
+        fetches_events(world).fetch()
         world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
         world.hub.delivery.journal.of_client(world.client.client_id)
 

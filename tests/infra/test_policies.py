@@ -78,11 +78,11 @@ def test_nobody_reads_whole_tables_or_changes_keys_and_secrets(file: Path) -> No
 
 
 @each_stage
-def test_the_interface_looks_through_the_deliveries_of_one_client_only(stage: str) -> None:
+def test_the_interface_looks_through_the_deliveries_and_events_of_one_client_only(stage: str) -> None:
     deliveries = f"arn:aws:dynamodb:*:*:table/causeway-{stage}-deliveries"
     rights = granted(FOLDER / f"policy-{stage}.json", "dynamodb:Query")
 
-    assert {place for _, place in rights if place.startswith(deliveries)} == {f"{deliveries}/index/client"}
+    assert {place for _, place in rights if place.startswith(deliveries)} == {deliveries, f"{deliveries}/index/client"}
 
 
 @each_stage

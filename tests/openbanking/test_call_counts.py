@@ -8,12 +8,14 @@ from urllib.parse import urlencode
 
 import pytest
 
+from chalicelib.delivery.event_log import SHARDS
 from chalicelib.foundation.http.outbound import NotReached, OutboundError, TimedOut
 from tests.dynamodb_calls import counted, transactions
 from tests.openbanking.circuits import opened
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.payer import Payer
+from tests.openbanking.poller import fetches_events, trial
 from tests.openbanking.spelling import TOKENS
 from tests.openbanking.stage import Stage
 from tests.openbanking.unattended import ATTENDED, Reader, limit_reads
@@ -150,6 +152,30 @@ def test_a_page_of_consents_takes_two_reads_and_a_query_and_an_empty_one_no_seco
     with counted(warm) as calls:
         assert warm.tpp("GET", f"/tpp/consents{query}").body["consents"] != []
     assert calls == ["BatchGetItem", "Query", "BatchGetItem"]
+
+
+def test_a_page_of_events_takes_one_read_and_a_query_of_each_shard_at_once(warm: World) -> None:
+    poller = fetches_events(warm)
+    for _ in range(3):
+        with counted(warm) as calls:
+            poller.page()
+        assert calls == ["BatchGetItem", *["Query"] * SHARDS]
+        trial(warm)
+
+
+def test_an_event_for_fetching_takes_one_operation_more(warm: World) -> None:
+    def revoke() -> list[str]:
+        token = warm.tokens(1)["access_token"]
+        with transactions(warm) as seen:
+            assert warm.tpp("POST", "/tpp/token/revoke", {"token": token}).status == 200
+        (operations,) = seen
+        return operations
+
+    before = revoke()
+    fetches_events(warm)
+
+    assert revoke()[: len(before)] == before
+    assert len(revoke()) == len(before) + 1
 
 
 @VERSIONS

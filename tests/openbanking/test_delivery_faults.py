@@ -33,6 +33,7 @@ from tests.openbanking.call_sites import call_sites, sites_of_requests
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.meter import counters, counts
 from tests.openbanking.payer import REFUSAL, WEBHOOKS, Payer, taken
+from tests.openbanking.poller import Poller, fetches_events, ids
 from tests.openbanking.scenes import (
     LATER,
     LaterPayer,
@@ -109,6 +110,22 @@ def tell_a_client_that(world: World, does: str) -> Run:
         assert {sent.headers["webhook-id"] for sent in world.receiver.received} == {record["delivery_id"]}
         assert len({sent.body for sent in world.receiver.received}) == 1
         assert len(world.receiver.received) == (2 if does == "fails" else 1) or fault.lasting
+
+    return run
+
+
+@scene()
+def record_an_event_for_a_client_that_fetches_by_now(world: World) -> Run:
+    world.wants_events()
+    world.approve(1)
+    fetches_events(world)
+
+    def run(fault: Fault) -> None:
+        attempted(world, fault, "event")
+        (record,) = records(world)
+        assert record["state"] == "delivered"
+        assert ids(Poller(world).fetch()) == [record["delivery_id"]]
+        assert world.receiver.received == []
 
     return run
 

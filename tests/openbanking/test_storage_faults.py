@@ -14,6 +14,7 @@ from tests.openbanking.call_sites import sites_of_requests
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.payer import Payer
 from tests.openbanking.payment_scenes import scene
+from tests.openbanking.poller import fetches_events, ids, trial
 from tests.openbanking.scenes import Run, completed, never_says, parts, records, refused, status_of_consent, told
 from tests.openbanking.spelling import TOKEN, TOKENS, URL
 from tests.website import fault_scenes  # noqa: F401 - its scenes are played, too
@@ -314,6 +315,37 @@ def list_consents(world: World, path: str) -> Run:
         if page["has_more"]:
             found += world.tpp("GET", f"{path}&after={page['next']}").body["consents"]
         assert {entry["consent_id"] for entry in found} == expected
+
+    return run
+
+
+@scene()
+def fetch_events(world: World) -> Run:
+    poller = fetches_events(world)
+    expected = {trial(world) for _ in range(2)}
+
+    def run(fault: Fault) -> None:
+        page = completed(fault, lambda: poller.ask(limit=2)).body
+        assert set(ids(page["events"])) == expected
+        poller.after = page["next"]
+        assert poller.fetch() == []
+
+    return run
+
+
+@scene(1, 2)
+def end_a_consent_of_a_client_that_fetches_events(world: World, version: int) -> Run:
+    poller, consented, request_id = fetches_events(world), world.approve(version), str(uuid.uuid4())
+    token = {TOKEN[version]: consented.bank_token}
+    poller.fetch()
+
+    def revoke() -> Answer:
+        return world.bank(version, "/token/revoke", token, headers={"x-request-id": request_id})
+
+    def run(fault: Fault) -> None:
+        assert completed(fault, revoke).text == revoke().text
+        assert [event["type"] for event in poller.fetch()] == ["consent.revoked"]
+        assert records(world, "event") == []
 
     return run
 

@@ -166,6 +166,31 @@ def test_without_an_events_url_nothing_is_sent(user: Person) -> None:
     assert "It has no Events URL" in user.text
 
 
+def test_a_client_that_fetches_its_events_is_sent_a_test_event_and_stays_so_when_it_is_changed(
+    world: World, user: Person
+) -> None:
+    client_id = user.create_client("Polls")
+    clients = world.hub.openbanking.clients
+    clients.update(client_id, events="poll")
+
+    user.get(f"/clients/{client_id}")
+    assert "fetches its events from" in user.text
+    assert "Send a test event" in user.text
+    answer = user.post(f"/clients/{client_id}", action="test-event")
+    assert (answer.status, answer.headers["location"]) == (303, f"/clients/{client_id}?done=event-recorded")
+    user.get(f"/clients/{client_id}?done=event-recorded")
+    assert "the client can fetch it" in user.text
+    user.get("/deliveries")
+    assert "It fetches its events" in user.text
+    revision = str(clients.get(client_id).revision)
+    user.post(f"/clients/{client_id}", action="update", title="Renamed", events_url="", revision=revision)
+
+    changed = clients.get(client_id)
+    page = world.hub.delivery.event_log.page(f"client#{client_id}", None, 20)
+    assert (changed.title, changed.events_mode) == ("Renamed", "poll")
+    assert [event.type for event in page.events] == ["test"]
+
+
 def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     for _ in range(LIMITS["events"].attempts - 1):

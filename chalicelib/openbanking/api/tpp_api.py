@@ -23,6 +23,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     BankPath,
     BanksQuery,
     ConsentsQuery,
+    EventsQuery,
     RevokeRequest,
     ScopeQuery,
     TokenRequest,
@@ -127,6 +128,13 @@ def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 def consents(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     client = openbanking.tpp_authentication.authenticate_client(read_credentials(openbanking, incoming))
     return json_answer(openbanking.consent_states.list_page(client, _read_query(incoming, ConsentsQuery)))
+
+
+@tpp_routes.get("/tpp/events")
+def events(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
+    authentication = openbanking.tpp_authentication
+    client = authentication.authenticate_confidential_client(read_credentials(openbanking, incoming))
+    return json_answer(openbanking.tpp_events.list_events(client, _read_query(incoming, EventsQuery)))
 
 
 def _relay_view(call: RelayedCall) -> View[OpenBankingContainer]:

@@ -78,6 +78,13 @@ class TppAuthentication:
         """The calling client, which must be active and prove itself by its method. Raises: Refusal."""
         return self.authenticate_client_and_read(credentials, [])[0]
 
+    def authenticate_confidential_client(self, credentials: TppCredentials) -> Client:
+        """The calling client, which must have something to prove itself by. Raises: Refusal."""
+        client = self.authenticate_client(credentials)
+        if not client.is_confidential and not client.security.needs_certificate:
+            raise refusals.CLIENT_PROVES_NOTHING()
+        return client
+
     def authenticate_client_and_read(
         self, credentials: TppCredentials, keys: Sequence[Key], services: Sequence[Service] = ()
     ) -> tuple[Client, list[Item | None]]:

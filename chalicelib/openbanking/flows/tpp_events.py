@@ -1,52 +1,67 @@
-"""Events to TPPs: recorded in the transaction that causes them, and sent with a signature.
+"""Events to TPPs: recorded in the transaction that causes them, and sent with a signature, or fetched by the client.
 
-Nothing is recorded for a client without an Events URL. The body is built once; each attempt is signed separately,
+Nothing is recorded for a client that gets no events. The body is built once; each attempt is signed separately,
 because the signature covers the time of sending.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from chalicelib.delivery import event_sender
+from chalicelib.delivery.event_log import EventLog
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
-from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
+from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.protocol.tpp_events import EventData, EventType, PaymentStatusChanged, TestEvent
+from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.own_answers import EventEntry, EventsAnswer
+from chalicelib.openbanking.protocol.tpp_calls import EventsQuery, EventType
+from chalicelib.openbanking.protocol.tpp_events import EventData, PaymentStatusChanged, TestEvent
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.clients import Clients, UnknownClient
 from chalicelib.openbanking.records.payments import Payment
 
 
-class NoEventsUrl(Exception):
-    """The client has no Events URL."""
+class NoEvents(Exception):
+    """The client gets no events."""
 
 
 @dataclass(frozen=True, slots=True)
 class TppEvents:
-    """Records events."""
+    """Records events, and lists those that a client fetches."""
 
     store: Store
     clock: Clock
     outbox: Outbox
+    event_log: EventLog
 
     def record(self, client: Client | None, event: EventType, data: EventData) -> RecordedDeliveries:
-        """The delivery of an event, for the transaction that causes it; empty for a client without an Events URL."""
+        """An event, for the transaction that causes it: a delivery, or an entry in the log of a client that fetches.
+
+        Empty for a client that gets no events.
+        """
         members: Mapping[str, Any] = data
-        if client is None or client.events_url is None:
+        if client is None or client.events_mode == "none":
             return RecordedDeliveries()
+        at = milliseconds(self.clock)
+        body = event_sender.body(event, at // 1000, members)
+        if client.events_mode == "poll":
+            event_id, entry = self.event_log.put_event(_receiver(client), event, body, at)
+            return RecordedDeliveries(operations=(entry,), event_ids=(event_id,))
         return self.outbox.record(
             "event",
             event,
-            receiver=f"client#{client.client_id}",
+            receiver=_receiver(client),
             bic=members.get("bic"),
             client_id=client.client_id,
             consent_id=members.get("consent_id"),
-            body=event_sender.body(event, self.clock.time(), members),
+            body=body,
         )
 
     def find_client(self, client_id: str) -> Client | None:
@@ -55,13 +70,34 @@ class TppEvents:
         return Client.from_item(item) if item else None
 
     def send_test(self, client: Client) -> str:
-        """Send a client a test event. Returns the delivery id. Raises: NoEventsUrl."""
+        """Send a client a test event, or record it for fetching. Returns the event's id. Raises: NoEvents."""
         recorded = self.record(client, "test", TestEvent(message="This is a test."))
-        if not recorded.delivery_ids:
-            raise NoEventsUrl(f"the client {client.client_id} has no Events URL")
+        if not recorded.operations:
+            raise NoEvents(f"the client {client.client_id} gets no events")
         self.store.transact(recorded.operations)
         self.outbox.dispatch(recorded)
-        return recorded.delivery_ids[0]
+        return (recorded.delivery_ids + recorded.event_ids)[0]
+
+    def list_events(self, client: Client, query: EventsQuery) -> EventsAnswer:
+        """A page of the events recorded for fetching, oldest first. Raises: Refusal."""
+        try:
+            page = self.event_log.page(_receiver(client), query.after, query.limit)
+        except InvalidCursor:
+            raise refusals.EVENTS_CURSOR_INVALID() from None
+        entries: list[EventEntry] = [
+            {
+                "id": each.event_id,
+                "type": cast("EventType", each.type),
+                "created_at": each.created_at,
+                "body": each.body,
+            }
+            for each in page.events
+        ]
+        return {"events": entries, "next": page.next, "has_more": page.has_more}
+
+
+def _receiver(client: Client) -> str:
+    return f"client#{client.client_id}"
 
 
 def record_status_changed(events: TppEvents, client: Client | None, payment: Payment) -> RecordedDeliveries:
@@ -79,29 +115,40 @@ def record_status_changed(events: TppEvents, client: Client | None, payment: Pay
 class TppEventSender:
     """Sends events to clients."""
 
+    store: Store
     clock: Clock
     clients: Clients
     outbound: Outbound
+    event_log: EventLog
 
     def send(self, dispatch: Dispatch) -> Delivered:
-        """Post an event to the client's Events URL.
+        """Post an event to the client's Events URL; if the client fetches its events by now, record it for that.
 
         Raises:
             Undeliverable.
         """
         client = self._client(dispatch.delivery.concerned_client)
+        if client.events_mode == "poll":
+            return Delivered(None, keep=partial(self._record, client, dispatch))
         secrets = self.clients.events_secrets(client)
         if not secrets:
             raise Undeliverable("the client has no events secret")
         return event_sender.post(self.outbound, client.events_url or "", secrets, dispatch, self.clock.time())
+
+    def _record(self, client: Client, dispatch: Dispatch, outcome: Sequence[Operation]) -> None:
+        """Record an event for fetching, in the transaction that ends its delivery."""
+        delivery, at = dispatch.delivery, milliseconds(self.clock)
+        event_id = delivery.delivery_id
+        _, entry = self.event_log.put_event(_receiver(client), delivery.topic, dispatch.body, at, event_id)
+        self.store.transact([*outcome, entry])
 
     def _client(self, client_id: str) -> Client:
         try:
             client = self.clients.get(client_id)
         except UnknownClient:
             raise Undeliverable("the client no longer exists", final=True) from None
-        if client.events_url is None:
+        if client.events_mode == "none":
             raise Undeliverable("the client no longer has an Events URL", final=True)
-        if not client.active:
+        if not client.active and client.events_mode == "url":
             raise Undeliverable("the client is inactive")
         return client

@@ -19,11 +19,13 @@ from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import (
     CURSOR,
+    EVENTS_CURSOR,
     REQUEST_ID,
     ConsentState,
     ConsentStatus,
     ConsentType,
     EndedBy,
+    EventType,
 )
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
@@ -161,6 +163,23 @@ class ConsentsAnswer(TypedDict):
 
     consents: list[ConsentEntry]
     next: AN[CURSOR] | None
+    has_more: bool
+
+
+class EventEntry(TypedDict):
+    """An event recorded for fetching. `body` is the exact text that an Events URL gets, as JSON."""
+
+    id: AN[64]
+    type: EventType
+    created_at: Timestamp
+    body: str
+
+
+class EventsAnswer(TypedDict):
+    """One page of the client's events."""
+
+    events: list[EventEntry]
+    next: AN[EVENTS_CURSOR]
     has_more: bool
 
 

@@ -109,6 +109,9 @@ CLIENT_UNKNOWN = _client("no active client has this Client ID")
 CLIENT_CONTRADICTORY = _client("the request contains two different values for the {part}")
 BASIC_MALFORMED = _client("header Authorization must use HTTP Basic with the Client ID and the client secret")
 SECRET_WRONG = _client("the client secret is missing or wrong")
+CLIENT_PROVES_NOTHING = _client(
+    "this call needs client authentication, and this client has no secret, key or certificate to authenticate with"
+)
 ASSERTION_WRONG = RefusalRow(
     Fault.WRONG_CREDENTIALS, "the client assertion is missing or not valid", oauth_error="invalid_client"
 )
@@ -140,6 +143,9 @@ CURSOR_INVALID = RefusalRow(
     Fault.PARAMETER,
     "after is not the next of a page of this client's consents",
     details=(Detail(Fault.PARAMETER, "after must be the next of an earlier response to this client"),),
+)
+EVENTS_CURSOR_INVALID = RefusalRow(
+    Fault.PARAMETER, "after is not the next of a page of this client's events", details=CURSOR_INVALID.details
 )
 PSU_HEADERS_WRONG = RefusalRow(Fault.HEADERS, "the PSU's headers are not valid: {problems}")
 ACCESS_EXCEEDED = RefusalRow(

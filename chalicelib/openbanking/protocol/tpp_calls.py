@@ -20,6 +20,16 @@ ConsentState = Literal["authorised", "expired", "revoked", "spent"]
 """The state of a consent: its status, or ``expired`` if it is authorised and past its end."""
 EndedBy = Literal["tpp", "bank", "operator", "service"]
 """Who revoked a consent."""
+EventType = Literal[
+    "consent.authorised",
+    "consent.cancelled",
+    "consent.revoked",
+    "consent.expiring",
+    "consent.expired",
+    "payment.status_changed",
+    "test",
+]
+"""The types of events; their data are in ``tpp_events``."""
 
 ASSERTION = 16_384
 """The maximum length of a client assertion."""
@@ -27,6 +37,8 @@ REQUEST_ID = 64
 """The maximum length of a deferred call's id."""
 CURSOR = 256
 """The maximum length of the ``next`` of a page."""
+EVENTS_CURSOR = 4096
+"""The maximum length of the ``next`` of a page of events, which also names events."""
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 
 
@@ -186,6 +198,13 @@ class ConsentsQuery(Message):
     bic: Bic | None = None
     status: ConsentState | None = None
     after: AN[CURSOR] | None = None
+    limit: Whole[100] = 20
+
+
+class EventsQuery(Message):
+    """``GET /tpp/events``; ``after`` is the ``next`` of the page before."""
+
+    after: AN[EVENTS_CURSOR] | None = None
     limit: Whole[100] = 20
 
 

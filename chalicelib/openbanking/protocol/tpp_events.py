@@ -1,4 +1,4 @@
-"""Events to TPPs, sent to a client's Events URL (Standard Webhooks).
+"""Events to TPPs, sent to a client's Events URL (Standard Webhooks), or fetched by the client.
 
 An event has ``type``, ``timestamp`` (when it occurred) and ``data``, which is one of the types below. Members without a
 value are omitted.
@@ -6,23 +6,12 @@ value are omitted.
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from chalicelib.foundation.fields.field_types import AN, Timestamp
 from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
-
-EventType = Literal[
-    "consent.authorised",
-    "consent.cancelled",
-    "consent.revoked",
-    "consent.expiring",
-    "consent.expired",
-    "payment.status_changed",
-    "test",
-]
-"""Who ended a consent."""
 
 EXPIRING_SECONDS = 7 * 24 * 3600
 """Seconds before a consent's expiry at which ``consent.expiring`` is sent."""

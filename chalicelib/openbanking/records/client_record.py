@@ -21,7 +21,9 @@ OPERATOR = "operator"
 CLIENT_ID_LENGTH = 64
 
 Action = Literal["updated", "activated", "deactivated", "client secret rotated", "events secret rotated"]
-_DETAILS = ("title", "callback_urls", "registration_number", "events_url")
+EventsMode = Literal["none", "url", "poll"]
+"""How a client gets events: not at all, at its Events URL, or by fetching them."""
+_DETAILS = ("title", "callback_urls", "registration_number", "events_url", "events")
 _UNSPECIFIED = ClientSecurity()
 
 
@@ -42,8 +44,9 @@ class Client:
     """A TPP. Banks show ``registration_number`` and ``title`` to PSUs.
 
     The first of ``callback_urls`` is the default. ``secrets`` and ``event_secrets`` are ordered from oldest to newest,
-    at most two each. A client has event secrets once an ``events_url`` has been set. ``security`` says how it proves
-    who it is. Every change increments ``revision``.
+    at most two each. A client has event secrets once an ``events_url`` has been set. ``events`` is ``poll`` for a
+    client that fetches its events, which has no ``events_url``. ``security`` says how it proves who it is. Every change
+    increments ``revision``.
     """
 
     client_id: str
@@ -58,6 +61,7 @@ class Client:
     event_secrets: tuple[EventSecret, ...] = ()
     security: ClientSecurity = _UNSPECIFIED
     revision: int = 0
+    events: Literal["poll"] | None = None
 
     @classmethod
     def from_item(cls, item: Item) -> Client:
@@ -79,6 +83,7 @@ class Client:
             event_secrets=event_signing.of_items(item.get("event_secrets", ())),
             security=ClientSecurity.from_item(item["security"]) if "security" in item else _UNSPECIFIED,
             revision=item.get("revision", 0),
+            events=item.get("events"),
         )
 
     def as_item(self) -> Item:
@@ -96,6 +101,11 @@ class Client:
     def callback_url(self) -> str:
         """The default Callback URL."""
         return self.callback_urls[0]
+
+    @property
+    def events_mode(self) -> EventsMode:
+        """How the client gets events."""
+        return "url" if self.events_url is not None else self.events or "none"
 
     @property
     def has_secret(self) -> bool:

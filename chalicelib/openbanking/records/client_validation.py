@@ -24,14 +24,16 @@ class InvalidClient(ValueError):
 
 
 class Details(TypedDict, total=False):
-    """The editable members of a client; setting ``events_url`` to ``None`` stops events.
+    """The editable members of a client.
 
-    ``security`` holds the members of ``ClientSecurity`` that change.
+    Setting ``events_url`` to ``None`` stops sending events; ``events`` records them for fetching (``poll``), or stops
+    all (``none``). ``security`` holds the members of ``ClientSecurity`` that change.
     """
 
     title: str
     callback_urls: Sequence[str]
     events_url: str | None
+    events: str
     security: Mapping[str, Any]
 
 
@@ -41,9 +43,20 @@ def check_details(details: Details, settings: Settings, default_callback: str) -
         yield "title", check_title(details["title"])
     if "callback_urls" in details:
         yield "callback_urls", check_callback_urls(details["callback_urls"], settings, default_callback)
-    if "events_url" in details:
-        url = details["events_url"]
+    yield from check_events(details, settings)
+
+
+def check_events(details: Details, settings: Settings) -> Iterator[tuple[str, Any]]:
+    """Validate how a client gets events: an Events URL ends fetching, and vice versa. Raises: InvalidClient."""
+    url, events = details.get("events_url"), details.get("events")
+    if events is not None and events not in ("poll", "none"):
+        raise InvalidClient("events", "events must be poll or none")
+    if url is not None and events is not None:
+        raise InvalidClient("events", f"events {events} and an Events URL exclude each other: pass one of them")
+    if url is not None or events is not None or "events_url" in details:
         yield "events_url", None if url is None else check_url("events_url", url, settings)
+    if url is not None or events is not None:
+        yield "events", "poll" if events == "poll" else None
 
 
 def check_owner_may(client: Client, updated: Client, settings: Settings) -> None:

@@ -38,10 +38,10 @@ from chalicelib.openbanking.records.client_validation import (
     InvalidClient,
     check_callback_urls,
     check_details,
+    check_events,
     check_owner_may,
     check_text,
     check_title,
-    check_url,
     needs_first_secret,
     with_security,
 )
@@ -91,11 +91,12 @@ class Clients:
         secret: bool = False,
         registration_number: str | None = None,
         events_url: str | None = None,
+        events: str | None = None,
         active: bool = True,
         identity: Identity | None = None,
         security: Mapping[str, Any] | None = None,
     ) -> Registered:
-        """Register a TPP; a client with an Events URL gets an events secret.
+        """Register a TPP; a client with an Events URL gets an events secret. ``events`` is as in ``Details``.
 
         A client secret is created if ``secret`` is true, if the method of ``security`` needs one, and always outside
         sandboxes unless the client uses a key. Repeating a request with the same ``identity`` within ten minutes
@@ -116,10 +117,16 @@ class Clients:
                 "registration_number", registration_number or f"SANDBOX-{client_id[:8]}", TITLE_LENGTH
             ),
             active=active,
-            events_url=check_url("events_url", events_url, self._settings) if events_url else None,
+            events_url=None,
             secrets=(),
             created_at=now,
         )
+        wanted = Details()
+        if events_url:
+            wanted["events_url"] = events_url
+        if events is not None:
+            wanted["events"] = events
+        client = replace(client, **dict(check_events(wanted, self._settings)))
         client = with_security(self._settings, client, security or {})
         if secret and not client.security.allows_secret:
             raise InvalidClient("secret", f"a client of the method {client.auth_method} has no secret")

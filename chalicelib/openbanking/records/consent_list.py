@@ -8,14 +8,12 @@ It may lag behind, so the consents of a page are read from the table, strongly c
 
 from __future__ import annotations
 
-import hmac
-import re
 from collections.abc import Sequence
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.signed_cursors import InvalidCursor, SignedCursors
 from chalicelib.foundation.dynamodb.store import Item, Store
-from chalicelib.foundation.identifiers import base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
@@ -26,7 +24,6 @@ INDEX = "client"
 EXAMINED = 10
 """With a filter, the consents that a page examines for each that it may have."""
 _PURPOSE = "openbanking/consents-after"
-_CURSOR = re.compile("(?P<position>(?P<created_at>[0-9]{1,12})~(?P<consent_id>[A-Za-z0-9_-]{1,64}))[.][!-~]{43}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class ConsentList:
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
         self._store = store
-        self._keyring = keyring
+        self._cursors = SignedCursors(keyring, _PURPOSE)
         self._clock = clock
 
     def page(self, client_id: str, query: ConsentsQuery) -> ConsentPage:
@@ -88,21 +85,13 @@ class ConsentList:
     # -- cursors
 
     def _cursor(self, client_id: str, row: Item) -> str:
-        position = f"{row['created_at']}~{row['consent_id']}"
-        return f"{position}.{_sign(self._keyring.derived_signing_key(_PURPOSE), client_id, position)}"
+        return self._cursors.sign(client_id, f"{row['created_at']}~{row['consent_id']}")
 
     def _read_cursor(self, client_id: str, cursor: str) -> Item:
         """The index key at a cursor. Raises: Refusal."""
-        found = _CURSOR.fullmatch(cursor)
-        if found is None or not self._is_signed(client_id, cursor, found["position"]):
-            raise refusals.CURSOR_INVALID()
-        _, key = consent_key(found["consent_id"])
-        return {**key, "client_id": client_id, "created_at": int(found["created_at"])}
-
-    def _is_signed(self, client_id: str, cursor: str, position: str) -> bool:
-        keys = self._keyring.derived_keys(_PURPOSE)
-        return any(hmac.compare_digest(f"{position}.{_sign(key, client_id, position)}", cursor) for key in keys)
-
-
-def _sign(key: bytes, client_id: str, position: str) -> str:
-    return base64url(hmac.digest(key, f"{client_id}/{position}".encode(), "sha256"))
+        try:
+            created_at, _, consent_id = self._cursors.read(client_id, cursor).partition("~")
+        except InvalidCursor:
+            raise refusals.CURSOR_INVALID() from None
+        _, key = consent_key(consent_id)
+        return {**key, "client_id": client_id, "created_at": int(created_at)}

@@ -30,8 +30,8 @@ from chalicelib.foundation.identifiers import OpaqueToken, new_credential, new_i
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.oauth_security import Confirmation
 from chalicelib.openbanking.protocol.scopes import Service
-from chalicelib.openbanking.protocol.tpp_calls import ConsentState, ConsentStatus, ConsentType, EndedBy
-from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS, EventType
+from chalicelib.openbanking.protocol.tpp_calls import ConsentState, ConsentStatus, ConsentType, EndedBy, EventType
+from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest

@@ -18,6 +18,7 @@ from chalicelib.openbanking.flows import (
     introspection,
     pushed_authorization,
     tokens,
+    tpp_events,
 )
 from chalicelib.openbanking.protocol import own_answers
 from infra.openapi.own_calls import BANK_STEPS, OWN_CALLS, OwnCall, returned_by
@@ -34,6 +35,7 @@ ANSWERING = (
     consent_states,
     deferred_calls,
     bank_directory,
+    tpp_events,
 )
 
 

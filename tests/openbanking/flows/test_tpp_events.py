@@ -15,7 +15,7 @@ from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from chalicelib.openbanking.flows.tpp_events import NoEventsUrl
+from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.openapi.own_calls import EVENTS
 from tests.log_lines import Lines
@@ -275,7 +275,7 @@ def test_a_test_event_arrives_like_any_other(listening: World) -> None:
 
 
 def test_a_client_without_an_events_url_cannot_be_tried(world: World) -> None:
-    with pytest.raises(NoEventsUrl, match=world.client.client_id):
+    with pytest.raises(NoEvents, match=world.client.client_id):
         world.hub.openbanking.tpp_events.send_test(world.client)
 
     assert world.recorded() == []

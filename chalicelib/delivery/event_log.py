@@ -1,0 +1,218 @@
+"""Events that their receiver fetches, kept for 30 days.
+
+Each event is an item in a partition of its receiver, sorted by the time of its recording. An event is read only after
+its transaction was committed, which may be long after that time: requests are retried, and clocks differ. So a reader
+is not past an event's time while an event of that time may still be written (``LATE_SECONDS``). From that time on, its
+cursor has the ids of the events that it already got: it gets a late event with its next page, and none twice.
+
+A cursor remembers at most ``REMEMBERED`` events. A reader that has got as many within ``LATE_SECONDS`` gets further
+ones as those that it has got become older; it loses none.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from base64 import urlsafe_b64decode
+from collections.abc import Collection, Sequence
+from functools import partial
+from math import ceil, sqrt
+
+from chalicelib.delivery.delivery_record import TABLE
+from chalicelib.foundation.clock import Clock, milliseconds, timestamp
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.signed_cursors import SignedCursors
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Item, Page, Put, Store, absent
+from chalicelib.foundation.identifiers import base64url, new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.parallel import together
+
+SHARDS = 4
+"""Partitions of a receiver's events. Every page reads all of them; each takes about 500 transactions a second."""
+KEPT_SECONDS = 30 * 24 * 3600
+LATE_SECONDS = 90
+"""Seconds after its time within which an event is committed: the longest run of a function that records events (55),
+longer than a command waits for its transaction, and the differences between clocks.
+"""
+REMEMBERED = 300
+"""The maximum number of events in a cursor, which then has 3,270 characters."""
+
+_PURPOSE = "delivery/events-after"
+_TAG = 16
+"""The hexadecimal digits of an id by which a cursor remembers an event: 64 random bits."""
+_LAST_ID = "f" * 22
+_PASSED = struct.Struct(">Q11s")
+
+Position = tuple[int, str]
+"""An event's position: Unix milliseconds and id."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedEvent:
+    """An event; ``created_at`` is a timestamp, ``body`` the text that an Events URL gets."""
+
+    event_id: str
+    type: str
+    created_at: str
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class EventPage:
+    """A page of events, oldest first; pass ``next`` as ``after`` to get the events that follow, now or later."""
+
+    events: Sequence[LoggedEvent]
+    next: str
+    has_more: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How far a reader has come: past all events up to ``passed``, and past those later ones with a tag in ``got``."""
+
+    passed: Position = (0, "0" * 22)
+    got: frozenset[str] = frozenset()
+
+    def encode(self) -> str:
+        milliseconds_passed, event_id = self.passed
+        passed = _PASSED.pack(milliseconds_passed, bytes.fromhex(event_id))
+        return base64url(passed + bytes.fromhex("".join(sorted(self.got))))
+
+    @classmethod
+    def decode(cls, text: str) -> Reading:
+        """The reading of a position whose signature was verified."""
+        content = urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        milliseconds_passed, event_id = _PASSED.unpack_from(content)
+        tags = content[_PASSED.size :].hex()
+        got = frozenset(tags[start : start + _TAG] for start in range(0, len(tags), _TAG))
+        return cls((milliseconds_passed, event_id.hex()), got)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The events after a position in order, complete up to ``until``; ``None``: all."""
+
+    rows: Sequence[Item]
+    until: Position | None
+
+
+class EventLog:
+    """Records and lists the events of receivers."""
+
+    def __init__(self, store: Store, vault: Vault, keyring: Keyring, clock: Clock) -> None:
+        self._store = store
+        self._vault = vault
+        self._cursors = SignedCursors(keyring, _PURPOSE)
+        self._clock = clock
+
+    def put_event(self, receiver: str, event: str, body: str, at: int, event_id: str | None = None) -> tuple[str, Put]:
+        """The id of an event, new unless it was a delivery before, and the write that records it.
+
+        ``at``, the time of this call in Unix milliseconds, is the event's place in the order.
+        """
+        event_id = event_id or new_id()
+        item = {
+            "delivery_id": _partition(receiver, _shard(event_id)),
+            "part": _part((at, event_id)),
+            "topic": event,
+            "sealed": self._vault.seal(body, _context(receiver, event_id)),
+            "expires_at": at // 1000 + KEPT_SECONDS,
+        }
+        return event_id, Put(TABLE, item, absent("delivery_id"))
+
+    def page(self, receiver: str, after: str | None, limit: int) -> EventPage:
+        """At most ``limit`` events, in one query of each shard; there may be fewer although more follow.
+
+        Raises:
+            InvalidCursor: ``after`` is not the ``next`` of a page of this receiver.
+        """
+        now = milliseconds(self._clock)
+        before = Reading() if after is None else Reading.decode(self._cursors.read(receiver, after))
+        start = max(before.passed, (now - KEPT_SECONDS * 1000, _LAST_ID))
+        found = self._find(receiver, start, before.got, limit)
+        settled = max(start, (now - LATE_SECONDS * 1000, _LAST_ID))
+        rows, reading, has_more = _select(found, before.got, settled, limit)
+        events = [self._open(receiver, row) for row in rows]
+        return EventPage(events, self._cursors.sign(receiver, reading.encode()), has_more)
+
+    def _find(self, receiver: str, start: Position, got: Collection[str], limit: int) -> _Found:
+        """The events after ``start``: besides those in ``got`` usually more than ``limit``, if there are as many."""
+        first, many = f"{_part(start)}~", _rows_per_shard(limit + 1)
+        again = [0] * SHARDS
+        for tag in got:
+            again[_shard(tag)] += 1
+
+        def query(shard: int) -> Page:
+            return self._store.query(
+                TABLE,
+                ("delivery_id", _partition(receiver, shard)),
+                between=("part", first, "~"),
+                limit=again[shard] + many,
+            )
+
+        pages = together([partial(query, shard) for shard in range(SHARDS)])
+        until = min((_position(page.next) for page in pages if page.next is not None), default=None)
+        rows = (row for page in pages for row in page.items if until is None or _position(row) <= until)
+        return _Found(sorted(rows, key=_position), until)
+
+    def _open(self, receiver: str, row: Item) -> LoggedEvent:
+        at, event_id = _position(row)
+        body = self._vault.unseal(row["sealed"], _context(receiver, event_id))
+        return LoggedEvent(event_id, row["topic"], timestamp(at // 1000), body)
+
+
+def _select(found: _Found, got: frozenset[str], settled: Position, limit: int) -> tuple[Sequence[Item], Reading, bool]:
+    """The rows of the next page, the reading after it, and whether another page is there now.
+
+    No event can be written any more up to ``settled``.
+    """
+    new = [row for row in found.rows if _tag(row) not in got]
+    old = [row for row in new if _position(row) <= settled]
+    unread = got - {_tag(row) for row in found.rows} if found.until else frozenset()
+    if len(old) > limit or (found.until is not None and found.until <= settled):
+        page = old[:limit]
+        passed = _position(page[-1]) if len(old) > limit else found.until or settled
+        return page, Reading(passed, unread | _later(found.rows, got, passed)), True
+    fresh, kept = new[len(old) :], unread | _later(found.rows, got, settled)
+    room = max(min(limit - len(old), REMEMBERED - len(kept)), 0)
+    kept |= {_tag(row) for row in fresh[:room]}
+    has_more = (len(fresh) > room or found.until is not None) and len(kept) < REMEMBERED
+    return [*old, *fresh[:room]], Reading(settled, kept), has_more
+
+
+def _later(rows: Sequence[Item], got: Collection[str], passed: Position) -> frozenset[str]:
+    """The tags in ``got`` of the rows after a position."""
+    return frozenset(tag for row in rows if _position(row) > passed and (tag := _tag(row)) in got)
+
+
+def _rows_per_shard(rows: int) -> int:
+    """Rows to read from each shard to find the first ``rows`` of all almost always: four standard deviations more."""
+    average = rows / SHARDS
+    return min(rows, ceil(average + 4 * sqrt(average)))
+
+
+def _partition(receiver: str, shard: int) -> str:
+    return f"events#{receiver}#{shard}"
+
+
+def _shard(event_id: str) -> int:
+    return zlib.crc32(event_id[:_TAG].encode()) % SHARDS
+
+
+def _part(position: Position) -> str:
+    at, event_id = position
+    return f"{at:013}#{event_id}"
+
+
+def _position(row: Item) -> Position:
+    at, _, event_id = row["part"].partition("#")
+    return int(at), event_id
+
+
+def _tag(row: Item) -> str:
+    return _position(row)[1][:_TAG]
+
+
+def _context(receiver: str, event_id: str) -> str:
+    return f"{TABLE}/events#{receiver}/{event_id}"

@@ -1,0 +1,305 @@
+"""The log of events: late writes, what a cursor remembers, and writers that race with a reader."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import pytest
+
+from chalicelib.delivery import event_log
+from chalicelib.delivery.event_log import KEPT_SECONDS, LATE_SECONDS, REMEMBERED, SHARDS, EventLog, EventPage, Reading
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
+from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.openbanking.protocol.tpp_calls import EVENTS_CURSOR
+from infra.deploy.functions import FUNCTIONS
+from tests.cards.contest import at_once
+from tests.infra.policies import FOLDER, STAGES, granted
+from tests.world import World
+
+RECEIVER = "client#one"
+PUT, DELIVERIES = "dynamodb:PutItem", "arn:aws:dynamodb:*:*:table/causeway-{stage}-deliveries"
+WRITERS, EACH = 6, 25
+
+
+@dataclass
+class Reader:
+    """A reader of the log that follows ``next``; ``got`` has the ids of all that it got."""
+
+    log: EventLog
+    receiver: str = RECEIVER
+    limit: int = 100
+    after: str | None = None
+    got: list[str] = field(default_factory=list)
+
+    def page(self) -> EventPage:
+        page = self.log.page(self.receiver, self.after, self.limit)
+        self.after = page.next
+        self.got += [event.event_id for event in page.events]
+        return page
+
+    def read(self) -> list[str]:
+        """The ids of the events that are there now."""
+        before = len(self.got)
+        while self.page().has_more:
+            pass
+        return self.got[before:]
+
+
+def write(world: World, at: float | None = None, receiver: str = RECEIVER) -> str:
+    """Write an event now that was recorded at ``at``, by default now; its id."""
+    moment = milliseconds(world.clock) if at is None else int(at * 1000)
+    event_id, put = world.hub.delivery.event_log.put_event(receiver, "test", "{}", moment)
+    world.hub.store.transact([put])
+    return event_id
+
+
+@pytest.fixture
+def reader(world: World) -> Reader:
+    return Reader(world.hub.delivery.event_log)
+
+
+# -- late writes
+
+
+@pytest.mark.dynamodb
+@pytest.mark.parametrize("late", [0.001, 1, 30, LATE_SECONDS - 1])
+@pytest.mark.parametrize("limit", [1, 2, 100])
+def test_an_event_written_after_a_later_one_was_fetched_is_got_exactly_once(
+    world: World, reader: Reader, late: float, limit: int
+) -> None:
+    reader.limit = limit
+    early = world.clock.now().timestamp()
+    world.clock.advance(late)
+    seen = [write(world) for _ in range(3)]
+    first = reader.read()
+
+    missed = write(world, early)
+    then = reader.read()
+
+    assert (sorted(first), then) == (sorted(seen), [missed])
+    for _ in range(5):
+        world.clock.advance(LATE_SECONDS / 3)
+        assert reader.read() == []
+
+
+def test_events_stay_known_until_none_can_be_written_before_them(world: World, reader: Reader) -> None:
+    seen = [write(world)]
+    for _ in range(LATE_SECONDS):
+        reader.read()
+        assert cursor_of(reader).got == {seen[0][:16]}
+        world.clock.advance(1)
+
+    reader.read()
+
+    assert cursor_of(reader).got == frozenset()
+    assert reader.got == seen
+
+
+def cursor_of(reader: Reader) -> Reading:
+    assert reader.after is not None
+    return Reading.decode(reader.after.partition(".")[0])
+
+
+def test_no_function_that_records_events_runs_as_long_as_an_event_may_be_late() -> None:
+    recording = [
+        function
+        for stage in STAGES
+        for function in FUNCTIONS
+        if stage in function.stages
+        and (PUT, DELIVERIES.format(stage=stage)) in granted(FOLDER / function.policy(stage), PUT)
+    ]
+    longest = max(function.timeout for function in recording)
+
+    assert {"", "deliver", "expire"} <= {function.name for function in recording}
+    assert longest + 30 <= LATE_SECONDS, "30 seconds are for clocks that differ"
+
+
+def test_an_event_of_a_clock_that_is_ahead_is_got_once(world: World, reader: Reader) -> None:
+    ahead = write(world, world.clock.time() + 20)
+    behind = write(world)
+
+    assert reader.read() == [behind, ahead]
+    for _ in range(5):
+        world.clock.advance(LATE_SECONDS / 2)
+        assert reader.read() == []
+
+
+def test_a_reader_whose_clock_goes_back_gets_no_event_again(world: World, reader: Reader) -> None:
+    write(world)
+    world.clock.advance(LATE_SECONDS + 5)
+    write(world)
+    reader.read()
+
+    world.clock.advance(-5)
+
+    assert reader.read() == []
+    event_id = write(world)
+    assert reader.read() == [event_id]
+
+
+# -- what a cursor remembers
+
+
+def test_a_cursor_survives_its_encoding() -> None:
+    reading = Reading((1_772_442_000_123, "0123456789abcdef012345"), frozenset({"0" * 16, "f" * 16, "00" * 7 + "01"}))
+
+    assert Reading.decode(reading.encode()) == reading
+    assert Reading.decode(Reading().encode()) == Reading()
+
+
+@pytest.mark.dynamodb
+def test_a_cursor_never_exceeds_its_length_and_a_burst_is_got_as_it_becomes_older(world: World, reader: Reader) -> None:
+    made = [write(world) for _ in range(REMEMBERED + 150)]
+
+    at_once = reader.read()
+    assert len(at_once) == REMEMBERED
+    assert reader.page().has_more is False
+    assert reader.after is not None
+    assert len(reader.after) <= EVENTS_CURSOR
+
+    world.clock.advance(LATE_SECONDS)
+    late = reader.read()
+
+    assert sorted(at_once + late) == sorted(made)
+
+
+def test_a_backlog_that_is_old_enough_is_read_without_waiting(
+    world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_log, "REMEMBERED", 5)
+    reader.limit = 7
+    made = [write(world) for _ in range(40)]
+    world.clock.advance(LATE_SECONDS)
+    fresh = [write(world) for _ in range(3)]
+
+    assert sorted(reader.read()) == sorted(made + fresh)
+
+
+def test_a_steady_stream_of_more_than_a_cursor_remembers_loses_and_repeats_nothing(
+    world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_log, "REMEMBERED", 6)
+    reader.limit = 4
+    made, chance = [], random.Random(7)
+    for _ in range(60):
+        now = world.clock.now().timestamp()
+        made += [write(world, now - chance.uniform(0, LATE_SECONDS - 1)) for _ in range(chance.randrange(3))]
+        reader.page()
+        assert len(cursor_of(reader).got) <= 6
+        world.clock.advance(chance.uniform(0, 20))
+    world.clock.advance(LATE_SECONDS)
+    reader.read()
+
+    assert sorted(reader.got) == sorted(made)
+
+
+# -- shards
+
+
+def test_events_are_spread_over_all_shards(world: World) -> None:
+    for _ in range(64):
+        write(world)
+
+    partitions = {item["delivery_id"] for item in world.hub.store.scan("deliveries")}
+
+    assert partitions == {f"events#{RECEIVER}#{shard}" for shard in range(SHARDS)}
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_a_page_ends_before_what_a_shard_did_not_show(
+    world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch, old: bool
+) -> None:
+    monkeypatch.setattr(event_log, "_rows_per_shard", lambda rows: 1)
+    made = []
+    for _ in range(12):
+        made.append(write(world))
+        world.clock.advance(1)
+    if old:
+        world.clock.advance(LATE_SECONDS)
+
+    pages = []
+    while True:
+        page = reader.page()
+        pages.append([event.event_id for event in page.events])
+        assert pages[-1], "every page goes on"
+        if not page.has_more:
+            break
+
+    assert reader.got == made
+    assert len(pages) > 12 / SHARDS
+
+
+def test_a_late_event_is_not_lost_while_a_shard_shows_only_a_part(
+    world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_log, "_rows_per_shard", lambda rows: 1)
+    chance, made = random.Random(3), []
+    for _ in range(40):
+        made += [write(world, world.clock.now().timestamp() - chance.uniform(0, 80)) for _ in range(2)]
+        reader.page()
+        world.clock.advance(chance.uniform(0, 9))
+    world.clock.advance(LATE_SECONDS)
+    reader.read()
+
+    assert sorted(reader.got) == sorted(made)
+
+
+# -- whose, and for how long
+
+
+def test_a_cursor_belongs_to_its_reader(world: World, reader: Reader) -> None:
+    page = reader.page()
+
+    with pytest.raises(InvalidCursor):
+        world.hub.delivery.event_log.page("client#other", page.next, 20)
+
+
+def test_a_body_moved_to_another_receiver_or_event_cannot_be_read(world: World, reader: Reader) -> None:
+    write(world)
+    (item,) = world.hub.store.scan("deliveries")
+    moved = item["delivery_id"].replace(RECEIVER, "client#other")
+    world.hub.store.put("deliveries", {**item, "delivery_id": moved})
+
+    with pytest.raises(Unsealable):
+        Reader(reader.log, "client#other").page()
+
+
+def test_an_event_that_dynamodb_has_not_removed_yet_is_not_shown_after_its_time(world: World, reader: Reader) -> None:
+    write(world)
+
+    world.clock.advance(KEPT_SECONDS)
+
+    assert reader.read() == []
+
+
+# -- a race
+
+
+@pytest.mark.dynamodb
+def test_writers_that_race_with_a_reader_lose_and_repeat_nothing(world: World) -> None:
+    clock, written = Clock(), []
+    log = EventLog(world.hub.store, world.hub.vault, world.hub.keyring, clock)
+    reader = Reader(log, limit=7)
+
+    def write_some(writer: int) -> None:
+        chance = random.Random(writer)
+        for _ in range(EACH):
+            event_id, put = log.put_event(RECEIVER, "test", "{}", milliseconds(clock) - chance.randrange(2000))
+            world.hub.store.transact([put])
+            written.append(event_id)
+
+    def read_on() -> None:
+        while len(written) < WRITERS * EACH:
+            reader.page()
+
+    calls: list[Callable[[], None]] = [partial(write_some, writer) for writer in range(WRITERS)]
+    at_once([read_on, *calls])
+    meanwhile = len(reader.got)
+    reader.read()
+
+    assert meanwhile > 0
+    assert sorted(reader.got) == sorted(written)

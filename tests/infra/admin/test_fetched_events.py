@@ -1,0 +1,81 @@
+"""The operator's commands for clients that fetch their events."""
+
+from __future__ import annotations
+
+import pytest
+
+from infra.admin import connection
+from tests.infra.admin.command_line import built, done, refused, run
+from tests.openbanking.poller import fetches_events, ids
+from tests.world import World
+
+EVENTS_URL = "http://127.0.0.1:9/events"
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    """The commands work on the world."""
+    monkeypatch.setattr("typer.testing._get_command", built)
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    return world
+
+
+def test_the_operator_has_a_client_fetch_its_events_and_no_more(world: World) -> None:
+    update = ("clients", "update", world.client.client_id)
+
+    modes = [
+        done(*update, *options)["client"]["events"]
+        for options in (("--events", "poll"), ("--events-url", EVENTS_URL), ("--events", "poll"), ("--events", "none"))
+    ]
+
+    assert modes == ["poll", "url", "poll", "none"]
+    assert done("clients", "show", world.client.client_id)["client"]["events_url"] is None
+
+
+def test_the_change_is_shown_to_people(world: World) -> None:
+    text = run("clients", "update", world.client.client_id, "--events", "poll").stdout
+
+    assert "poll" in text
+    assert "events: poll" in run("clients", "show", world.client.client_id).stdout
+
+
+def test_a_client_is_added_that_fetches_its_events(world: World) -> None:
+    owner = ("--owner", "tpp@example.com")
+    done("users", "add", "tpp@example.com")
+
+    made = done("clients", "add", *owner, "--title", "Polls", "--events", "poll", "--secret")
+
+    assert (made["client"]["events"], made["events_secret"]) == ("poll", None)
+
+
+@pytest.mark.parametrize("events", ["poll", "none"])
+def test_an_events_url_beside_another_way_changes_nothing(world: World, events: str) -> None:
+    update = ("clients", "update", world.client.client_id, "--title", "Renamed")
+
+    assert "exclude each other" in refused(*update, "--events", events, "--events-url", EVENTS_URL)
+    assert world.hub.openbanking.clients.get(world.client.client_id) == world.client
+
+
+def test_an_unknown_way_is_a_wrong_use(world: World) -> None:
+    result = run("clients", "update", world.client.client_id, "--events", "push")
+
+    assert result.exit_code == 2
+    assert "poll" in result.stderr
+
+
+def test_a_test_event_is_recorded_for_fetching(world: World) -> None:
+    poller = fetches_events(world)
+    command = ("clients", "test-event", world.client.client_id)
+
+    event_id = done(*command)["event_id"]
+    text = run(*command).stdout
+
+    assert text.startswith("A test event is recorded for GET /tpp/events: ")
+    assert sorted(ids(poller.fetch())) == sorted([event_id, text.split()[-1]])
+
+
+def test_without_events_a_test_event_is_refused_with_both_ways(world: World) -> None:
+    said = refused("clients", "test-event", world.client.client_id)
+
+    assert "`clients events-url`" in said
+    assert "`clients update --events poll`" in said

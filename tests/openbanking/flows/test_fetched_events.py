@@ -1,0 +1,527 @@
+"""Events that a client fetches: recorded with their cause, with the text that an Events URL gets, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.flows.tpp_events import NoEvents
+from chalicelib.openbanking.protocol.tpp_calls import EventType
+from chalicelib.openbanking.records.consents import Consent, consent_key
+from infra.openapi.own_calls import EVENTS
+from tests.certificates import Authority
+from tests.log_lines import Lines
+from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.payer import Payer
+from tests.openbanking.poller import Poller, fetches_events, ids, trial
+from tests.openbanking.spelling import URL
+from tests.openbanking.tpp_certificates import ORGANIZATION, SUBJECT, issue, stage_with
+from tests.world import Answer, World, basic
+
+DAY = 24 * 3600
+START = "2026-03-02T09:00:00+00:00"
+ITEM_BYTES, ANSWER_BYTES = 400_000, 6_000_000
+"""What DynamoDB takes as an item, and Lambda as an answer."""
+
+
+@pytest.fixture
+def poller(world: World) -> Poller:
+    return fetches_events(world)
+
+
+def refused_parameter(answer: Answer, name: str) -> bool:
+    (detail,) = answer.body["additionalErrors"]
+    return (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT") and name in detail["details"]
+
+
+# -- contents
+
+
+def test_without_events_a_page_is_empty_and_still_has_a_next(poller: Poller) -> None:
+    first, second = poller.ask().body, poller.page()
+
+    for page in (first, second, poller.page()):
+        assert (page["events"], page["has_more"]) == ([], False)
+        assert isinstance(page["next"], str)
+
+
+def test_an_event_has_its_id_type_time_and_body(world: World, poller: Poller) -> None:
+    event_id = trial(world)
+
+    answer = poller.ask()
+
+    body = f'{{"type":"test","timestamp":"{START}","data":{{"message":"This is a test."}}}}'
+    assert answer.body["events"] == [{"id": event_id, "type": "test", "created_at": START, "body": body}]
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_the_body_is_the_text_that_an_events_url_gets_and_the_id_its_webhook_id(
+    world: World, poller: Poller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("event_log", "outbox"):
+        monkeypatch.setattr(f"chalicelib.delivery.{module}.new_id", lambda: "0123456789abcdef012345")
+    data: Any = {"bic": "ALPHGB21", "state": 'ünï"code\\ud83d', "error": "access_denied", "error_description": ""}
+    events = world.hub.openbanking.tpp_events
+    world.hub.store.transact(events.record(world.client, "consent.cancelled", data).operations)
+    (fetched,) = poller.fetch()
+
+    world.wants_events()
+    recorded = events.record(world.client, "consent.cancelled", data)
+    world.hub.store.transact(recorded.operations)
+    world.hub.delivery.worker.attempt(recorded.delivery_ids[0])
+
+    (sent,) = world.receiver.received
+    assert (fetched["id"], fetched["body"].encode()) == (sent.headers["webhook-id"], sent.body)
+
+
+def saved(world: World) -> None:
+    world.approve(1, state="of-the-tpp")
+
+
+def cancelled(world: World) -> None:
+    url = world.authorize(2, state="of-the-tpp")["redirect_url"]
+    cancel_url = world.bank(2, "/init_authorization", {URL[2]: url}).body["cancelUrl"]
+    assert world.call("GET", cancel_url[cancel_url.index("/bank/") :]).status == 303
+
+
+def revoked(world: World) -> None:
+    code = world.approve(1).query["code"]
+    world.clock.advance(1)
+    world.hub.openbanking.token_flow.end_consent(consent(world, code), "operator")
+
+
+def expired(world: World) -> None:
+    world.approve(1)
+    world.clock.advance(175 * DAY)
+    world.hub.openbanking.consent_expiry.record_due_events()
+    world.clock.advance(10 * DAY)
+    world.hub.openbanking.consent_expiry.record_due_events()
+
+
+def reported(world: World) -> None:
+    payer = Payer(world, 2, "direct")
+    payer.pay()
+    assert payer.report("ACSC").status == 200
+
+
+def tried(world: World) -> None:
+    trial(world)
+
+
+def consent(world: World, code: str) -> Consent:
+    item = world.hub.store.get(*consent_key(code.partition(".")[0]))
+    assert item is not None
+    return Consent.from_item(item)
+
+
+CAUSES: dict[str, tuple[Callable[[World], None], list[str]]] = {
+    "a saved consent": (saved, ["consent.authorised"]),
+    "a cancellation": (cancelled, ["consent.cancelled"]),
+    "a revocation": (revoked, ["consent.authorised", "consent.revoked"]),
+    "an expiry": (expired, ["consent.expiring", "consent.expired"]),
+    "a reported status": (reported, ["payment.status_changed"]),
+    "a test": (tried, ["test"]),
+}
+
+
+@pytest.mark.parametrize(("cause", "types"), CAUSES.values(), ids=CAUSES)
+def test_every_type_of_event_is_recorded_for_fetching_and_none_is_sent(
+    world: World, poller: Poller, cause: Callable[[World], None], types: list[str]
+) -> None:
+    cause(world)
+
+    got = poller.fetch()
+    assert [event["type"] for event in got] == types
+    for event in got:
+        body = jsontext.loads(event["body"])
+        EVENTS[body["type"]].data.read(body["data"])
+        assert (body["type"], body["timestamp"]) == (event["type"], event["created_at"])
+    assert world.recorded("event") == []
+
+
+def test_the_causes_have_every_type() -> None:
+    assert {name for _, types in CAUSES.values() for name in types} == set(EVENTS)
+
+
+@pytest.mark.parametrize("cause", [saved, cancelled, revoked, reported], ids=lambda cause: cause.__name__)
+def test_an_event_is_recorded_in_the_transaction_of_its_cause(
+    world: World, poller: Poller, cause: Callable[[World], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, with_event = world.hub.store.transact, []
+
+    def fail(operations: Any) -> None:
+        if any(str(getattr(each, "item", {}).get("delivery_id", "")).startswith("events#") for each in operations):
+            with_event.append([each.table for each in operations])
+            raise StoreUnavailable("nothing was written")
+        real(operations)
+
+    monkeypatch.setattr(world.hub.store, "transact", fail)
+    with pytest.raises((AssertionError, StoreUnavailable)):
+        cause(world)
+
+    assert with_event
+    assert all(set(tables) - {"deliveries"} for tables in with_event)
+    assert poller.fetch() == []
+
+
+def test_the_recording_is_logged_with_the_ids(world: World, poller: Poller, lines: Lines) -> None:
+    event_id = trial(world)
+
+    (line,) = [line for line in lines.all() if line["message"] == "events recorded"]
+    assert line["event_ids"] == [event_id]
+
+
+def test_no_body_is_logged_or_kept_in_clear(world: World, poller: Poller, lines: Lines) -> None:
+    world.approve(1, state="tell-nobody")
+
+    assert "tell-nobody" in poller.fetch()[0]["body"]
+    assert "tell-nobody" not in repr([*world.hub.store.scan("deliveries")])
+    assert "tell-nobody" not in lines.text
+
+
+def longest(schema: Any) -> Any:
+    """The longest value of a member, in characters of four bytes."""
+    schema = schema.get("anyOf", [schema])[0]
+    if schema.get("type") == "array":
+        return schema["items"]["enum"]
+    if "enum" in schema:
+        return max(schema["enum"], key=lambda value: len(str(value)))
+    return schema.get("maxLength", 64) * "\U0001f600"
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_the_longest_event_fits_into_an_item_and_a_page_of_them_into_an_answer(
+    world: World, poller: Poller, event: EventType
+) -> None:
+    members = EVENTS[event].data.model_json_schema()["properties"]
+    data: Any = {name: longest(schema) for name, schema in members.items()}
+
+    (write,) = world.hub.openbanking.tpp_events.record(world.client, event, data).operations
+
+    size = len(write.item["sealed"])
+    assert size > 100
+    assert size < ITEM_BYTES / 50
+    assert size * 100 < ANSWER_BYTES / 2
+
+
+# -- pages
+
+
+@pytest.mark.dynamodb
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
+def test_pages_have_every_event_once_also_those_of_the_same_millisecond(world: World, limit: int) -> None:
+    poller = fetches_events(world, limit)
+    made = [trial(world) for _ in range(7)]
+
+    found = [ids(page) for page in poller.pages()]
+
+    assert sorted(each for page in found for each in page) == sorted(made)
+    assert max(map(len, found)) <= limit
+    assert poller.fetch() == []
+
+
+@pytest.mark.dynamodb
+def test_events_come_oldest_first(world: World) -> None:
+    poller, made = fetches_events(world, 3), []
+    for _ in range(10):
+        made.append(trial(world))
+        world.clock.advance(0.5)
+
+    assert ids(poller.fetch()) == made
+
+
+def test_a_page_has_twenty_events_unless_asked_otherwise(world: World, poller: Poller) -> None:
+    for _ in range(21):
+        trial(world)
+
+    first, second = poller.page(), poller.page()
+
+    assert (len(first["events"]), first["has_more"]) == (20, True)
+    assert (len(second["events"]), second["has_more"]) == (1, False)
+
+
+def test_a_full_page_that_is_the_last_has_no_more(world: World) -> None:
+    poller = fetches_events(world, 2)
+    for _ in range(2):
+        trial(world)
+
+    assert [poller.page()["has_more"] for _ in range(2)] == [False, False]
+
+
+def test_a_new_event_is_there_at_once_and_again_under_the_same_after_only(world: World, poller: Poller) -> None:
+    poller.page()
+    before = poller.after
+    event_id = trial(world)
+
+    again = [ids(poller.ask(after=before).body["events"]) for _ in range(2)]
+
+    assert again == [[event_id], [event_id]]
+    assert ids(poller.fetch()) == [event_id]
+    assert poller.fetch() == []
+
+
+def test_without_after_a_client_begins_with_the_oldest_event(world: World, poller: Poller) -> None:
+    made = [trial(world)]
+    poller.fetch()
+    world.clock.advance(3600)
+    made.append(trial(world))
+
+    assert ids(poller.ask().body["events"]) == made
+
+
+def test_an_event_is_kept_for_30_days(world: World, poller: Poller) -> None:
+    event_id = trial(world)
+    (item,) = world.hub.store.scan("deliveries")
+    assert item["expires_at"] == world.clock.time() + 30 * DAY
+
+    world.clock.advance(30 * DAY - 1)
+    before = ids(poller.fetch())
+    world.clock.advance(1)
+    after = Poller(world).fetch()
+
+    assert (before, after) == ([event_id], [])
+
+
+def test_a_client_that_comes_back_after_months_gets_what_is_left(world: World, poller: Poller) -> None:
+    trial(world)
+    poller.fetch()
+    trial(world)
+    world.clock.advance(40 * DAY)
+    event_id = trial(world)
+
+    assert ids(poller.fetch()) == [event_id]
+
+
+def test_events_of_other_clients_are_never_shown(world: World, poller: Poller) -> None:
+    trial(world)
+    other = world.hub.openbanking.clients.create(owner="other@example.com", title="O", secret=True, events="poll")
+    assert other.secret is not None
+    own = world.hub.openbanking.tpp_events.send_test(other.client)
+
+    headers = {"authorization": basic(other.client.client_id, other.secret)}
+    answer = world.tpp("GET", "/tpp/events", client_id=other.client.client_id, headers=headers)
+
+    assert ids(answer.body["events"]) == [own]
+
+
+# -- parameters
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [("limit=0", "limit"), ("limit=101", "limit"), ("limit=ten", "limit"), ("limit=", "limit"), ("page=1", "page")],
+)
+def test_a_wrong_parameter_is_named(world: World, poller: Poller, query: str, name: str) -> None:
+    assert refused_parameter(world.tpp("GET", f"/tpp/events?{query}"), name)
+
+
+def test_a_parameter_sent_twice_is_refused(world: World, poller: Poller) -> None:
+    answer = world.tpp("GET", "/tpp/events?limit=1&limit=2")
+
+    assert (answer.status, answer.body["code"]) == (400, "PARAMETER_NOT_CONSISTENT")
+
+
+def test_a_cursor_of_another_client_is_refused(world: World, poller: Poller) -> None:
+    poller.page()
+    world.client = world.hub.openbanking.clients.create(owner="other@example.com", title="Other").client
+
+    fetches_events(world)
+
+    assert refused_parameter(poller.ask(after=poller.after), "after")
+
+
+def test_a_cursor_of_the_list_of_consents_is_refused(world: World, poller: Poller) -> None:
+    for _ in range(2):
+        world.approve(1)
+    cursor = world.tpp("GET", "/tpp/consents?limit=1").body["next"]
+
+    assert refused_parameter(poller.ask(after=cursor), "after")
+
+
+FORGERIES: list[Callable[[str], str]] = [
+    lambda cursor: cursor[:-1] + ("A" if cursor[-1] != "A" else "B"),
+    lambda cursor: ("A" if cursor[0] != "A" else "B") + cursor[1:],
+    lambda cursor: cursor.partition(".")[0],
+    lambda cursor: cursor.partition(".")[2],
+    lambda cursor: "." + cursor.partition(".")[2],
+    lambda cursor: cursor[:-1] + "é",
+    lambda cursor: "x",
+    lambda cursor: "",
+    lambda cursor: "1" * 4097,
+    lambda cursor: cursor + "\n",
+]
+
+
+@pytest.mark.parametrize("alter", FORGERIES)
+def test_a_forged_cursor_is_refused(world: World, poller: Poller, alter: Callable[[str], str]) -> None:
+    trial(world)
+
+    assert refused_parameter(poller.ask(after=alter(poller.page()["next"])), "after")
+
+
+def test_a_cursor_is_accepted_after_a_data_key_was_rotated(world: World, poller: Poller) -> None:
+    trial(world)
+    poller.page()
+    world.hub.keyring.rotate_data_key()
+    event_id = trial(world)
+
+    assert ids(poller.fetch()) == [event_id]
+
+
+# -- authentication
+
+
+def test_a_client_without_any_authentication_is_told_why_it_gets_none(world: World, lines: Lines) -> None:
+    answer = Poller(world).ask()
+
+    assert (answer.status, answer.body["code"]) == (401, "WRONG_CREDENTIALS")
+    assert "this client has no secret, key or certificate" in answer.body["title"]
+    assert answer.headers["www-authenticate"].startswith("Basic")
+
+
+def test_a_bearer_does_not_stand_for_the_client(world: World) -> None:
+    bearer = world.tokens(1)["access_token"]
+    assert world.tpp("GET", "/tpp/events", bearer=bearer).status == 401
+
+    fetches_events(world)
+
+    assert world.tpp("GET", "/tpp/events", bearer=bearer).status == 401
+    assert world.tpp("GET", "/tpp/events").status == 200
+
+
+def test_a_wrong_secret_is_refused(world: World, poller: Poller) -> None:
+    headers = {"authorization": basic(world.client.client_id, "wrong")}
+
+    assert world.tpp("GET", "/tpp/events", headers=headers).status == 401
+
+
+def test_a_client_that_signs_assertions_fetches_with_one(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder)
+    world.client = world.hub.openbanking.clients.update(world.client.client_id, events="poll").client
+    event_id = trial(world)
+
+    assert world.tpp("GET", "/tpp/events").status == 401
+    sent = {"x-client-assertion": holder.assertion(world)}
+    assert ids(world.tpp("GET", "/tpp/events", headers=sent).body["events"]) == [event_id]
+    assert world.tpp("GET", "/tpp/events", headers=sent).status == 401, "an assertion is used once"
+
+
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+def test_a_client_of_a_method_with_a_secret_shows_it_by_http_basic(world: World, method: str) -> None:
+    clients, client_id = world.hub.openbanking.clients, world.client.client_id
+    secret = clients.update(client_id, events="poll", security={"auth_method": method}).secret
+    assert secret is not None
+
+    assert world.tpp("GET", "/tpp/events").status == 401
+    assert world.tpp("GET", "/tpp/events", headers={"authorization": basic(client_id, secret)}).status == 200
+
+
+@pytest.mark.parametrize(
+    "security",
+    [
+        {"auth_method": "tls_client_auth", "tls_client_auth_subject_dn": SUBJECT},
+        {"organization_identifier": ORGANIZATION},
+    ],
+    ids=["tls_client_auth", "PSD2 certificate"],
+)
+def test_a_client_of_a_certificate_fetches_with_it(
+    shared_world: World, tmp_path: Path, security: dict[str, str]
+) -> None:
+    authority = Authority()
+    world = shared_world.again(stage_with(authority, tmp_path))
+    with world.installed():
+        world.hub.openbanking.clients.update(world.client.client_id, events="poll", security=security)
+
+        assert world.tpp("GET", "/tpp/events").status == 401
+        assert world.tpp("GET", "/tpp/events", certificate=issue(Authority())).status == 401
+        assert world.tpp("GET", "/tpp/events", certificate=issue(authority)).status == 200
+
+
+@pytest.mark.parametrize("client_id", ["", "unknown"])
+def test_an_unknown_client_is_refused(world: World, client_id: str) -> None:
+    assert world.tpp("GET", "/tpp/events", client_id=client_id).status == 401
+
+
+def test_an_inactive_client_is_refused(world: World, poller: Poller) -> None:
+    world.hub.openbanking.clients.deactivate(world.client.client_id)
+
+    assert poller.ask().status == 401
+
+
+def test_a_bad_request_id_is_refused(world: World, poller: Poller) -> None:
+    answer = world.tpp("GET", "/tpp/events", headers={"x-request-id": "1"})
+
+    assert (answer.status, answer.body["code"]) == (401, "REQUEST_ID_NOT_UUID")
+
+
+# -- the mode
+
+
+def test_events_recorded_before_a_change_stay_where_they_are(world: World, poller: Poller) -> None:
+    fetched = trial(world)
+    world.clock.advance(1)
+    world.wants_events()
+    sent = trial(world)
+    world.client = world.hub.openbanking.clients.update(world.client.client_id, events="poll").client
+    later = trial(world)
+
+    assert ids(poller.fetch()) == [fetched, later]
+    assert [each.delivery_id for each in world.recorded("event")] == [sent]
+
+
+def test_a_client_that_stops_fetching_still_gets_what_was_recorded(world: World, poller: Poller) -> None:
+    event_id = trial(world)
+    world.client = world.hub.openbanking.clients.update(world.client.client_id, events="none").client
+
+    with pytest.raises(NoEvents, match=world.client.client_id):
+        trial(world)
+    world.approve(1)
+
+    assert ids(poller.fetch()) == [event_id]
+    assert world.recorded("event") == []
+
+
+def test_an_event_that_never_arrived_can_be_fetched_once_the_client_fetches(world: World) -> None:
+    world.wants_events()
+    sent = trial(world)
+    world.receiver.answers = [Reply(500, b"", {}, 0)]
+    world.hub.delivery.worker.attempt(sent)
+    poller = fetches_events(world)
+    world.clock.advance(10)
+
+    for _ in range(2):
+        world.hub.delivery.worker.attempt(sent)
+
+    (event,) = poller.fetch()
+    (attempted,) = world.receiver.received
+    assert (event["id"], event["body"].encode()) == (attempted.headers["webhook-id"], attempted.body)
+    assert event["created_at"] == timestamp(world.clock.time())
+    assert world.delivery(sent).state == "delivered"
+    assert poller.fetch() == []
+
+
+def test_a_delivery_of_a_client_that_gets_no_events_any_more_ends(world: World) -> None:
+    world.wants_events()
+    sent = trial(world)
+
+    world.hub.openbanking.clients.update(world.client.client_id, events="none")
+    world.hub.delivery.worker.attempt(sent)
+
+    assert world.delivery(sent).last["error"] == "the client no longer has an Events URL"
+
+
+def test_the_times_of_events_and_of_their_bodies_agree(world: World, poller: Poller) -> None:
+    world.clock.advance(0.999)
+    trial(world)
+
+    (event,) = poller.fetch()
+
+    assert event["created_at"] == jsontext.loads(event["body"])["timestamp"] == timestamp(world.clock.time())
