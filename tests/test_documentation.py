@@ -18,8 +18,17 @@ from chalicelib.cards.protocol.fields import PAGE
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, HOLD_SECONDS, MOST_ADDRESSES
 from chalicelib.cards.storage import due_index, time_ordered
 from chalicelib.delivery.schedule import PLANS
+from chalicelib.demo_bank.faults import FAULTS, FAULTS_BY_NAME, MANY_ACCOUNTS, MANY_TRANSACTIONS, SLOW_SECONDS
 from chalicelib.demo_bank.instructions import REFERENCES
-from chalicelib.demo_bank.refusals import refuse_insufficient_funds, refuse_payment
+from chalicelib.demo_bank.profiles import PROFILES
+from chalicelib.demo_bank.refusals import (
+    RETRY_AFTER_SECONDS,
+    refuse_insufficient_funds,
+    refuse_out_of_service,
+    refuse_payment,
+    refuse_rate,
+)
+from chalicelib.demo_bank.runtime import TOO_LONG_SECONDS
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.fields import field_types
 from chalicelib.foundation.fields.field_types import Message
@@ -50,6 +59,7 @@ from tests.documents import (
     DOCUMENTS,
     EVERYTHING,
     EXTERNAL_PAYMENTS,
+    FAULTS_PAGE,
     OPERATIONS,
     PAYMENTS,
     REQUESTS,
@@ -228,6 +238,29 @@ def test_the_test_references_are_the_demonstration_banks() -> None:
     assert all(row[3] for row in found)
     for row, refusal in zip(found, (refuse_insufficient_funds(), refuse_payment()), strict=False):
         assert f"{refusal.number}: … or {refusal.name}: …" in row[3]
+
+
+def test_the_page_about_faults_says_what_each_does_and_how_to_respond() -> None:
+    found = rows(section(FAULTS_PAGE, "## The faults"))
+    banks = [row for row in rows(FAULTS_PAGE) if row[0].startswith("Demo Fault Bank")]
+
+    assert [(row[0], row[1], row[3]) for row in found if row[0] in FAULTS_BY_NAME] == [
+        (fault.name, fault.what.replace("`", ""), fault.advice.replace("`", "").removesuffix(".")) for fault in FAULTS
+    ]
+    assert all(row[2] for row in found)
+    assert banks == [[each.title, each.bic, str(each.version)] for each in PROFILES if each.plays_faults]
+    seen = {row[0]: row[2] for row in found}
+    for name, refusal in (("down", refuse_out_of_service()), ("rate-limited", refuse_rate())):
+        assert f"{refusal.number}: … or {refusal.name}: …" in seen[name]
+    assert f"{SLOW_SECONDS} seconds" in FAULTS_BY_NAME["slow"].what
+    assert f"{TOO_LONG_SECONDS} seconds" in FAULTS_BY_NAME["silent"].what
+    assert f"Retry-After: {RETRY_AFTER_SECONDS}" in FAULTS_BY_NAME["rate-limited"].what
+    assert f"{MANY_ACCOUNTS} accounts, and {MANY_TRANSACTIONS:,} transactions" in FAULTS_BY_NAME["many"].what
+
+
+def test_the_sandboxs_page_lists_the_demonstration_banks() -> None:
+    found = [row[:3] for row in rows(SANDBOX) if row[0].startswith("Demo ")]
+    assert found == [[each.title, each.bic, str(each.version)] for each in PROFILES]
 
 
 def test_every_make_target_is_documented_and_no_other() -> None:

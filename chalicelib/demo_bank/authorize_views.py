@@ -16,7 +16,7 @@ from chalicelib.demo_bank.customers import Customer
 from chalicelib.demo_bank.execution import current_statement
 from chalicelib.demo_bank.hub_client import HubRefusal
 from chalicelib.demo_bank.journeys import PsuJourney, PsuJourneyChanged, UnknownJourney
-from chalicelib.demo_bank.pages import NO_REFERRER, Visit, cookie_header, message_page, page
+from chalicelib.demo_bank.pages import NO_REFERRER, Visit, cookie_header, message_page, page, sign_in_error
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed
@@ -221,13 +221,16 @@ def _journey_page(
 
 
 def _sign_in_page(visit: Visit, journey: PsuJourney) -> Response:
-    error = "User name and password do not match. Please try again."
     people = customers.customers_by_id(visit.bank.profile.name).values()
-    return _journey_page(visit, journey, "sign_in.html", 1, error, customers=people)
+    return _journey_page(visit, journey, "sign_in.html", 1, sign_in_error(visit.bank), customers=people)
 
 
 def _choose_page(visit: Visit, journey: PsuJourney, customer: Customer) -> Response:
-    rows = [(account, current_statement(visit.bank, account).balance) for account in customer.accounts]
+    shows_balances = customer.shows_balances
+    rows = [
+        (account, current_statement(visit.bank, account).balance if shows_balances else None)
+        for account in customer.accounts
+    ]
     required = journey.needs_accounts(visit.bank)
     return _journey_page(
         visit, journey, "choose.html", 2, "Please choose at least one account.", rows=rows, required=required

@@ -1,22 +1,23 @@
 """Consents at this bank, each with its token, customer, accounts and scopes.
 
 Each has two records: ``token#<digest of the token>`` has all data, with the token sealed, and
-``given#<customer>#…`` lists a customer's consents, newest first. ``days`` has the validity in days
-that the service gave the latest consent.
+``given#<customer>#…`` lists a customer's consents, newest first; ``ends#<time>#<digest>`` has the time at which the
+bank ends a consent by itself, if it does. ``days`` has the validity in days that the service gave the latest consent.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id
+from chalicelib.demo_bank.faults import FAULTS_BY_NAME
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.crypto.vault import Unsealable
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Update
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -24,6 +25,7 @@ LIST_LIMIT = 50
 _DAY = 86400
 _RETENTION_SECONDS = 30 * _DAY
 _DAYS = "days"
+_DUE_PAGE_SIZE = 25
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,42 @@ def put_consent(
     return [
         Put(TABLE, bank.key(record) | members),
         Put(TABLE, bank.key(f"{_customer_prefix(customer_id)}{now:012d}#{record[-16:]}") | listed),
+        *_put_due_end(bank, record, customer_id, expires_at),
     ]
+
+
+def _put_due_end(bank: DemoBank, record: str, customer_id: str, expires_at: int) -> list[Operation]:
+    """The write that schedules the end of a consent, if the customer's fault is to end it."""
+    fault = FAULTS_BY_NAME.get(customer_id)
+    if fault is None or not fault.consent_seconds:
+        return []
+    due = _due_end_key(bank, bank.clock.time() + fault.consent_seconds, record)
+    return [Put(TABLE, due | {"expires_at": expires_at})]
+
+
+def find_due_ends(bank: DemoBank) -> Iterator[tuple[int, str]]:
+    """Times and records of the consents that the bank is to end now, oldest first, read lazily."""
+    partition = ("bank", bank.profile.name)
+    for item in bank.store.each(TABLE, partition, sort_prefix=("id", "ends#"), limit=_DUE_PAGE_SIZE):
+        _, at, token_digest = item["id"].split("#")
+        if int(at) > bank.clock.time():
+            return
+        yield int(at), f"token#{token_digest}"
+
+
+def postpone_end(bank: DemoBank, at: int, record: str, seconds: int) -> None:
+    """Postpone the end that was due at ``at``."""
+    later = bank.clock.time() + seconds
+    again = _due_end_key(bank, later, record) | {"expires_at": later + _RETENTION_SECONDS}
+    bank.store.transact([Put(TABLE, again), Delete(TABLE, _due_end_key(bank, at, record))])
+
+
+def delete_due_end(bank: DemoBank, at: int, record: str) -> None:
+    bank.store.delete(TABLE, _due_end_key(bank, at, record))
+
+
+def _due_end_key(bank: DemoBank, at: int, record: str) -> Item:
+    return bank.key(f"ends#{at:012d}#{record.removeprefix('token#')}")
 
 
 def consent_days(bank: DemoBank) -> int:

@@ -7,9 +7,10 @@ from datetime import date
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import consents, customers, hub_client
+from chalicelib.demo_bank import consents, customers, revocations
 from chalicelib.demo_bank.customers import CustomerAccount
 from chalicelib.demo_bank.execution import current_statement
+from chalicelib.demo_bank.faults import FAULTS
 from chalicelib.demo_bank.hub_client import HubRefusal
 from chalicelib.demo_bank.instructions import REFERENCES
 from chalicelib.demo_bank.pages import Visit, message_page, page
@@ -20,14 +21,16 @@ from chalicelib.foundation import log
 from chalicelib.foundation.http.pages import see_other
 
 _CONSENTS = "/consents"
-_NOT_THERE = {"4202", "RESOURCE_UNKNOWN"}
 
 
 def landing_page(visit: Visit) -> Response:
     """``GET /``: the front page."""
     people = list(customers.customers_by_id(visit.bank.profile.name).values())
     members = visit.bank.format.reference_members
-    return page(visit, "landing.html", customers=people, references=REFERENCES, reference_members=members)
+    faults = FAULTS if visit.bank.profile.plays_faults else ()
+    return page(
+        visit, "landing.html", customers=people, references=REFERENCES, reference_members=members, faults=faults
+    )
 
 
 def list_consents(visit: Visit) -> Response:
@@ -59,19 +62,13 @@ def revoke_consent(visit: Visit, session: CustomerSession) -> Response:
     consent = consents.get_consent(bank, visit.field("consent"))
     if consent is None or consent.customer_id != session.customer.customer_id:
         return _consents_page(visit, session, _UNKNOWN, status=404)
-    if consent.status == "active":
-        consents.revoke(bank, consent.record, told=False)
-    token = consents.unseal_token(bank, consent)
     try:
-        if token is not None:
-            hub_client.revoke_token(bank, token)
+        revocations.revoke(bank, consent)
     except HubRefusal as refusal:
-        if refusal.code not in _NOT_THERE:
-            return _consents_page(visit, session, f"{_UNTOLD} It says: {refusal.message} ({refusal.code})", status=502)
+        return _consents_page(visit, session, f"{_UNTOLD} It says: {refusal.message} ({refusal.code})", status=502)
     except HubUnreachable:
         log.exception("demo bank: no response to revocation", bank=bank.profile.name)
         return _consents_page(visit, session, _UNTOLD, status=502)
-    consents.revoke(bank, consent.record, told=True)
     return see_other(visit.link(_CONSENTS))
 
 
@@ -103,7 +100,11 @@ def list_accounts(visit: Visit) -> Response:
     session = find_session(visit)
     if session is None:
         return sign_in_page(visit, _ACCOUNTS, "My accounts", "Sign in to see balances and transactions.")
-    rows = [(account, current_statement(visit.bank, account)) for account in session.customer.accounts]
+    shows_balances = session.customer.shows_balances
+    rows = [
+        (account, current_statement(visit.bank, account) if shows_balances else None)
+        for account in session.customer.accounts
+    ]
     return page(visit, "accounts.html", session=session, rows=rows)
 
 

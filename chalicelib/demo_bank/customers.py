@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
+from chalicelib.demo_bank.faults import FAULTS, MANY_ACCOUNTS
 from chalicelib.demo_bank.profiles import BankName
 from chalicelib.foundation.fields.ibans import make_iban
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
-AccountKind = Literal["current", "savings", "business", "foreign", "card"]
+AccountKind = Literal["current", "savings", "business", "foreign", "card", "busy", "dormant"]
+"""``busy`` has thousands of transactions, ``dormant`` none."""
 
 MINOR_DIGITS = 2
 """All currencies of these banks have two decimals; amounts are in minor units."""
+
+MOST_BALANCES = 20
+"""A list of more accounts is shown without balances, each of which is a query."""
 
 _SORT_CODE = "040004"
 _BLZ = "10099900"
@@ -29,6 +35,7 @@ class CustomerAccount:
         iban: ``None`` for a card account.
         opening: the balance before its first transaction, in minor units.
         scale: the size of its transactions, as a percentage of an average household's.
+        is_closed: whether it is closed once the PSU has approved it: webhooks and payments no longer find it.
     """
 
     account_id: str
@@ -42,6 +49,7 @@ class CustomerAccount:
     bban: str | None = None
     sort_code: str | None = None
     payment_schemes: tuple[str, ...] = ()
+    is_closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,11 @@ class Customer:
     def password(self) -> str:
         """The password; it is public, since this is a sandbox whose pages display it."""
         return f"sandbox-{self.customer_id}"
+
+    @property
+    def shows_balances(self) -> bool:
+        """Whether lists of the accounts show balances."""
+        return len(self.accounts) <= MOST_BALANCES
 
     def account(self, account_id: str) -> CustomerAccount | None:
         return next((account for account in self.accounts if account.account_id == account_id), None)
@@ -74,17 +87,32 @@ def authenticate(bank: BankName, username: str, password: str) -> Customer | Non
 
 
 def _british_account(
-    number: str, name: str, kind: AccountKind, currency: str, opening: int, scale: int = 100
+    number: str,
+    name: str,
+    kind: AccountKind,
+    currency: str,
+    opening: int,
+    scale: int = 100,
+    *,
+    sort_code: str = _SORT_CODE,
 ) -> CustomerAccount:
-    account_id, iban = f"10{number}", make_iban("GB", f"DEMO{_SORT_CODE}{number}")
-    return CustomerAccount(account_id, number, name, kind, currency, iban, opening, scale, sort_code=_SORT_CODE)
+    account_id, iban = f"10{number}", make_iban("GB", f"DEMO{sort_code}{number}")
+    return CustomerAccount(account_id, number, name, kind, currency, iban, opening, scale, sort_code=sort_code)
 
 
 def _german_account(
-    number: str, name: str, kind: AccountKind, currency: str, opening: int, scale: int = 100, root: str = ""
+    number: str,
+    name: str,
+    kind: AccountKind,
+    currency: str,
+    opening: int,
+    scale: int = 100,
+    root: str = "",
+    *,
+    blz: str = _BLZ,
 ) -> CustomerAccount:
     """An account of bank two; currencies of one multicurrency account share the IBAN of ``root``."""
-    account_id, bban = str(uuid5(NAMESPACE_URL, f"demo-bank-two/{number}/{currency}")), f"{_BLZ}{root or number}"
+    account_id, bban = str(uuid5(NAMESPACE_URL, f"demo-bank-two/{number}/{currency}")), f"{blz}{root or number}"
     iban = None if kind == "card" else make_iban("DE", bban)
     schemes = () if kind == "card" else ("SCT", "SCTI") if currency == "EUR" else ("SWIFT",)
     return CustomerAccount(
@@ -158,7 +186,49 @@ _BANK_TWO = (
         ),
     ),
 )
+
+
+_FAULTS_SORT_CODE = "040009"
+_FAULTS_BLZ = "10099909"
+_FIRST_NUMBER, _NUMBERS_PER_FAULT = 70_000_000, 1_000
+_AccountMaker = Callable[[str, str, AccountKind, int], CustomerAccount]
+"""Makes an account in its bank's currency: number, name, kind, opening balance."""
+
+
+def _british_fault_account(number: str, name: str, kind: AccountKind, opening: int) -> CustomerAccount:
+    return _british_account(number, name, kind, "GBP", opening, sort_code=_FAULTS_SORT_CODE)
+
+
+def _german_fault_account(number: str, name: str, kind: AccountKind, opening: int) -> CustomerAccount:
+    return _german_account(f"00{number}", name, kind, "EUR", opening, blz=_FAULTS_BLZ)
+
+
+def _fault_customers(make: _AccountMaker) -> tuple[Customer, ...]:
+    """One customer per fault."""
+    starts = range(_FIRST_NUMBER, _FIRST_NUMBER + _NUMBERS_PER_FAULT * len(FAULTS), _NUMBERS_PER_FAULT)
+    return tuple(
+        Customer(fault.name, fault.title, fault.what.replace("`", ""), _fault_accounts(fault.name, first, make))
+        for fault, first in zip(FAULTS, starts, strict=True)
+    )
+
+
+def _fault_accounts(fault: str, first: int, make: _AccountMaker) -> tuple[CustomerAccount, ...]:
+    """The accounts of a fault's customer, numbered from ``first``."""
+    if fault == "no-accounts":
+        return (replace(make(str(first), "Closing Account", "dormant", 0), is_closed=True),)
+    if fault == "many":
+        others = [make(str(first + n), f"Account {n + 1}", "dormant", 100_00) for n in range(1, MANY_ACCOUNTS)]
+        return (make(str(first), "Busy Account", "busy", 8_400_00), *others)
+    current = make(str(first), "Everyday Account", "current", 50_000_00)
+    return (current, make(str(first + 1), "Savings Account", "savings", 5_000_00))
+
+
+_BY_BANK: Mapping[BankName, tuple[Customer, ...]] = {
+    "one": _BANK_ONE,
+    "two": _BANK_TWO,
+    "faults-one": _fault_customers(_british_fault_account),
+    "faults-two": _fault_customers(_german_fault_account),
+}
 _CUSTOMERS: Mapping[BankName, Mapping[str, Customer]] = {
-    "one": {customer.customer_id: customer for customer in _BANK_ONE},
-    "two": {customer.customer_id: customer for customer in _BANK_TWO},
+    bank: {customer.customer_id: customer for customer in customers} for bank, customers in _BY_BANK.items()
 }

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from chalicelib.demo_bank import durations, ledger, orders
+from chalicelib.demo_bank import durations, ledger, orders, refusals
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.format import PaymentStep
 from chalicelib.demo_bank.instructions import AccountIdentifiers
@@ -84,6 +84,8 @@ def confirm(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
     """Confirm the order: debit the account if it has the funds. Raises: OrderChanged."""
     account = order.account(bank)
     assert account is not None, "an account was chosen before"
+    if order.test_reference == "TEST-REFUSED":  # the fault of a direct payment's customer, unknown until now
+        return save_transition(bank, order, _closed_order(bank, order, "rejected", refusals.refuse_payment().message))
     for _ in range(_TRIES):
         taken = ledger.read_debit_count(bank, account.account_id)
         if current_statement(bank, account).available < order.amount:
@@ -121,10 +123,12 @@ def save_transition(
 def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
     """The order after its confirmation; an instant payment is settled immediately."""
     now = bank.clock.time()
-    if order.test == "TEST-LATE-REJECT":
+    if order.test_reference == "TEST-LATE-REJECT":
         after = orders.apply_steps(bank, order, ["undecided"], state="confirmed", settles_at=now + SETTLE_SECONDS)
-    elif order.test == "TEST-UNKNOWN":
+    elif order.test_reference == "TEST-UNKNOWN":
         after = orders.apply_steps(bank, order, ["uncertain"], state="confirmed", settles_at=now + UNKNOWN_SECONDS)
+    elif order.test_reference == "TEST-PENDING":
+        after = orders.apply_steps(bank, order, ["pending"], state="confirmed", settles_at=orders.NEVER)
     elif order.is_instant:
         after = orders.apply_steps(bank, order, ["confirmed", *_settlement_steps(order)], state="settled")
     else:
@@ -134,7 +138,7 @@ def _confirmed_order(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrde
 
 def _settle(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
     """Settle a due order: book its pending entry, or remove it. Raises: OrderChanged."""
-    if order.test == "TEST-LATE-REJECT":
+    if order.test_reference == "TEST-LATE-REJECT":
         gone = ledger.entry_key(bank, order.account_id, _debit_entry(bank, order))
         return save_transition(bank, order, _closed_order(bank, order, "rejected", _LATE), [Delete(TABLE, gone)])
     after = orders.apply_steps(bank, order, _settlement_steps(order), state="settled")

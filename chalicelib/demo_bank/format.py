@@ -6,7 +6,7 @@ bank side in the format.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from chalicelib.demo_bank.refusals import OwnRefusal
@@ -24,7 +24,16 @@ if TYPE_CHECKING:
     from chalicelib.demo_bank.runtime import DemoBank
 
 PaymentStep = Literal[
-    "received", "checked", "confirmed", "undecided", "uncertain", "settled", "credited", "rejected", "cancelled"
+    "received",
+    "checked",
+    "confirmed",
+    "undecided",
+    "uncertain",
+    "pending",
+    "settled",
+    "credited",
+    "rejected",
+    "cancelled",
 ]
 
 
@@ -45,13 +54,17 @@ class WebhookCall:
 
     @property
     def accounts(self) -> tuple[CustomerAccount, ...]:
-        """The accounts that the PSU approved."""
-        return self.consent.accounts(self.bank) if self.consent else ()
+        """The accounts that the PSU approved and that still exist."""
+        return _open_accounts(self.consent.accounts(self.bank)) if self.consent else ()
 
     @property
     def accounts_to_pay_from(self) -> tuple[CustomerAccount, ...]:
         """The accounts that payments and funds confirmations may use."""
-        return self.consent.accounts_to_pay_from(self.bank) if self.consent else ()
+        return _open_accounts(self.consent.accounts_to_pay_from(self.bank)) if self.consent else ()
+
+
+def _open_accounts(accounts: Iterable[CustomerAccount]) -> tuple[CustomerAccount, ...]:
+    return tuple(account for account in accounts if not account.is_closed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,7 +72,8 @@ class Format:
     """The format of one protocol version.
 
     Attributes:
-        statuses: by payment step. ``undecided`` is a confirmed payment that may still be rejected.
+        statuses: by payment step. ``undecided`` is a confirmed payment that may still be rejected, ``pending`` one that
+            is never settled.
         answers: build the response members for a relayed request, by call name.
         instruction_readers: convert a validated payment request to the neutral form. Raise: Refusal, UnpayableAmount.
         payment_answer: builds the response to a new payment from its order and its confirmation URL.

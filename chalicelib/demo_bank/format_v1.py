@@ -109,7 +109,8 @@ def _payments(call: WebhookCall) -> dict[str, Any]:
 def _payment(call: WebhookCall) -> dict[str, Any]:
     """One payment of an approved account, even if it was never executed. Raises: Refusal."""
     wanted = call.request.payment_id
-    for account in call.accounts:
+    generated_on = [account for account in call.accounts if wanted.startswith(account.number)]
+    for account in generated_on or call.accounts:
         for entry, is_pending in current_statement(call.bank, account).newest_first:
             if entry.transaction_id == wanted:
                 return {"payment": _payment_record(call, account, entry, is_pending)}
@@ -222,6 +223,7 @@ FORMAT = Format(
         "confirmed": 4,
         "undecided": 1,
         "uncertain": 0,
+        "pending": 1,
         "settled": 4,
         "credited": 4,
         "rejected": 2,

@@ -244,6 +244,7 @@ FORMAT = Format(
         "confirmed": "ACSP",
         "undecided": "ACSP",
         "uncertain": "PDNG",
+        "pending": "PDNG",
         "settled": "ACSC",
         "credited": "ACCC",
         "rejected": "RJCT",

@@ -15,6 +15,8 @@ from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_statuses import Status
 
+_BAD_REQUEST = 400
+
 
 class HubRefusal(Exception):
     """The service refused; code and message are shown to the PSU."""
@@ -24,6 +26,11 @@ class HubRefusal(Exception):
         self.code = code
         self.message = message
         super().__init__(f"{status} {code}")
+
+    @property
+    def is_permanent(self) -> bool:
+        """Whether a repeat would be refused as well; other failures may pass."""
+        return self.status == _BAD_REQUEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +84,13 @@ def save_consent(
     )
 
 
-def revoke_token(bank: DemoBank, access_token: str) -> None:
-    """Raises: HubRefusal, HubUnreachable."""
-    _post(bank, "/token/revoke", {"access_token": access_token}, new_uuid())
+def revoke_token(bank: DemoBank, access_token: str, seconds: float) -> None:
+    """Revoke a consent at the service. ``seconds`` is the time-out.
+
+    Raises:
+        HubRefusal, HubUnreachable.
+    """
+    _post(bank, "/token/revoke", {"access_token": access_token}, new_uuid(), seconds)
 
 
 def report_status(bank: DemoBank, payment_id: str, status: Status, request_id: str, seconds: float) -> None:

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from chalicelib.demo_bank import consents, execution, orders, refusals
+from chalicelib.demo_bank import consents, execution, faults, orders, refusals
 from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
 from chalicelib.demo_bank.format import PaymentStep, WebhookCall
 from chalicelib.demo_bank.instructions import AccountIdentifiers, PaymentInstruction, PaymentLine, UnpayableAmount
 from chalicelib.demo_bank.orders import Credit, DemoPaymentOrder
-from chalicelib.demo_bank.runtime import DemoBank
+from chalicelib.demo_bank.runtime import TOO_LONG_SECONDS, DemoBank
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
-
-TOO_LONG_SECONDS = 24
-"""Longer than the service waits (20 s), shorter than a deployed function's time-out (29 s)."""
 
 
 def initiate_payment(call: WebhookCall, kind: Kind) -> dict[str, Any]:
@@ -67,9 +64,10 @@ def _create_order(call: WebhookCall, kind: Kind, order_id: str) -> DemoPaymentOr
         # without a consent, nobody may learn the balance of an account
         if consent is not None and execution.current_statement(bank, account).available < instruction.amount:
             raise refusals.refuse_insufficient_funds()
-    if instruction.test == "TEST-NO-FUNDS":
+    test = faults.payment_reference(instruction.test, consent.customer_id if consent else "")
+    if test == "TEST-NO-FUNDS":
         raise refusals.refuse_insufficient_funds()
-    if instruction.test == "TEST-REFUSED":
+    if test == "TEST-REFUSED":
         raise refusals.refuse_payment()
     order = _build_order(call, order_id, instruction, account)
     spending = [consents.update_payment(bank, consent, order_id)] if consent is not None and consent.is_one_time else []
@@ -113,8 +111,8 @@ def _debtor_account(call: WebhookCall, instruction: PaymentInstruction) -> Custo
 
 
 def can_pay(account: CustomerAccount, currency: str) -> bool:
-    """Whether an account can make payments in a currency; card accounts cannot."""
-    return account.currency == currency and account.kind != "card"
+    """Whether an account can make payments in a currency; card accounts and closed ones cannot."""
+    return account.currency == currency and account.kind != "card" and not account.is_closed
 
 
 def _build_order(

@@ -165,6 +165,9 @@ REFERENCES = (
         _LATE,
         "The status is unknown (version 1) or pending (version 2) for 10 minutes; the payment is then settled.",
     ),
+    SandboxReference(
+        "TEST-PENDING", _LATE, "The payment stays pending and is never settled; it reserves the money for 30 days."
+    ),
 )
 _BY_NAME = {reference.name: reference for reference in REFERENCES}
 

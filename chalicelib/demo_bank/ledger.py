@@ -31,6 +31,9 @@ from chalicelib.openbanking.protocol.payment_statuses import Status
 _SETTLED_WITHIN = timedelta(days=1)
 """How long before the statement's first day a payment may have begun and still be booked on it."""
 
+_RESERVED_FOR = timedelta(days=30)
+"""How long a pending payment reserves the money; only payments that are never settled take so long."""
+
 
 @dataclass(frozen=True, slots=True)
 class PaymentEntry:
@@ -83,7 +86,8 @@ def build_statement(account: CustomerAccount, payments: Iterable[PaymentEntry], 
     booked: list[StatementEntry] = []
     pending: list[StatementEntry] = []
     for entry in payments:
-        (booked if entry.booked_at else pending).append(_transaction(entry, today))
+        if entry.booked_at or _day(entry.begun_at) > today - _RESERVED_FOR:
+            (booked if entry.booked_at else pending).append(_transaction(entry, today))
     booked = [entry for entry in booked if entry.booked_on >= start]
     everything = [*made.booked, *booked, *_monthly_reversals(account, booked, today)]
     return Statement(

@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 from boto3.dynamodb.conditions import Attr
 
+from chalicelib.demo_bank import faults
 from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id
 from chalicelib.demo_bank.format import PaymentStep
 from chalicelib.demo_bank.instructions import AccountIdentifiers, PaymentInstruction, PaymentLine
@@ -35,6 +36,8 @@ State = Literal["open", "confirmed", "settled", "rejected", "cancelled"]
 
 CONFIRM_SECONDS = 1800
 RETENTION_SECONDS = 430 * 86400
+NEVER = 999_999_999_999
+"""The due time of a payment that is never settled; the largest that a due-time entry can have."""
 _LINES_PER_RECORD = 100
 _DUE_PAGE_SIZE = 25
 _ID_LENGTH = 18
@@ -70,7 +73,7 @@ class DemoPaymentOrder:
         receiver, text: the payee and purpose, as shown on a statement.
         receiver_account: the creditor account; empty if there are several receivers.
         count: number of single payments.
-        test: its test reference, or empty.
+        test: the test reference that it names, or empty.
         is_within: whether all the money stays at this bank.
         settles_at: when a confirmed order is settled.
         result: the status that the browser takes to the TPP, ``None`` while the order is open.
@@ -109,6 +112,11 @@ class DemoPaymentOrder:
     report_at: int = 0
     report_attempts: int = 0
     revision: int = 1
+
+    @property
+    def test_reference(self) -> str:
+        """The test reference that it plays: its own, or that of its customer's fault; else empty."""
+        return faults.payment_reference(self.test, self.customer_id)
 
     @property
     def confirm_by(self) -> int:

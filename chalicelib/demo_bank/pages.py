@@ -70,6 +70,13 @@ def message_page(
     return page(visit, "message.html", status=status, title=title, text=text, code=code, link=link, label=label)
 
 
+def sign_in_error(bank: DemoBank) -> str:
+    """What a customer with a wrong name or password is told."""
+    if bank.profile.plays_faults:
+        return "This bank has no fault with this name and password. Please choose one of those below."
+    return "User name and password do not match. Please try again."
+
+
 def not_found_page(visit: Visit) -> Response:
     return message_page(visit, "Not found", "There is nothing at this address.", status=404)
 
@@ -86,7 +93,7 @@ def serve_static_file(visit: Visit, name: str) -> Response:
 
 @cache
 def _static_files() -> StaticFiles:
-    """Style sheets and images of both banks, and those shared by all pages of the service."""
+    """Style sheets and images of all banks, and those shared by all pages of the service."""
     return StaticFiles((_FOLDER / "static", _SHARED / "static"))
 
 

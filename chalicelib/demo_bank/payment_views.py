@@ -21,7 +21,7 @@ from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.execution import OrderChanged
 from chalicelib.demo_bank.initiation import can_pay
 from chalicelib.demo_bank.orders import DemoPaymentOrder
-from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message_page, page
+from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message_page, page, sign_in_error
 from chalicelib.demo_bank.sign_in_views import CustomerSession
 from chalicelib.foundation.http.pages import safe_origin, see_other
 
@@ -215,7 +215,7 @@ def _payment_page(
 
 def _sign_in_page(visit: Visit, order: DemoPaymentOrder) -> Response:
     errors = {
-        "password": "User name and password do not match. Please try again.",
+        "password": sign_in_error(visit.bank),
         "customer": "This payment is not from an account of this customer. Please sign in as its owner.",
     }
     people = [
@@ -231,8 +231,9 @@ def _choose_page(visit: Visit, order: DemoPaymentOrder, session: CustomerSession
         "account": "Please choose the account to pay from.",
         "funds": "There is not enough money in this account. Please choose another one.",
     }
+    shows_balances = session.customer.shows_balances
     rows = [
-        (row, execution.current_statement(visit.bank, row).available)
+        (row, execution.current_statement(visit.bank, row).available if shows_balances else None)
         for row in _payable_accounts(visit, order, session)
     ]
     return _payment_page(visit, order, "payment_choose.html", 2, errors, rows=rows, session=session)

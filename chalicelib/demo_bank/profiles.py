@@ -1,4 +1,4 @@
-"""The two demonstration banks as data: names, countries and protocol versions."""
+"""The demonstration banks as data: names, countries and protocol versions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
-BankName = Literal["one", "two"]
+BankName = Literal["one", "two", "faults-one", "faults-two"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class Profile:
         name: the path segment in its URLs.
         version: the number of its protocol version.
         schemes: the payment schemes that it offers.
+        look: the style sheet with its colours.
+        plays_faults: whether its customers are faults.
         consent_days: the validity of consents in days.
     """
 
@@ -30,6 +32,8 @@ class Profile:
     title: str
     tagline: str
     schemes: tuple[str, ...]
+    look: Literal["one", "two"]
+    plays_faults: bool = False
     consent_days: int = 180
 
     @property
@@ -50,6 +54,9 @@ class Profile:
         return urlsplit(self.domain(public_url)).path
 
 
+_BRITISH_SCHEMES = ("FPS", "BACS", "CHAPS", "SCT", "SCTI")
+_GERMAN_SCHEMES = ("SCT", "SCTI", "SWIFT")
+_FAULTS_TAGLINE = "Everything here goes wrong on purpose."
 PROFILES: tuple[Profile, ...] = (
     Profile(
         name="one",
@@ -58,7 +65,8 @@ PROFILES: tuple[Profile, ...] = (
         country="GB",
         title="Demo Bank One",
         tagline="Everyday banking, British weather included.",
-        schemes=("FPS", "BACS", "CHAPS", "SCT", "SCTI"),
+        schemes=_BRITISH_SCHEMES,
+        look="one",
     ),
     Profile(
         name="two",
@@ -67,7 +75,30 @@ PROFILES: tuple[Profile, ...] = (
         country="DE",
         title="Demo Bank Two",
         tagline="One bank for every currency around the Baltic.",
-        schemes=("SCT", "SCTI", "SWIFT"),
+        schemes=_GERMAN_SCHEMES,
+        look="two",
+    ),
+    Profile(
+        name="faults-one",
+        version=1,
+        bic="DEMOGB2F",
+        country="GB",
+        title="Demo Fault Bank One",
+        tagline=_FAULTS_TAGLINE,
+        schemes=_BRITISH_SCHEMES,
+        look="one",
+        plays_faults=True,
+    ),
+    Profile(
+        name="faults-two",
+        version=2,
+        bic="DEMODE2F",
+        country="DE",
+        title="Demo Fault Bank Two",
+        tagline=_FAULTS_TAGLINE,
+        schemes=_GERMAN_SCHEMES,
+        look="two",
+        plays_faults=True,
     ),
 )
 

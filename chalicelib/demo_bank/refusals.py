@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
@@ -16,11 +17,24 @@ class UnknownToken(Refusal):
 
 
 class OwnRefusal(Refusal):
-    """A refusal not defined by the protocol, with the bank's own code: a number in version 1, a name in version 2."""
+    """A refusal not defined by the protocol, with the bank's own code: a number in version 1, a name in version 2.
 
-    def __init__(self, number: int, name: str, message: str) -> None:
+    ``status`` is the HTTP status; ``None`` for the version's status of a refused request.
+    """
+
+    def __init__(
+        self,
+        number: int,
+        name: str,
+        message: str,
+        *,
+        status: int | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         self.number = number
         self.name = name
+        self.status = status
+        self.headers = headers or {}
         super().__init__(Fault.CONTENT, message)
 
 
@@ -30,6 +44,23 @@ def refuse_insufficient_funds() -> OwnRefusal:
 
 def refuse_payment() -> OwnRefusal:
     return OwnRefusal(5102, "PAYMENT_REFUSED", "This bank declined the payment. Please ask the bank why.")
+
+
+RETRY_AFTER_SECONDS = 30
+
+
+def refuse_out_of_service() -> OwnRefusal:
+    return OwnRefusal(5103, "OUT_OF_SERVICE", "This bank is out of service. Please try again later.", status=503)
+
+
+def refuse_rate() -> OwnRefusal:
+    return OwnRefusal(
+        5104,
+        "TOO_MANY_REQUESTS",
+        "This bank got too many requests. Please wait.",
+        status=429,
+        headers={"Retry-After": str(RETRY_AFTER_SECONDS)},
+    )
 
 
 ACTION_UNKNOWN = RefusalRow(Fault.NO_SUCH_ACTION, "this bank has no such webhook")

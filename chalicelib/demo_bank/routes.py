@@ -1,4 +1,4 @@
-"""The routes of both demonstration banks; pages are imported on the first request."""
+"""The routes of the demonstration banks; pages are imported on the first request."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PATHS = {"": ["GET"], "/{first}": ["GET", "POST"], "/{first}/{second}": ["GET",
 
 
 def build() -> Routes[Services]:
-    """Build the blueprint of both banks."""
+    """Build the blueprint of all banks."""
     routes = Routes["Services"](__name__, _answer_failure)
     for profile in PROFILES:
         for place, methods in _PATHS.items():

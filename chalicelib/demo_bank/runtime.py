@@ -1,7 +1,7 @@
 """The runtime of a demonstration bank: credentials, the service's public keys, storage and secrets.
 
 A bank's credentials are one member of the demonstration banks' secret: ``{"one": {"bic", "api_key",
-"signing_key" (PEM), "storage_key" (256 bits, hexadecimal)}, "two": {…}}``.
+"signing_key" (PEM), "storage_key" (256 bits, hexadecimal)}, "two": {…}, …}``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ CACHED_SECONDS = 60
 CONNECT_SECONDS = 3
 READ_SECONDS = 15
 KEYS_SECONDS = 5
-_private_key = lru_cache(maxsize=4)(signatures.load_private_key)
+TOO_LONG_SECONDS = 24
+"""Longer than the service waits (20 s), shorter than a deployed function's time-out (29 s)."""
+_private_key = lru_cache(maxsize=8)(signatures.load_private_key)
 """Load a private key, cached: loading validates it, which takes as long as many signatures."""
 
 _PEM = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----\s*", re.DOTALL)

@@ -31,7 +31,7 @@ _LOGOS = Path(__file__).parent / "static"
 
 
 def install(host: Host) -> list[Bank]:
-    """Register both banks with the service and store their credentials in the banks' own secret.
+    """Register the banks with the service and store their credentials in the banks' own secret.
 
     Idempotent, except that lost or rotated keys are replaced and changed addresses are updated.
 

@@ -9,7 +9,7 @@ from functools import wraps
 from chalice.app import Response
 
 from chalicelib.demo_bank.customers import Customer, authenticate, customers_by_id
-from chalicelib.demo_bank.pages import Visit, cookie_header, page
+from chalicelib.demo_bank.pages import Visit, cookie_header, page, sign_in_error
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.http.pages import see_other
 from chalicelib.foundation.identifiers import digest, new_secret
@@ -50,7 +50,7 @@ def find_form_session(visit: Visit) -> CustomerSession | None:
 
 def sign_in_page(visit: Visit, place: str, title: str, text: str) -> Response:
     """The sign-in form for the page at ``place``."""
-    error = "User name and password do not match. Please try again." if visit.field("again") else ""
+    error = sign_in_error(visit.bank) if visit.field("again") else ""
     people = list(customers_by_id(visit.bank.profile.name).values())
     return page(visit, "area_sign_in.html", error=error, customers=people, place=place, title=title, text=text)
 

@@ -1,21 +1,25 @@
-"""A year of generated transactions for every account, derived from its number.
+"""Generated transactions for every account, derived from its number: a year, or ``MANY_TRANSACTIONS`` if it is busy.
 
 The transactions of a month come from a generator seeded with the account's number and the month, so
 they never change. Each month's transactions add up to zero: the remainder is transferred away on the
 28th. A statement therefore starts with one constant opening entry, twelve whole months back, and the
 balance is the sum of its entries. Amounts are integers in minor units, negative when money leaves the
 account.
+
+A busy account has the same number of transactions every day; those of a day add up to zero.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from functools import cache, lru_cache
 from random import Random
 from typing import Literal
 
 from chalicelib.demo_bank.customers import AccountKind, CustomerAccount
+from chalicelib.demo_bank.faults import MANY_TRANSACTIONS
 from chalicelib.demo_bank.instructions import AccountIdentifiers
 from chalicelib.foundation.fields.ibans import make_iban
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -26,6 +30,8 @@ Means = Literal["transfer", "card", "internal", "opening"]
 MONTHS = 12
 PENDING_DAYS = 2
 _SWEEP_DAY = 28
+_BUSY_PER_DAY = 40
+_BUSY_DAYS = MANY_TRANSACTIONS // _BUSY_PER_DAY
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,8 @@ EntryGenerator = Callable[[Random, int], Iterator[_MonthEntry]]
 @lru_cache(maxsize=256)
 def generate_statement(account: CustomerAccount, today: date) -> Statement:
     """The statement of ``account`` as of ``today``."""
+    if account.kind == "busy":
+        return _busy_statement(account, today)
     entries = [_opening_entry(account, first_day(today))]
     for back in range(MONTHS, -1, -1):
         entries += _month_entries(account, first_of_month(today, back))
@@ -94,6 +102,34 @@ def generate_statement(account: CustomerAccount, today: date) -> Statement:
     return Statement(
         booked=tuple(entry for entry in entries if entry.booked_on <= today),
         pending=tuple(entry for entry in entries if entry.means == "card" and today < entry.booked_on <= horizon),
+    )
+
+
+def _busy_statement(account: CustomerAccount, today: date) -> Statement:
+    """``MANY_TRANSACTIONS`` booked entries; the first one includes the balance brought forward."""
+    first = today - timedelta(days=_BUSY_DAYS - 1)
+    entries = [entry for number in range(_BUSY_DAYS) for entry in _busy_day(account, first + timedelta(days=number))]
+    entries[0] = replace(entries[0], amount=entries[0].amount + account.opening, text="Balance brought forward")
+    return Statement(booked=tuple(entries), pending=())
+
+
+@lru_cache(maxsize=2 * _BUSY_DAYS)
+def _busy_day(account: CustomerAccount, day: date) -> tuple[StatementEntry, ...]:
+    """One day of a busy account: card payments, then one transfer of their sum."""
+    random = Random(f"{account.number}/{day.isoformat()}")
+    spent = list(_purchases(random, account.scale, _SHOPS, _BUSY_PER_DAY - 1))
+    drawn = [*spent, _MonthEntry(day.day, -sum(entry.amount for entry in spent), *_SWEEPS[account.kind], "internal")]
+    return tuple(
+        StatementEntry(
+            transaction_id=f"{account.number}{day:%y%m%d}{position:02d}",
+            booked_on=day,
+            amount=entry.amount,
+            counterparty=entry.counterparty,
+            counterparty_account=AccountIdentifiers(),
+            text=entry.text,
+            means=entry.means,
+        )
+        for position, entry in enumerate(drawn, start=1)
     )
 
 
@@ -210,6 +246,7 @@ _GENERATORS: Mapping[AccountKind, EntryGenerator] = {
     "foreign": _foreign_entries,
     "business": _business_entries,
     "card": _card_entries,
+    "dormant": lambda _random, _scale: iter(()),
 }
 _SWEEPS: Mapping[AccountKind, tuple[str, str]] = {
     "current": ("Own savings", "What is left this month"),
@@ -217,6 +254,7 @@ _SWEEPS: Mapping[AccountKind, tuple[str, str]] = {
     "foreign": ("Currency exchange", "Conversion at the end of the month"),
     "business": ("Own reserve account", "Transfer of the month's result"),
     "card": ("Direct debit", "Settlement of the card balance"),
+    "busy": ("Own reserve account", "Transfer of the day's expenses"),
 }
 _SHOPS: Mapping[str, tuple[int, int]] = {
     "Baker & Finch": (2_80, 14_50),

@@ -1,6 +1,7 @@
 """Webhooks of a demonstration bank: the rows per version, and the checks before each.
 
-Checks are made in this order: key, request id, signature, JSON, fields, token, scope.
+Checks are made in this order: key, request id, signature, JSON, fields, token, scope. Then a fault bank plays the
+customer's fault.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import Any, Literal
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import consents, initiation, refusals
+from chalicelib.demo_bank import consents, initiation, orders, refusals
 from chalicelib.demo_bank.consents import DemoConsent
+from chalicelib.demo_bank.faults import FAULTS_BY_NAME, SandboxFault
 from chalicelib.demo_bank.format import Format, WebhookCall
 from chalicelib.demo_bank.refusals import OwnRefusal, UnknownToken
 from chalicelib.demo_bank.runtime import DemoBank
@@ -96,10 +98,31 @@ def answer_webhook(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> Respo
     authenticate_hub(bank, incoming)
     request = _read_request(row, incoming)
     consent = _find_consent(bank, row, incoming)
-    members = row.answer(WebhookCall(bank, request, consent, incoming.request_id, digest(incoming.body)))
+    call = WebhookCall(bank, request, consent, incoming.request_id, digest(incoming.body))
+    fault = _find_fault(row, call) if bank.profile.plays_faults else None
     log.info("demo bank: webhook", bank=bank.profile.name, path=row.webhook.path)
-    form = row.webhook.form or bank.profile.protocol.answers
+    if fault is not None and fault.effect is not None:
+        return fault.effect(bank, partial(_answer, row, call))
+    return _answer(row, call)
+
+
+def _answer(row: WebhookRow, call: WebhookCall) -> Response:
+    """The response of the call's handler. Raises: Refusal."""
+    members = row.answer(call)
+    form = row.webhook.form or call.bank.profile.protocol.answers
     return json_answer({"status": "success", **members} if form.says_status else members)
+
+
+def _find_fault(row: WebhookRow, call: WebhookCall) -> SandboxFault | None:
+    """The fault to play: of the consent's customer, or of a direct payment's, who is known once signed in.
+
+    Revocations play none, so that a TPP can always end a consent.
+    """
+    if call.consent is not None:
+        return FAULTS_BY_NAME.get(call.consent.customer_id)
+    order = orders.find(call.bank, call.request.payment_id) if row.consent == "if named" else None
+    fault = FAULTS_BY_NAME.get(order.customer_id) if order else None
+    return fault if fault and not fault.needs_token else None
 
 
 def refuse_unknown_path(bank: DemoBank, incoming: Incoming) -> Response:
@@ -116,18 +139,25 @@ def answer_failure(bank: DemoBank, incoming: Incoming, error: Exception) -> Resp
     else:
         refusal = refusals.BANK_FAILED()
         log.exception("demo bank: webhook failed", bank=bank.profile.name)
-    return json_answer(*_error_body(bank, refusal, incoming.request_id))
+    headers = refusal.headers if isinstance(refusal, OwnRefusal) else None
+    return json_answer(_error_body(bank, refusal, incoming.request_id), _error_status(bank, refusal), headers)
 
 
-def _error_body(bank: DemoBank, refusal: Refusal, request_id: str) -> tuple[dict[str, Any], int]:
-    """The body of an error response, and its HTTP status."""
+def _error_status(bank: DemoBank, refusal: Refusal) -> int:
+    if isinstance(refusal, UnknownToken):
+        return 404
+    own = refusal.status if isinstance(refusal, OwnRefusal) else None
+    return own or bank.profile.protocol.errors.status(refusal)
+
+
+def _error_body(bank: DemoBank, refusal: Refusal, request_id: str) -> dict[str, Any]:
     version = bank.profile.protocol
-    body = version.errors.body(refusal, request_id, bank.clock.time())
+    body: dict[str, Any] = version.errors.body(refusal, request_id, bank.clock.time())
     if isinstance(refusal, OwnRefusal):
         body |= {version.answers.code: bank.format.own_code(refusal), version.answers.text: refusal.message}
     if version.answers.says_status:
         body = {"status": "error", **body}
-    return body, 404 if isinstance(refusal, UnknownToken) else version.errors.status(refusal)
+    return body
 
 
 def authenticate_hub(bank: DemoBank, incoming: Incoming) -> None:

@@ -54,7 +54,7 @@ _CONFIRMATION = (
 )
 _REFERENCES = (
     "The demonstration banks let a payment fail as its reference says: TEST-NO-FUNDS, TEST-REFUSED, TEST-TIMEOUT, "
-    "TEST-MALFORMED, TEST-LATE-REJECT, TEST-UNKNOWN."
+    "TEST-MALFORMED, TEST-LATE-REJECT, TEST-UNKNOWN, TEST-PENDING."
 )
 _ACTIONS = (
     "Every action is a POST to one address, and its name stands in the body. What is sent again with the same "

@@ -268,7 +268,7 @@ def rotate_key(
 
 @command(group, "install-demo")
 def install_demo() -> Report:
-    """Register both demonstration banks on a stage that provides them.
+    """Register the four demonstration banks on a stage that provides them.
 
     Run it again to replace lost credentials, or to update the banks after PUBLIC_URL has changed; otherwise a
     repeat changes nothing. Create the stage's keys first (`keys init`).

@@ -29,6 +29,7 @@ MENU: Mapping[str, Sequence[str]] = {
     "Guides": (
         "guides/tpp",
         "guides/tpp-fapi",
+        "guides/tpp-faults",
         "guides/bank",
         "guides/programme-manager",
         "guides/operator",

@@ -25,6 +25,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
         previous: the ``KEPT`` members of an earlier stack on the same data; its user, client and credentials are reused
             if they still exist.
     """
+    from chalicelib.demo_bank.profiles import PROFILES
     from chalicelib.demo_bank.setup import install
 
     before = previous or {}
@@ -32,10 +33,18 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     hub.cards.keys.initialise()
     user = _seed_user(hub, before.get("user") or {})
     client = _seed_client(hub, user["email"], before.get("client") or {})
-    banks = [{name: getattr(bank, name) for name in BANK_MEMBERS} for bank in install(hub)]
+    banks = {bank.bic: {name: getattr(bank, name) for name in BANK_MEMBERS} for bank in install(hub)}
+    fault_bics = {profile.bic for profile in PROFILES if profile.plays_faults}
     programme, other = _seed_programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
     hub.website.account_flow.link_manager(user["email"], programme["manager_id"])
-    return {"user": user, "client": client, "banks": banks, "programme": programme, "other_programme": other}
+    return {
+        "user": user,
+        "client": client,
+        "banks": [bank for bic, bank in banks.items() if bic not in fault_bics],
+        "fault_banks": [bank for bic, bank in banks.items() if bic in fault_bics],
+        "programme": programme,
+        "other_programme": other,
+    }
 
 
 def _seed_user(hub: Hub, before: Mapping[str, Any]) -> dict[str, str]:

@@ -11,6 +11,7 @@ The file contains a password and credentials, so only its owner can read it. Its
 ``user``            ``email`` and ``password`` of the seeded user
 ``client``          ``client_id``, ``client_secret`` (``null`` if it has none), ``title`` and ``callback_url``
 ``banks``           a list of ``bic``, ``name``, ``api_version``, ``domain`` and ``authorization_url``
+``fault_banks``     the banks whose customers are faults, in the same format
 ``programme``       the programme manager of the card API: ``manager_id``, ``name``, and ``credentials`` by name
                     (``full``, ``support``, ``encrypted``), each with ``access_key``, ``access_api_id`` and
                     ``access_api_key``

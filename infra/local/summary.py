@@ -26,7 +26,7 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
         rows.append(("", f"secret {client['client_secret']}"))
     rows += [
         ("Bank", f"{bank['bic']}  {bank['name']}, version {bank['api_version']}  {bank['domain']}")
-        for bank in content["banks"]
+        for bank in [*content["banks"], *content["fault_banks"]]
     ]
     rows += _customers(content)
     full = content["programme"]["credentials"]["full"]
@@ -62,7 +62,7 @@ def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     from chalicelib.demo_bank.customers import customers_by_id
     from chalicelib.demo_bank.profiles import PROFILES
 
-    there = {bank["bic"] for bank in content["banks"]}
+    there = {bank["bic"] for bank in content["banks"]}  # the customers of fault banks are on their pages
     return [
         ("Customers", f"{profile.bic}  {', '.join(f'{one.customer_id} / {one.password}' for one in people.values())}")
         for profile in PROFILES

@@ -11,7 +11,11 @@ _WRONG = {"username": "nobody", "password": "wrong"}
 
 
 def walks() -> tuple[Walk, ...]:
-    """Every page of both banks."""
+    """Every page of both banks, and those of the fault banks that differ."""
+    return _walks_of_banks() + tuple(Walk(f"faults-{name}", _faults(version)) for version, name in _NAMES.items())
+
+
+def _walks_of_banks() -> tuple[Walk, ...]:
     return tuple(
         Walk(f"bank-{name}-{subject}", stops)
         for version, name in _NAMES.items()
@@ -90,6 +94,21 @@ def _customer(version: int) -> Stops:
         ("revoked", presses("Revoke the consent")),
         ("consents-sign-in", presses("Sign out")),
         ("no-consents", presses(f"Sign in as {psu.OTHER_PERSON[version]}")),
+    )
+
+
+def _faults(version: int) -> Stops:
+    return (
+        ("welcome", lambda visitor: visitor.open(visitor.bank(version, faults=True)["domain"])),
+        ("sign-in", lambda visitor: visitor.open(psu.authorization(visitor, version, faults=True))),
+        ("wrong-password", presses("Sign in", **_WRONG)),
+        ("many-accounts", presses("Sign in as Many")),
+        ("confirm", presses("Continue")),
+        ("area-sign-in", lambda visitor: visitor.open(f"{visitor.bank(version, faults=True)['domain']}/consents")),
+        ("area", presses("Sign in as No accounts")),
+        ("accounts", lambda visitor: visitor.open(f"{visitor.bank(version, faults=True)['domain']}/my-accounts")),
+        ("payment-sign-in", lambda visitor: visitor.open(psu.direct_payment(visitor, version, faults=True))),
+        ("payment-of-many", presses("Sign in as Many")),
     )
 
 

@@ -20,15 +20,15 @@ OTHER_PERSON = {1: "Bilal Hussain", 2: "Sofia Lindqvist"}
 _PAYMENTS = {1: "payment.init", 2: "payments.bulk"}
 
 
-def authorization(visitor: Visitor, version: int) -> str:
+def authorization(visitor: Visitor, version: int, *, faults: bool = False) -> str:
     """Have the application ask for access to accounts; answers where the PSU is to go."""
-    request = {"bic": visitor.bank(version)["bic"], "scopes": SCOPES[version]}
+    request = {"bic": visitor.bank(version, faults=faults)["bic"], "scopes": SCOPES[version]}
     return str(_answered(visitor.tpp.call("POST", "/tpp/authorize", request))["redirect_url"])
 
 
-def direct_payment(visitor: Visitor, version: int) -> str:
+def direct_payment(visitor: Visitor, version: int, *, faults: bool = False) -> str:
     """Have the application send a payment without a consent; answers where the PSU confirms it."""
-    bank = visitor.bank(version)
+    bank = visitor.bank(version, faults=faults)
     order = visitor.tpp.direct_payment(bank)
     order["callback_url"] = f"{visitor.stack['base_url']}/payments/callback?{urlencode({'bic': bank['bic']})}"
     return str(_answered(visitor.tpp.call("POST", "/tpp/direct_payment_initiation", order))["confirmation_url"])

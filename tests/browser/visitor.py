@@ -74,9 +74,10 @@ class Visitor:
                 return
         raise AssertionError(f"the keyboard does not lead to {wanted}")
 
-    def bank(self, version: int) -> Mapping[str, Any]:
-        """The demonstration bank of a version, as the stack's file describes it."""
-        found: Mapping[str, Any] = next(bank for bank in self.stack["banks"] if bank["api_version"] == version)
+    def bank(self, version: int, *, faults: bool = False) -> Mapping[str, Any]:
+        """The demonstration bank or the fault bank of a version, as the stack's file describes it."""
+        banks = self.stack["fault_banks" if faults else "banks"]
+        found: Mapping[str, Any] = next(bank for bank in banks if bank["api_version"] == version)
         return found
 
     # -- what must not happen meanwhile

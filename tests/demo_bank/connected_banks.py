@@ -10,32 +10,41 @@ from urllib.parse import urlencode, urlsplit
 
 import responses
 
+from chalicelib.demo_bank.banks import get_bank
+from chalicelib.demo_bank.profiles import BY_NAME, PROFILES
 from chalicelib.demo_bank.setup import install
-from chalicelib.foundation.http.outbound import Outbound, Reply
-from tests.demo_bank.stage import BANK_PEMS, query_of
+from chalicelib.foundation.http.outbound import TOTAL_SECONDS, Outbound, Reply, TimedOut
+from tests.demo_bank.stage import BANK_PEMS, SCOPES, query_of
 from tests.world import Answer, World
 
-BICS = {"one": "DEMOGB21", "two": "DEMODEF1"}
-
-SCOPES = {"one": ["account.list", "account.details"], "two": ["accounts"]}
+BICS: Mapping[str, str] = {profile.name: profile.bic for profile in PROFILES}
 
 CUSTOMERS = {"one": "carys", "two": "sofia"}
 
 
 class Wires(Outbound):
-    """What the service sends to a bank arrives at the bank's routes."""
+    """What the service sends to a bank arrives at the bank's routes; a bank that pauses too long has not answered.
+
+    ``pauses`` has the seconds that the banks would have waited.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self.pauses: list[float] = []
+        for profile in PROFILES:
+            get_bank(profile.name, world.hub).pause = self.pauses.append
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
+        before = len(self.pauses)
         answer = self._world.call("POST", urlsplit(url).path, body, headers)
+        if sum(self.pauses[before:]) > TOTAL_SECONDS:
+            raise TimedOut("no answer came in time")
         return Reply(answer.status, answer.text.encode(), answer.headers, 0.01)
 
 
 @contextmanager
 def connect_banks(world: World) -> Iterator[World]:
-    """The world with both demonstration banks, connected with the service in both directions."""
+    """The world with all demonstration banks, connected with the service in both directions."""
     world.hub.__dict__["outbound"] = Wires(world)
     world.hub.__dict__.pop("openbanking", None)
     world.hub.__dict__.pop("delivery", None)
@@ -64,10 +73,10 @@ def connect_banks(world: World) -> Iterator[World]:
 class Psu:
     """A customer at a bank's pages."""
 
-    def __init__(self, world: World, bank: str) -> None:
+    def __init__(self, world: World, bank: str, customer: str = "") -> None:
         self._world = world
         self._base = f"/demo-bank/{bank}"
-        self._customer = CUSTOMERS[bank]
+        self._customer = customer or CUSTOMERS[bank]
         self._cookie = ""
         self._journey = ""
 
@@ -113,7 +122,7 @@ class Psu:
 
 
 def authorize(world: World, bank: str, **members: Any) -> Any:
-    asked = {"bic": BICS[bank], "scopes": SCOPES[bank], "state": f"{id(world)} +&é"} | members
+    asked = {"bic": BICS[bank], "scopes": SCOPES[BY_NAME[bank].version], "state": f"{id(world)} +&é"} | members
     answer = world.tpp("POST", "/tpp/authorize", asked)
     assert answer.status == 200, answer
     return answer.body
@@ -132,7 +141,7 @@ PAYMENT_SCOPES = {"one": ["payment.init"], "two": ["payments.single"]}
 def payment(world: World, bank: str, **members: Any) -> dict[str, Any]:
     """A payment that settles 20 seconds after it was confirmed."""
     back = f"{world.hub.settings.public_url}/payments/callback?order=7"
-    if bank == "one":
+    if BY_NAME[bank].version == 1:
         receiver = {"receiver_name": "Elsewhere", "receiver_iban": "GB33BUKB20201555555555", "amount": "9.99"}
         return receiver | {"currency": "GBP", "payment_scheme": "BACS", "callback_url": back} | members
     amount, receiver = {"amount": "9.99", "currency": "EUR"}, {"iban": "FR1420041010050500013M02606"}

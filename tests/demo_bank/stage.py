@@ -38,7 +38,8 @@ HUB_KEY = signatures.load_private_key(signatures.generate_private_pem())
 BANK_PEMS = {name: signatures.generate_private_pem() for name in BY_NAME}
 OTHER_KEY = signatures.load_private_key(BANK_PEMS["one"])
 
-SCOPES: Mapping[BankName, list[str]] = {"one": ["account.list", "account.details"], "two": ["accounts"]}
+SCOPES: Mapping[int, list[str]] = {1: ["account.list", "account.details"], 2: ["accounts"]}
+"""By protocol version."""
 
 
 @dataclass(frozen=True)
@@ -145,9 +146,10 @@ class Stage:
         self.secret: dict[str, Any] = {
             key: {"bic": p.bic, "api_key": f"key-{key}", "signing_key": BANK_PEMS[key], "storage_key": "ab" * 32}
             for key, p in BY_NAME.items()
+            if key == name or not p.plays_faults
         }
         self.bank = runtime.DemoBank(self.profile, FORMATS[self.profile.version], self)
-        self.hub = ScriptedHub(self.settings, list(SCOPES[name]), clock=self.clock)
+        self.hub = ScriptedHub(self.settings, list(SCOPES[self.profile.version]), clock=self.clock)
         self.hub.install(mock)
         self.app = _application()
 

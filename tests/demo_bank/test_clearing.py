@@ -65,9 +65,9 @@ def test_a_payment_that_was_put_off_and_then_taken_care_of_is_due_no_more(stage:
 def test_a_run_ends_when_its_time_is_over_and_the_next_goes_on(stage: Stage) -> None:
     at = get_bank(stage.profile.name, stage)
     ids = expired(stage, 4)
-    stage.hub.answer_seconds = 8
+    stage.hub.answer_seconds = 4
     stage.hub.timeouts.clear()
     assert clearing.process_due_payments(at) == 3
-    assert stage.hub.timeouts == [(3, 15), (3, 12), (3, 4)]
+    assert stage.hub.timeouts == [(3, 10), (3, 6), (2, 2)]
     assert clearing.process_due_payments(at) == 1
     assert len(reported(stage)) == len(ids)

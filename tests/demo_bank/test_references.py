@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 from chalicelib.demo_bank import clearing, execution
 from chalicelib.demo_bank.banks import get_bank
-from chalicelib.demo_bank.instructions import REFERENCES
+from chalicelib.demo_bank.instructions import REFERENCES, decimal_amount
+from chalicelib.demo_bank.transactions import generate_statement
 from tests.demo_bank.paying import (
     BULK,
     PAID,
     SINGLE,
+    account,
     at_confirmation,
     balances,
     bulk,
@@ -94,3 +98,24 @@ def test_a_status_can_be_unknown_for_ten_minutes(stage: Stage) -> None:
     assert status(stage, back["payment_id"], given) == either(stage, 4, "ACSC")
     clearing.process_due_payments(get_bank(stage.profile.name, stage))
     assert reported(stage) == either(stage, [0, 4], ["PDNG", "ACSC"])
+
+
+def test_a_payment_can_stay_pending_and_reserves_the_money_for_30_days(stage: Stage) -> None:
+    given = token(stage)
+    before = balances(stage, given)
+    back = pay(stage, given, reference="TEST-PENDING")
+    assert back["status"] == either(stage, "1", "PDNG")
+    assert balances(stage, given) == (before[0], before[1] - PAID)
+    stage.clock.advance(29 * 86_400)
+    clearing.process_due_payments(get_bank(stage.profile.name, stage))
+    assert sums(stage, given)[1] == balances(stage, given)[1] == balances(stage, given)[0] + reserved(stage) - PAID
+    stage.clock.advance(86_400)
+    assert status(stage, back["payment_id"], given) == either(stage, 1, "PDNG")
+    assert sums(stage, given)[1] == balances(stage, given)[1] == balances(stage, given)[0] + reserved(stage)
+    assert reported(stage) == either(stage, [], ["PDNG"])
+
+
+def reserved(stage: Stage) -> Decimal:
+    """What the generated pending transactions of today come to."""
+    pending = generate_statement(account(stage), stage.clock.now().date()).pending
+    return decimal_amount(sum(entry.amount for entry in pending))

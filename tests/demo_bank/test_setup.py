@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.crypto import signatures
+from tests.demo_bank.stage import BANK_PEMS
 from tests.openbanking.logos import SVG
 from tests.world import World
+
+BICS = ["DEMOGB21", "DEMODEF1", "DEMOGB2F", "DEMODE2F"]
 
 
 @pytest.fixture
 def opened(world: World) -> Iterator[World]:
     """A world whose demonstration banks are registered; what they are is forgotten afterwards."""
+    name = world.hub.settings.demo_banks_secret
+    world.hub.secrets.put(name, {bank: {"signing_key": pem} for bank, pem in BANK_PEMS.items()})  # keys take time
     install(world.hub)
     yield world
-    for bic in ("DEMOGB21", "DEMODEF1"):
+    for bic in BICS:
         world.hub.openbanking.banks.remove(bic)
     world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
 
 
-def test_both_banks_are_registered_with_their_keys_and_addresses(opened: World) -> None:
+def test_the_banks_are_registered_with_their_keys_and_addresses(opened: World) -> None:
     one, two = opened.hub.openbanking.banks.get("DEMOGB21"), opened.hub.openbanking.banks.get("DEMODEF1")
     assert one.api_version == 1
     assert one.country == "GB"
@@ -38,9 +47,9 @@ def test_both_banks_are_registered_with_their_keys_and_addresses(opened: World) 
         assert bank.public_keys == (signatures.public_pem(key),)
 
 
-def test_both_banks_have_a_logo_until_the_operator_gives_them_another(opened: World) -> None:
+def test_the_banks_have_a_logo_until_the_operator_gives_them_another(opened: World) -> None:
     banks = opened.hub.openbanking.banks
-    assert {banks.get(bic).logo_type for bic in ("DEMOGB21", "DEMODEF1")} == {"image/svg+xml"}
+    assert {banks.get(bic).logo_type for bic in BICS} == {"image/svg+xml"}
 
     other = banks.set_logo("DEMOGB21", SVG)
     install(opened.hub)
@@ -51,7 +60,7 @@ def test_both_banks_have_a_logo_until_the_operator_gives_them_another(opened: Wo
 def test_installing_again_changes_nothing(opened: World) -> None:
     before = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)
     banks = install(opened.hub)
-    assert [bank.bic for bank in banks] == ["DEMOGB21", "DEMODEF1"]
+    assert [bank.bic for bank in banks] == BICS
     assert opened.hub.secrets.get(opened.hub.settings.demo_banks_secret) == before
 
 
@@ -88,3 +97,31 @@ def test_a_key_that_the_operator_rotated_is_replaced(opened: World) -> None:
     install(opened.hub)
     kept = opened.hub.secrets.get(opened.hub.settings.demo_banks_secret)["one"]["api_key"]
     assert opened.hub.openbanking.banks.outbound_key(opened.hub.openbanking.banks.get("DEMOGB21")) == kept
+
+
+def test_a_stack_that_has_two_banks_gets_the_fault_banks_and_keeps_what_it_has(opened: World) -> None:
+    name = opened.hub.settings.demo_banks_secret
+    before = opened.hub.secrets.get(name)
+    for bic in ("DEMOGB2F", "DEMODE2F"):
+        opened.hub.openbanking.banks.remove(bic)
+    opened.hub.secrets.put(name, {bank: before[bank] for bank in ("one", "two")})
+
+    banks = install(opened.hub)
+
+    after = opened.hub.secrets.get(name)
+    assert {bank: after[bank] for bank in ("one", "two")} == {bank: before[bank] for bank in ("one", "two")}
+    assert [(bank.bic, bank.api_version, bank.name) for bank in banks[2:]] == [
+        ("DEMOGB2F", 1, "Demo Fault Bank One"),
+        ("DEMODE2F", 2, "Demo Fault Bank Two"),
+    ]
+    assert set(after) == {"one", "two", "faults-one", "faults-two"}
+
+
+@pytest.mark.parametrize(("stage", "names"), [("dev", set(BANK_PEMS)), ("prod", set())])
+def test_every_stage_but_production_has_the_pages_of_all_banks(stage: str, names: set[str]) -> None:
+    code = "import json, app; print(json.dumps([path for path in app.app.routes if path.startswith('/demo-bank')]))"
+    environ = {**os.environ, "STAGE": stage, "PUBLIC_URL": "https://hub.example", "BANK_API_URL": "https://hub.example"}
+
+    printed = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True)
+
+    assert {path.split("/")[2] for path in json.loads(printed.stdout.splitlines()[-1])} == names

@@ -310,12 +310,14 @@ def test_the_demonstration_banks_are_installed_once(elsewhere: bootstrap.Hub) ->
     assert [(bank["bic"], bank["domain"]) for bank in banks] == [
         ("DEMOGB21", "https://dev.example.com/demo-bank/one"),
         ("DEMODEF1", "https://dev.example.com/demo-bank/two"),
+        ("DEMOGB2F", "https://dev.example.com/demo-bank/faults-one"),
+        ("DEMODE2F", "https://dev.example.com/demo-bank/faults-two"),
     ]
     secret = elsewhere.secrets.get(elsewhere.settings.demo_banks_secret)
     assert done("banks", "install-demo")["banks"] == banks
     assert elsewhere.secrets.get(elsewhere.settings.demo_banks_secret) == secret
     said = run("banks", "install-demo").stdout
-    assert [line.split()[0] for line in said.splitlines()] == ["bic", "DEMOGB21", "DEMODEF1"]
+    assert [line.split()[0] for line in said.splitlines()] == ["bic", *(profile.bic for profile in PROFILES)]
     assert not [kept for kept in secret.values() if kept["api_key"] in said or kept["storage_key"] in said]
 
 

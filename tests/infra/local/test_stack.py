@@ -67,6 +67,7 @@ def test_a_stack_answers_and_takes_everything_along_when_it_ends(tmp_path: Path)
     with log.open("wb") as output, run_stack(CLEAN, output, folder=tmp_path, elsewhere=elsewhere) as content:
         assert requests.get(f"{content['base_url']}/health", timeout=5).status_code == 200
         assert [bank["api_version"] for bank in content["banks"]] == [1, 2]
+        assert [bank["bic"] for bank in content["fault_banks"]] == ["DEMOGB2F", "DEMODE2F"]
         assert (tmp_path / "stack.json").stat().st_mode & 0o777 == 0o600
         assert '"route":"/health"' in Path(content["log"]).read_text()
         endpoint = content["environment"]["AWS_ENDPOINT_URL"]
@@ -230,6 +231,9 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "user": {"email": "tpp@example.com", "password": "pass-word"},
         "client": {"client_id": "the-id", "client_secret": "hush", "title": "Example TPP"},
         "banks": [{"bic": "DEMOGB21", "name": "Demo Bank One", "api_version": 1, "domain": "http://bank"}],
+        "fault_banks": [
+            {"bic": "DEMOGB2F", "name": "Demo Fault Bank One", "api_version": 1, "domain": "http://faults"}
+        ],
         "programme": {"name": "Demo Programme", "credentials": {"full": {"access_key": "shown-once"}}},
         "data": "the-data-folder",
         "log": "stack.log.jsonl",
@@ -244,6 +248,7 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
         "the-id",
         "hush",
         "DEMOGB21",
+        "DEMOGB2F  Demo Fault Bank One, version 1  http://faults",
         "the-data-folder/  kept; FRESH=1 starts anew",
         "stack.json",
         "stack.log.jsonl",

@@ -1,0 +1,440 @@
+"""Faults by name: what a TPP sees of each, at both fault banks."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.demo_bank import clearing, faults
+from chalicelib.demo_bank.customers import CustomerAccount, authenticate, customers_by_id
+from chalicelib.demo_bank.faults import FAULTS, FAULTS_BY_NAME, MANY_ACCOUNTS, MANY_TRANSACTIONS
+from chalicelib.demo_bank.profiles import BY_NAME, PROFILES, BankName
+from chalicelib.demo_bank.runtime import TABLE
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.tour.journey import payment_requests
+from tests.demo_bank.connected_banks import BICS, Psu, Wires, authorize, connect_banks, payment, tokens
+from tests.demo_bank.stage import query_of
+from tests.world import Answer, World
+
+each_bank = pytest.mark.parametrize("bank", ["faults-one", "faults-two"])
+CODES = {
+    "down": ("5103: This bank is out of service", "OUT_OF_SERVICE: This bank is out of service"),
+    "rate-limited": ("5104: This bank got too many requests", "TOO_MANY_REQUESTS: This bank got too many requests"),
+    "refuses-payments": ("5102: This bank declined the payment", "PAYMENT_REFUSED: This bank declined the payment"),
+}
+NOT_JSON = "the bank responded with status 200 and invalid JSON"
+NO_ANSWER = "no answer came in time"
+ALWAYS_FAIL = {"silent": NO_ANSWER, "nonsense": NOT_JSON, "down": "", "rate-limited": ""}
+
+
+@pytest.fixture
+def connected(world: World) -> Iterator[World]:
+    with connect_banks(world):
+        yield world
+
+
+def either(bank: str, first: Any, second: Any) -> Any:
+    return first if BY_NAME[bank].version == 1 else second
+
+
+def expected(bank: str, fault: str) -> str:
+    """What the error's details say."""
+    return ALWAYS_FAIL.get(fault) or str(either(bank, *CODES[fault]))
+
+
+def bearer_of(world: World, bank: str, fault: str, count: int = 2) -> str:
+    """The access token of a consent for everything."""
+    return str(tokens_of(world, bank, fault, count)["access_token"])
+
+
+def tokens_of(world: World, bank: str, fault: str, count: int = 2) -> Any:
+    scopes = list(VERSIONS[BY_NAME[bank].version].scopes)
+    url = authorize(world, bank, scopes=scopes, state=new_uuid())["redirect_url"]
+    callback = Psu(world, bank, fault).approve(url, count)
+    answer = world.tpp("POST", "/tpp/token", {"authorization_code": query_of(callback)["code"]})
+    assert answer.status == 200, answer
+    return answer.body
+
+
+def account_of(bank: str, fault: str) -> CustomerAccount:
+    return customers_by_id(BY_NAME[bank].name)[fault].accounts[0]
+
+
+def data_calls(world: World, bank: str, fault: str, bearer: str) -> dict[str, Answer]:
+    """The answers to every call for the data of the customer's first account, half a minute apart."""
+    account = account_of(bank, fault)
+    named = f"account_id={account.account_id}"
+    lists = either(bank, f"account_payments?{named}", f"account_transactions?{named}&booking_status=both")
+    places = ["accounts", f"account?{named}", f"account_balance?{named}", lists]
+    answers = {}
+    for place in places:
+        answers[place.partition("?")[0]] = world.tpp("GET", f"/tpp/{place}", bearer=bearer)
+        world.clock.advance(31)
+    amount = {"amount": "1.50", "currency": account.currency}
+    asked = {"account": {"iban": account.iban}, "instructed_amount": amount}
+    answers["funds_confirmations"] = world.tpp("POST", "/tpp/funds_confirmations", asked, bearer=bearer)
+    world.clock.advance(31)
+    return answers
+
+
+def initiate(world: World, bank: str, bearer: str) -> Answer:
+    return world.tpp("POST", "/tpp/payment_initiation", payment(world, bank), bearer=bearer)
+
+
+def details(answer: Answer) -> str:
+    return str(answer.body["additionalErrors"][0]["details"])
+
+
+def status_of(world: World, bank: str, payment_id: str, bearer: str) -> Any:
+    answer = world.tpp("GET", f"/tpp/payment_status?payment_id={payment_id}", bearer=bearer)
+    assert answer.status == 200, answer
+    return answer.body[either(bank, "payment_status", "transaction_status")]
+
+
+def orders_at(world: World, bank: str) -> int:
+    return sum(item["bank"] == bank and item["id"].startswith("payment#") for item in world.hub.store.scan(TABLE))
+
+
+def wires(world: World) -> Wires:
+    found = world.hub.outbound
+    assert isinstance(found, Wires)
+    return found
+
+
+# -- the table
+
+
+def test_every_fault_is_a_customer_of_both_fault_banks_and_of_no_other() -> None:
+    for profile in PROFILES:
+        names = set(customers_by_id(profile.name))
+        assert names & set(FAULTS_BY_NAME) == (set(FAULTS_BY_NAME) if profile.plays_faults else set())
+        assert not profile.plays_faults or names == set(FAULTS_BY_NAME)
+    assert len(FAULTS_BY_NAME) == len(FAULTS) == 12
+
+
+@pytest.mark.parametrize("bank", ["faults-one", "faults-two"])
+def test_every_account_of_a_fault_bank_is_named_once(bank: BankName) -> None:
+    found = [account for customer in customers_by_id(bank).values() for account in customer.accounts]
+    for member in ("account_id", "number", "iban"):
+        assert len({getattr(account, member) for account in found}) == len(found)
+
+
+@each_bank
+def test_the_sign_in_and_the_front_page_explain_every_fault(connected: World, bank: str) -> None:
+    psu = Psu(connected, bank, "slow")
+    sign_in = psu.look(psu.arrive(authorize(connected, bank)["redirect_url"]))
+    front = connected.call("GET", f"/demo-bank/{bank}").text
+    for page in (sign_in, front):
+        text = page.replace("&#39;", "'")
+        assert all(fault.what.replace("`", "") in text and fault.name in text for fault in FAULTS)
+        assert "Faults on purpose" in text
+    assert all(fault.advice.replace("`", "") in front.replace("&#39;", "'") for fault in FAULTS)
+
+
+@each_bank
+@pytest.mark.parametrize("name", ["slowly", "ada", ""])
+def test_an_unknown_fault_is_refused_and_nothing_is_half_done(connected: World, bank: str, name: str) -> None:
+    assert authenticate(BY_NAME[bank].name, name, f"sandbox-{name}") is None
+    psu = Psu(connected, bank, "slow")
+    psu.arrive(authorize(connected, bank)["redirect_url"])
+    page = psu.look(psu.post("/sign-in", username=name, password=f"sandbox-{name}"))
+    assert "This bank has no fault with this name and password" in page
+    assert all(fault.name in page for fault in FAULTS)
+    assert not [item for item in connected.hub.store.scan(TABLE) if item["id"].startswith(("token#", "given#"))]
+
+
+# -- faults of every call
+
+
+@each_bank
+def test_a_slow_bank_answers_everything_after_3_seconds(connected: World, bank: str) -> None:
+    bearer = bearer_of(connected, bank, "slow")
+    answers = data_calls(connected, bank, "slow", bearer)
+    assert {answer.status for answer in answers.values()} == {200}
+    started = initiate(connected, bank, bearer)
+    assert started.status == 200
+    assert status_of(connected, bank, started.body["payment_id"], bearer) is not None
+    assert wires(connected).pauses == [3] * either(bank, 6, 7)  # version 1 banks are not asked for a status
+
+
+@each_bank
+@pytest.mark.parametrize("fault", list(ALWAYS_FAIL))
+def test_a_fault_of_every_call_fails_every_read(connected: World, bank: str, fault: str) -> None:
+    answers = data_calls(connected, bank, fault, bearer_of(connected, bank, fault))
+    for place, answer in answers.items():
+        assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR"), place
+        assert expected(bank, fault) in details(answer), place
+    assert wires(connected).pauses == ([24] * 5 if fault == "silent" else [])
+
+
+@each_bank
+@pytest.mark.parametrize("fault", list(ALWAYS_FAIL))
+def test_a_fault_of_every_call_fails_a_payment_and_none_is_made(connected: World, bank: str, fault: str) -> None:
+    answer = initiate(connected, bank, bearer_of(connected, bank, fault))
+    assert answer.status == 502
+    assert expected(bank, fault) in details(answer)
+    is_unknown = "unknown whether" in answer.body["title"]
+    assert is_unknown == (fault != "rate-limited")
+    assert orders_at(connected, bank) == 0
+
+
+@each_bank
+def test_a_rate_limited_tpp_is_told_how_long_to_wait(connected: World, bank: str) -> None:
+    bearer = bearer_of(connected, bank, "rate-limited")
+    assert connected.tpp("GET", "/tpp/accounts", bearer=bearer).headers["retry-after"] == "30"
+
+
+@each_bank
+@pytest.mark.parametrize("fault", ["down", "silent"])
+def test_a_bank_that_keeps_failing_is_paused_and_no_other_bank_is(connected: World, bank: str, fault: str) -> None:
+    bearer = bearer_of(connected, bank, fault)
+    slow = bearer_of(connected, bank, "slow")
+    others = [tokens(connected, other, state=other)["access_token"] for other in ("one", "two")]
+    others += [bearer_of(connected, either(bank, "faults-two", "faults-one"), "slow")]
+
+    answers = [connected.tpp("GET", "/tpp/accounts", bearer=bearer) for _ in range(6)]
+
+    assert "is not asked again for" in details(answers[-1])
+    assert int(answers[-1].headers["retry-after"]) <= 30
+    assert "is not asked again for" in details(connected.tpp("GET", "/tpp/accounts", bearer=slow))
+    assert {connected.tpp("GET", "/tpp/accounts", bearer=other).status for other in others} == {200}
+    connected.clock.advance(31)
+    assert connected.tpp("GET", "/tpp/accounts", bearer=slow).status == 200
+
+
+@each_bank
+def test_a_refused_token_means_that_the_psu_has_to_authorize_again(connected: World, bank: str) -> None:
+    bearer = bearer_of(connected, bank, "token-refused")
+    answers = [*data_calls(connected, bank, "token-refused", bearer).values(), initiate(connected, bank, bearer)]
+    for answer in answers:
+        assert answer.status == 502
+        assert "authorize again" in answer.body["title"]
+    assert orders_at(connected, bank) == 0
+
+
+@each_bank
+@pytest.mark.parametrize("fault", [fault.name for fault in FAULTS])
+def test_a_consent_can_be_revoked_whatever_the_fault(connected: World, bank: str, fault: str) -> None:
+    bearer = bearer_of(connected, bank, fault)
+    assert connected.tpp("POST", "/tpp/token/revoke", {"token": bearer}).status == 200
+    for delivery_id in connected.queued():
+        connected.hub.delivery.worker.attempt(delivery_id)
+    kept = [item for item in connected.hub.store.scan(TABLE) if item["id"].startswith("token#")]
+    assert [item["status"] for item in kept] == ["revoked"]
+
+
+# -- faults of accounts
+
+
+@each_bank
+def test_a_customer_without_accounts_has_an_empty_list_and_the_approved_account_is_gone(
+    connected: World, bank: str
+) -> None:
+    bearer = bearer_of(connected, bank, "no-accounts")
+    answers = data_calls(connected, bank, "no-accounts", bearer)
+    accounts = answers.pop("accounts")
+    assert (accounts.status, accounts.body["accounts"]) == (200, [])
+    for place, answer in answers.items():
+        assert answer.status == 502, place
+        assert "approved no such account" in details(answer), place
+    started = initiate(connected, bank, bearer)
+    assert started.status == 502
+    assert "no account in this currency" in details(started)
+    assert orders_at(connected, bank) == 0
+
+
+@each_bank
+def test_many_accounts_and_many_transactions_are_read_page_by_page(connected: World, bank: str) -> None:
+    bearer = bearer_of(connected, bank, "many", MANY_ACCOUNTS)
+    accounts = connected.tpp("GET", "/tpp/accounts", bearer=bearer)
+    assert len(accounts.body["accounts"]) == MANY_ACCOUNTS
+    named = f"account_id={account_of(bank, 'many').account_id}"
+    connected.tpp("GET", f"/tpp/account_balance?{named}", bearer=bearer)  # the transactions are made once a day
+    ids: list[str] = []
+    seconds, page, key = [], 1, ""
+    while True:
+        place = either(
+            bank,
+            f"/tpp/account_payments?{named}&record_count=100&current_page={page}",
+            f"/tpp/account_transactions?{named}&booking_status=both{key}",
+        )
+        begun = time.process_time()
+        answer = connected.tpp("GET", place, bearer=bearer)
+        seconds.append(time.process_time() - begun)
+        assert answer.status == 200, answer
+        assert len(answer.text) < 500_000
+        found = either(bank, answer.body.get("payments"), (answer.body.get("transactions") or {}).get("booked"))
+        ids += [row["id"] if "id" in row else row["transaction_id"] for row in found]
+        page, key = page + 1, f"&page_key={answer.body.get('page_key')}"
+        if len(found) < 100 or (BY_NAME[bank].version > 1 and "page_key" not in answer.body):
+            break
+    assert len(ids) == len(set(ids)) == MANY_TRANSACTIONS
+    assert sorted(seconds)[len(seconds) // 2] < 1, "a page takes processor time"
+
+
+@each_bank
+def test_a_long_list_of_accounts_is_all_chosen_at_first_and_shows_no_balances(connected: World, bank: str) -> None:
+    psu = Psu(connected, bank, "many")
+    psu.arrive(authorize(connected, bank)["redirect_url"])
+    begun = time.process_time()
+    page = psu.look(psu.post("/sign-in", username="many", password="sandbox-many"))
+    assert time.process_time() - begun < 1
+    assert page.count(" checked>") == page.count('type="checkbox"') == MANY_ACCOUNTS
+    assert 'class="sum"' not in page
+
+
+def test_a_transaction_of_many_is_found_by_its_id(connected: World) -> None:
+    bank = "faults-one"  # version 2 has no such call
+    bearer = bearer_of(connected, bank, "many", MANY_ACCOUNTS)
+    named = f"account_id={account_of(bank, 'many').account_id}"
+    listed = connected.tpp("GET", f"/tpp/account_payments?{named}&current_page=100", bearer=bearer).body["payments"]
+    answer = connected.tpp("GET", f"/tpp/account_payment?payment_id={listed[-1]['id']}", bearer=bearer)
+    assert answer.body["payment"] == listed[-1]
+
+
+# -- a consent that the bank ends
+
+
+@each_bank
+def test_a_consent_is_ended_by_the_bank_after_a_day_and_the_tpp_is_told(connected: World, bank: str) -> None:
+    connected.wants_events()
+    ending = tokens_of(connected, bank, "revokes-after-a-day")
+    kept = tokens_of(connected, bank, "slow")
+    connected.clock.advance(faults.CONSENT_SECONDS - 60)
+    clearing.run_due_work(connected.hub)
+    assert due_ends(connected) == 1
+    connected.clock.advance(60)
+
+    clearing.run_due_work(connected.hub)
+    clearing.run_due_work(connected.hub)
+
+    assert due_ends(connected) == 0
+    refreshed = [connected.tpp("POST", "/tpp/token", {"refresh_token": t["refresh_token"]}) for t in (ending, kept)]
+    assert [answer.status for answer in refreshed] == [400, 200]
+    events = [event for event in deliver_events(connected) if event["type"] == "consent.revoked"]
+    assert [(event["data"]["consent_id"], event["data"]["revoked_by"]) for event in events] == [
+        (ending["consent_id"], "bank")
+    ]
+    ended = [item for item in connected.hub.store.scan(TABLE) if item.get("status") == "revoked"]
+    assert [(item["customer_id"], item["told"]) for item in ended] == [("revokes-after-a-day", True)]
+
+
+def deliver_events(world: World) -> list[Any]:
+    """The events of the deliveries that wait, as the TPP's receiver gets them."""
+    received: list[Any] = []
+    bank_wires = wires(world)
+
+    class Listening(Wires):
+        def post(self, url: str, body: bytes, headers: Any, *, repeat: bool, fresh: bool = False) -> Reply:
+            if url == world.receiver.url:
+                received.append(jsontext.loads(body))
+                return Reply(204, b"", {}, 0.01)
+            return bank_wires.post(url, body, headers, repeat=repeat, fresh=fresh)
+
+    world.hub.__dict__["outbound"] = Listening(world)
+    world.hub.__dict__.pop("delivery", None)
+    for delivery_id in world.queued():
+        world.hub.delivery.worker.attempt(delivery_id)
+    return received
+
+
+def due_ends(world: World) -> int:
+    return sum(item["id"].startswith("ends#") for item in world.hub.store.scan(TABLE))
+
+
+# -- faults of payments
+
+
+@each_bank
+def test_payments_are_refused_with_the_banks_own_code(connected: World, bank: str) -> None:
+    bearer = bearer_of(connected, bank, "refuses-payments")
+    assert {a.status for a in data_calls(connected, bank, "refuses-payments", bearer).values()} == {200}
+    answer = initiate(connected, bank, bearer)
+    assert answer.status == 502
+    assert expected(bank, "refuses-payments") in details(answer)
+    assert orders_at(connected, bank) == 0
+
+
+@each_bank
+@pytest.mark.parametrize("fault", ["down", "nonsense", "rate-limited", "refuses-payments"])
+def test_a_bulk_payment_has_the_same_fault(connected: World, bank: str, fault: str) -> None:
+    bearer = bearer_of(connected, bank, fault)
+    account = account_of(bank, fault)
+    back = f"{connected.hub.settings.public_url}/payments/callback"
+    named = {"iban": account.iban, "currency": account.currency}
+    order = payment_requests(BY_NAME[bank].version, named, back)["bulk"]
+    answer = connected.tpp("POST", "/tpp/bulk_payment_initiation", order, bearer=bearer)
+    assert answer.status == 502
+    assert expected(bank, fault) in details(answer)
+    assert orders_at(connected, bank) == 0
+
+
+@each_bank
+def test_a_payment_stays_pending_for_good(connected: World, bank: str) -> None:
+    bearer = bearer_of(connected, bank, "payment-stays-pending")
+    started = initiate(connected, bank, bearer)
+    back = Psu(connected, bank, "payment-stays-pending").pay(started.body["confirmation_url"])
+    pending = either(bank, 1, "PDNG")
+    assert back["status"] == str(pending)
+    for seconds in (20, 700, 2000):
+        connected.clock.advance(seconds)
+        clearing.run_due_work(connected.hub)
+        if seconds < 2000:
+            assert status_of(connected, bank, back["payment_id"], bearer) == pending
+    (order,) = [item for item in connected.hub.store.scan(TABLE) if item["id"] == f"payment#{back['payment_id']}"]
+    assert (order["state"], order["status"]) == ("confirmed", pending)
+
+
+@each_bank
+def test_a_payment_is_rejected_after_it_was_confirmed(connected: World, bank: str) -> None:
+    bearer = bearer_of(connected, bank, "payment-rejected-later")
+    started = initiate(connected, bank, bearer)
+    back = Psu(connected, bank, "payment-rejected-later").pay(started.body["confirmation_url"])
+    assert back["status"] == either(bank, "1", "ACSP")
+    connected.clock.advance(20)
+    clearing.run_due_work(connected.hub)
+    assert status_of(connected, bank, back["payment_id"], bearer) == either(bank, 2, "RJCT")
+
+
+FIRST_STATUS = {
+    "refuses-payments": ("2", "RJCT"),
+    "payment-stays-pending": ("1", "PDNG"),
+    "payment-rejected-later": ("1", "ACSP"),
+}
+
+
+@each_bank
+@pytest.mark.parametrize("fault", list(FIRST_STATUS))
+def test_the_customer_who_signs_in_decides_about_a_direct_payment(connected: World, bank: str, fault: str) -> None:
+    asked = payment(connected, bank, bic=BICS[bank])
+    started = connected.tpp("POST", "/tpp/direct_payment_initiation", asked)
+    assert started.status == 200, started
+    back = Psu(connected, bank, fault).pay(started.body["confirmation_url"])
+    assert back["status"] == either(bank, *FIRST_STATUS[fault])
+
+
+@each_bank
+@pytest.mark.parametrize("fault", ["slow", "silent", "down", "rate-limited", "nonsense", "token-refused"])
+def test_the_status_of_a_direct_payment_has_the_fault_of_who_paid_it(connected: World, bank: str, fault: str) -> None:
+    """Banks of version 1 are not asked for a status."""
+    is_asked = bool(BY_NAME[bank].protocol.payment_status)
+    asked = payment(connected, bank, bic=BICS[bank])
+    started = connected.tpp("POST", "/tpp/direct_payment_initiation", asked)
+    place = f"/tpp/payment_status?payment_id={started.body['payment_id']}&bic={BICS[bank]}"
+    assert connected.tpp("GET", place).status == 200
+    Psu(connected, bank, fault).pay(started.body["confirmation_url"])
+
+    answer = connected.tpp("GET", place)
+
+    if is_asked and fault in ALWAYS_FAIL:
+        assert answer.status == 502
+        assert expected(bank, fault) in details(answer)
+    else:
+        assert answer.status == 200
+        assert wires(connected).pauses == ([3] if is_asked and fault == "slow" else [])
