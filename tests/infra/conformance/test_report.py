@@ -83,7 +83,7 @@ def test_a_run_with_unfollowed_advice_alone_has_not_failed() -> None:
 
     assert RUN.has_failed
     assert not advised.has_failed
-    assert "No mandatory check failed" in report_html.render(advised)
+    assert "SMALLGB2 conforms to version 2: no mandatory check failed" in report_html.render(advised)
 
 
 def test_reports_replace_those_of_the_last_run_and_leave_no_drafts(tmp_path: Path) -> None:
