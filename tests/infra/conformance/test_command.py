@@ -102,6 +102,17 @@ def test_checks_that_could_not_be_made_because_a_step_failed_are_exit_code_1(
     assert 'class="verdict bad"' in (tmp_path / "reports/report.html").read_text("utf-8")
 
 
+@pytest.mark.parametrize("chosen", ["accounts", "consent", "payment-single", "consent,accounts"])
+def test_a_wrong_api_key_is_exit_code_1_whatever_is_chosen(
+    bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str], chosen: str
+) -> None:
+    file = write(bank, tmp_path)
+    file.write_text(file.read_text("utf-8").replace("api_key: ", "api_key: other-"), "utf-8")
+
+    assert run(file, tmp_path, "--only", chosen) == 1
+    assert "X-Api-Key is not the key of a bank: see bank-initiate.key" in capsys.readouterr().out
+
+
 def test_the_scopes_and_webhooks_that_a_full_run_left_out_are_told(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
