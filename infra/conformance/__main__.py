@@ -1,7 +1,7 @@
 """Plays the hub against a bank's implementation, checks it against the protocol, and writes a report.
 
 ``bank.yaml`` describes the bank: see docs/concepts/bank-conformance.md. The exit code is 0 if no mandatory check
-failed, 1 if one did, and 2 if the kit could not run.
+failed, 1 if one did or could not be made because a step before it failed, and 2 if the kit could not run.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _play(bank: BankUnderTest, chosen: Sequence[Check], folder: Path) -> int:
     except OSError as error:
         raise CannotRun(f"the reports cannot be written to {folder}: {error.strerror}") from None
     terminal.end(ended, files)
-    return FAILED if ended.has_failed else 0
+    return 0 if ended.is_good else FAILED
 
 
 def _list_checks() -> int:

@@ -12,14 +12,21 @@ if TYPE_CHECKING:
 Level = Literal["mandatory", "advice"]
 """``mandatory``: the specification or the bank integration rules demand it. ``advice``: the hub copes without it."""
 Outcome = Literal["passed", "failed", "skipped"]
+Skip = Literal["", "inapplicable", "blocked", "unplayed"]
+"""Why a check was skipped: its rule does not apply; a step before it failed; the PSU's part was not played."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was sent and what came back, as text for people, not yet masked."""
+    """What was sent and what came back, as text for people, not yet masked.
+
+    Attributes:
+        by_bank: whether ``received`` is a call of the bank, and ``sent`` the kit's answer to it.
+    """
 
     sent: str = ""
     received: str = ""
+    by_bank: bool = False
 
 
 class CheckFailed(Exception):
@@ -32,7 +39,21 @@ class CheckFailed(Exception):
 
 
 class CheckSkipped(Exception):
-    """The check does not apply, or a step that it needs has failed; the message says why."""
+    """The check is not made; the message says why. This class: its rule does not apply."""
+
+    kind: Skip = "inapplicable"
+
+
+class CheckBlocked(CheckSkipped):
+    """A step that the check needs has failed; the message ends with ``see`` and the ids of the checks that fail."""
+
+    kind: Skip = "blocked"
+
+
+class CheckUnplayed(CheckSkipped):
+    """The PSU's part was not played, because it is not supported or was left out."""
+
+    kind: Skip = "unplayed"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +82,11 @@ class Check:
         return f"{self.path}: {self.rule}" if self.path else self.rule
 
     @property
+    def name(self) -> str:
+        """The part of the id after the first dot."""
+        return self.check_id.partition(".")[2]
+
+    @property
     def group(self) -> str:
         """The part of the id before the dot."""
         return self.check_id.partition(".")[0]
@@ -76,6 +102,22 @@ class Result:
     sent: str = ""
     received: str = ""
     problem: str = ""
+    skip: Skip = ""
+    by_bank: bool = False
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether a mandatory check could not be made because a step before it failed."""
+        return self.skip == "blocked" and self.check.level == "mandatory"
+
+    @property
+    def exchange(self) -> list[tuple[str, str]]:
+        """What was sent and received, each with its label, in the order in which it happened."""
+        sent, received = ("the kit's answer", self.sent), ("the bank's call", self.received)
+        if not self.by_bank:
+            sent, received = ("sent", self.sent), ("received", self.received)
+        ordered = (received, sent) if self.by_bank else (sent, received)
+        return [(label, text) for label, text in ordered if text]
 
     @property
     def fails_run(self) -> bool:

@@ -16,6 +16,7 @@ from chalicelib.foundation.http.outbound import NotReached, Outbound
 from infra.conformance.bank_file import BankUnderTest
 from infra.conformance.caller import Caller
 from infra.conformance.check import Check, Result
+from infra.conformance.checks import checks_of
 from infra.conformance.hub import Hub
 from infra.conformance.hub_server import serving
 from infra.conformance.masking import Masking
@@ -65,7 +66,7 @@ def open_session(
     outbound = Outbound(public_only=False, total_seconds=limits.answer, ca_file=bank.ca_file)
     caller = Caller(bank.base_url, bank.api_key, key, masking, outbound, observers=[hub.observe])
     with serving(hub):
-        session = Session(bank, hub, caller, psu or _psu(bank, hub, output), limits)
+        session = Session(bank, hub, caller, psu or _psu(bank, hub, output), limits, _say_to(output))
         _require_reachable(session)
         yield session
 
@@ -79,6 +80,13 @@ def _psu(bank: BankUnderTest, hub: Hub, output: TextIO) -> Psu:
     if bank.psu_mode == "script":
         return ScriptPsu(bank.psu_command, bank.limits.psu)
     return BrowserPsu(bank.limits.psu, output, hub.wait_for)
+
+
+def _say_to(output: TextIO) -> Callable[[str], None]:
+    def say(text: str) -> None:
+        print(f"  {text}", file=output, flush=True)
+
+    return say
 
 
 def _require_reachable(session: Session) -> None:
@@ -97,4 +105,16 @@ def run(session: Session, checks: Sequence[Check], show: Callable[[Result], None
     results = run_checks(session, checks, show)
     session.end_consents()
     seconds = clock.monotonic() - started
-    return Run(bank.bic, bank.version.number, bank.base_url, started_at, seconds, tuple(results))
+    is_full = {each.check_id for each in checks} >= {each.check_id for each in checks_of(bank.version)}
+    number, narrowed = bank.version.number, _narrowed(bank)
+    return Run(bank.bic, number, bank.base_url, started_at, seconds, tuple(results), is_full, narrowed)
+
+
+def _narrowed(bank: BankUnderTest) -> str:
+    """What the file leaves out of the version: scopes and webhooks; empty if nothing."""
+    parts = []
+    if set(bank.scopes) != set(bank.version.scopes):
+        parts.append(f"in the scopes {', '.join(bank.scopes)}")
+    if bank.not_offered:
+        parts.append(f"without {', '.join(sorted(bank.not_offered))}")
+    return ", ".join(parts)

@@ -56,14 +56,18 @@ def _members(result: Result) -> Mapping[str, Any]:
 
 
 def as_junit(run: Run) -> str:
-    """The report as JUnit XML: a test case for each check; advice that is not followed counts as skipped."""
+    """The report as JUnit XML: a test case for each check.
+
+    Advice that is not followed counts as skipped; a mandatory check that could not be made because a step before it
+    failed is an error.
+    """
     suite = ET.Element(
         "testsuite",
         name=f"conformance.{run.bic}",
         tests=str(len(run.results)),
         failures=str(run.count("failed", "mandatory")),
-        errors="0",
-        skipped=str(run.count("skipped") + run.count("failed", "advice")),
+        errors=str(len(run.blocked)),
+        skipped=str(run.count("skipped") - len(run.blocked) + run.count("failed", "advice")),
         time=f"{run.seconds:.3f}",
         timestamp=run.started_at,
     )
@@ -81,6 +85,8 @@ def _add_case(suite: ET.Element, result: Result) -> None:
     if result.fails_run:
         failure = ET.SubElement(case, "failure", type=check.level, message=_xml(result.problem))
         failure.text = _xml(_explain(result))
+    elif result.is_blocked:
+        ET.SubElement(case, "error", type="blocked", message=_xml(result.problem))
     elif result.outcome == "failed":
         ET.SubElement(case, "skipped", message=_xml(f"advice: {result.problem}"))
     elif result.outcome == "skipped":
@@ -88,13 +94,8 @@ def _add_case(suite: ET.Element, result: Result) -> None:
 
 
 def _explain(result: Result) -> str:
-    parts = {
-        "expected": result.check.expected,
-        "rule": result.check.paragraph,
-        "sent": result.sent,
-        "received": result.received,
-    }
-    return "\n\n".join(f"{name}: {text}" for name, text in parts.items() if text)
+    parts = [("expected", result.check.expected), ("rule", result.check.paragraph), *result.exchange]
+    return "\n\n".join(f"{name}: {text}" for name, text in parts)
 
 
 def _xml(text: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from html import escape
 from itertools import groupby
 
 from infra.conformance.check import Result
 from infra.conformance.runner import Run
+from infra.conformance.verdict import grounds, groups_of_failures, verdict
 
 _STYLE = """
 :root { color-scheme: light dark; --back: #f7f7f5; --card: #fff; --text: #1d2430; --dim: #5a6472; --line: #dfe2e6;
@@ -21,6 +22,7 @@ h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2.2rem 0 .
 .facts { color: var(--dim); margin: .3rem 0 1.4rem; overflow-wrap: anywhere; }
 .verdict { border-left: .4rem solid var(--good); background: var(--card); padding: .9rem 1.1rem; font-size: 1.15rem;
   font-weight: 600; border-radius: .3rem; } .verdict.bad { border-color: var(--bad); }
+  .verdict.open { border-color: var(--warn); }
 .counts { display: flex; flex-wrap: wrap; gap: .8rem; list-style: none; padding: 0; margin: 1rem 0 0; }
 .counts li { background: var(--card); border: 1px solid var(--line); border-radius: .3rem; padding: .5rem .9rem;
   color: var(--dim); } .counts b { color: var(--text); font-size: 1.3rem; margin-right: .4rem; }
@@ -58,10 +60,11 @@ def render(run: Run) -> str:
 def _parts(run: Run, title: str) -> Iterator[str]:
     yield f"<h1>{title}</h1>\n"
     yield f'<p class="facts">{escape(run.address)} · started {escape(run.started_at)} · {run.seconds:.1f} s</p>\n'
-    bad = run.has_failed
-    count = run.count("failed", "mandatory")
-    said = f"{count} mandatory check{'s' * (count > 1)} failed" if bad else "No mandatory check failed"
-    yield f'<p class="verdict{" bad" if bad else ""}">{said}</p>\n'
+    kind = " bad" if not run.is_good else " open" if run.unplayed else ""
+    said = f"{verdict(run)}: {grounds(run)}" if run.is_full else verdict(run)
+    yield f'<p class="verdict{kind}">{escape(said)}</p>\n'
+    if run.narrowed:
+        yield f'<p class="facts">As far as the file goes: {escape(run.narrowed)}.</p>\n'
     counts = (
         (run.count("passed"), "passed"),
         (run.count("failed", "mandatory"), "failed"),
@@ -72,23 +75,25 @@ def _parts(run: Run, title: str) -> Iterator[str]:
     yield f'<ul class="counts">{items}</ul>\n'
     failed = [result for result in run.results if result.fails_run]
     advised = [result for result in run.results if result.outcome == "failed" and not result.fails_run]
-    yield from _section("Failed", failed)
+    examples = {alike[0].check.check_id for alike in groups_of_failures(run)}
+    yield from _section("Failed", failed, examples)
     yield from _section("Advice", advised)
     others = [result for result in run.results if result.outcome != "failed"]
     for group, results in groupby(others, lambda result: result.check.group):
         yield from _section(group, list(results))
 
 
-def _section(name: str, results: list[Result]) -> Iterator[str]:
+def _section(name: str, results: list[Result], unfolded: Collection[str] = ()) -> Iterator[str]:
+    """A part with a heading; the results whose ids are in ``unfolded`` are open."""
     if results:
         yield f"<h2>{escape(name)}</h2>\n"
-        yield from map(_row, results)
+        yield from (_row(result, result.check.check_id in unfolded) for result in results)
 
 
-def _row(result: Result) -> str:
+def _row(result: Result, is_open: bool) -> str:
     check = result.check
     kind = "advice" if result.outcome == "failed" and not result.fails_run else result.outcome
-    opened = " open" if result.fails_run else ""
+    opened = " open" if is_open else ""
     head = (
         f'<span class="mark">{kind}</span><code>{escape(check.check_id)}</code>'
         f'<span class="title">{escape(check.title)}</span><span class="time">{result.seconds * 1000:.0f} ms</span>'
@@ -99,9 +104,8 @@ def _row(result: Result) -> str:
         rows.insert(0, (name, escape(result.problem), ' class="wrong"'))
     facts = "".join(f"<dt>{name}</dt><dd{style}>{text}</dd>" for name, text, style in rows)
     exchange = "".join(
-        f"<div><h4>{name}</h4><pre>{escape(text)}</pre></div>"
-        for name, text in (("Sent", result.sent), ("Received", result.received))
-        if text
+        f"<div><h4>{escape(label[0].upper() + label[1:])}</h4><pre>{escape(text)}</pre></div>"
+        for label, text in result.exchange
     )
     shown = f'<div class="exchange">{exchange}</div>' if exchange else ""
     return (

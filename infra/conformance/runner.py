@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Outcome, Result
+from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Outcome, Result, Skip
 from infra.conformance.session import Session
 
 KIT_FAILED = "this check could not be made, which is a fault of the kit"
@@ -14,7 +14,12 @@ KIT_FAILED = "this check could not be made, which is a fault of the kit"
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A finished run. ``started_at`` is a timestamp; ``seconds`` its duration."""
+    """A finished run. ``started_at`` is a timestamp; ``seconds`` its duration.
+
+    Attributes:
+        is_full: whether all checks of the version were chosen.
+        narrowed: what the bank's file leaves out, such as scopes; empty if it leaves out nothing.
+    """
 
     bic: str
     version: int
@@ -22,6 +27,8 @@ class Run:
     started_at: str
     seconds: float
     results: tuple[Result, ...]
+    is_full: bool = True
+    narrowed: str = ""
 
     def count(self, outcome: Outcome, level: str | None = None) -> int:
         return sum(each.outcome == outcome and level in (None, each.check.level) for each in self.results)
@@ -30,6 +37,21 @@ class Run:
     def has_failed(self) -> bool:
         """Whether a mandatory check failed."""
         return any(result.fails_run for result in self.results)
+
+    @property
+    def blocked(self) -> list[Result]:
+        """The mandatory checks that could not be made because a step before them failed."""
+        return [result for result in self.results if result.is_blocked]
+
+    @property
+    def is_good(self) -> bool:
+        """Whether no mandatory check failed, and none was blocked."""
+        return not self.has_failed and not self.blocked
+
+    @property
+    def unplayed(self) -> list[Result]:
+        """The mandatory checks that were not made because the PSU's part was not played."""
+        return [result for result in self.results if result.skip == "unplayed" and result.check.level == "mandatory"]
 
 
 def run_checks(session: Session, checks: Iterable[Check], show: Callable[[Result], None]) -> list[Result]:
@@ -47,14 +69,17 @@ def run_check(session: Session, check: Check) -> Result:
     started = time.monotonic()
     outcome: Outcome = "passed"
     evidence, problem = Evidence(), ""
+    skip: Skip = ""
     try:
         evidence = check.run(session)
     except CheckSkipped as reason:
-        outcome, problem = "skipped", str(reason)
+        outcome, problem, skip = "skipped", str(reason), reason.kind
     except CheckFailed as failure:
         outcome, evidence, problem = "failed", failure.evidence, failure.problem
     except Exception as error:
-        outcome, problem = "skipped", f"{KIT_FAILED}: {type(error).__name__}"
+        outcome, skip, problem = "skipped", "blocked", f"{KIT_FAILED}: {type(error).__name__}"
     mask = session.hub.masking.mask
     seconds = time.monotonic() - started
-    return Result(check, outcome, seconds, mask(evidence.sent), mask(evidence.received), mask(problem))
+    return Result(
+        check, outcome, seconds, mask(evidence.sent), mask(evidence.received), mask(problem), skip, evidence.by_bank
+    )

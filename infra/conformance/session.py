@@ -20,10 +20,10 @@ from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, Webhook
-from infra.conformance import answers, requests
+from infra.conformance import answers, causes, requests
 from infra.conformance.bank_file import AccountPart, BankUnderTest
 from infra.conformance.caller import Call, Caller
-from infra.conformance.check import CheckSkipped
+from infra.conformance.check import CheckBlocked, CheckSkipped, CheckUnplayed
 from infra.conformance.hub import CALLBACK, ORDER, Hub
 from infra.conformance.hub_state import Authorization, ReceivedCall, StatusReport
 from infra.conformance.psu import Psu, PsuOutcome, Task
@@ -34,6 +34,10 @@ ConsentName = Literal["main", "refused", "ended", "narrow", "one-time"]
 """The consents of a run: the one that most checks use, one that the PSU refuses, one that the kit ends, one with a
 single scope, and a one-time consent for payments."""
 Decision = Literal["confirm", "refuse"]
+DECIDED: Mapping[Decision, str] = {"confirm": "confirmed", "refuse": "refused"}
+"""The beginning of the names of the checks about a payment, by the PSU's decision."""
+QUIET_SECONDS = 1.0
+"""How long the kit waits before it says that it waits."""
 T = TypeVar("T")
 
 
@@ -61,6 +65,7 @@ class PlayedPayment:
 
     Attributes:
         returned: the query with which the browser came back; ``None`` if it did not.
+        report_check: the id of the check that fails if no status is reported.
     """
 
     call: Call
@@ -69,23 +74,35 @@ class PlayedPayment:
     decision: Decision
     outcome: PsuOutcome
     returned: Mapping[str, str] | None
+    report_check: str
 
 
 class Session:
     """The state of a run."""
 
-    def __init__(self, bank: BankUnderTest, hub: Hub, caller: Caller, psu: Psu, limits: Limits) -> None:
+    def __init__(
+        self,
+        bank: BankUnderTest,
+        hub: Hub,
+        caller: Caller,
+        psu: Psu,
+        limits: Limits,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> None:
         self.bank = bank
         self.version: Version = bank.version
         self.hub = hub
         self.caller = caller
         self.psu = psu
         self.limits = limits
+        self._say = say
         self.other_key: RSAPrivateKey = signatures.load_private_key(signatures.generate_private_pem(), own=True)
         """A key that is not the hub's."""
         self._attempts: dict[str, Attempt] = {}
         self._taken: dict[Any, Any] = {}
         self._waited: set[Any] = set()
+        self._unreported: list[PlayedPayment] = []
+        """The payments without a report of any status, the first of them waited for in full."""
 
     @property
     def account(self) -> AccountPart:
@@ -100,7 +117,7 @@ class Session:
                 self._taken[key] = reason
         found = self._taken[key]
         if isinstance(found, CheckSkipped):
-            raise CheckSkipped(str(found))
+            raise type(found)(str(found))
         result: T = found
         return result
 
@@ -133,18 +150,27 @@ class Session:
             self._attempts[name] = Attempt(authorization, outcome, decision)
         found = self._attempts[name]
         if found.outcome.state == "unsupported":
-            raise CheckSkipped(f"the PSU's part was not played: {found.outcome.text}")
+            raise CheckUnplayed(f"the PSU's part was not played: {found.outcome.text}")
         return found
 
     def token(self, name: ConsentName = "main") -> str:
         """The access token of a consent. Raises: CheckSkipped: there is none."""
         token = self.attempt(name).authorization.token
         if not token:
-            raise CheckSkipped("there is no consent: see the checks of the group consent")
+            raise CheckBlocked(self.no_consent(name))
         if token in self.hub.revoked and name == "main":
             del self._attempts[name]
             return self.token(name)
         return token
+
+    def no_consent(self, name: ConsentName) -> str:
+        """Why there is no consent ``name``."""
+        found = self.attempt(name)
+        authorization = found.authorization
+        if name != "main" and self._attempts.get("main") and self.attempt("main").authorization.token:
+            said = found.outcome.text.splitlines()[0] if found.outcome.text else "the bank did not save it"
+            return f"another consent, to {', '.join(authorization.request.scopes)}, was not given: {said}"
+        return causes.no_consent(authorization, self.hub.calls)
 
     def ended_token(self) -> str:
         """A token whose end the bank has acknowledged. Raises: CheckSkipped."""
@@ -154,7 +180,7 @@ class Session:
         subject = subjects(self)["revoke_token"]
         call = self.good(subject)
         if call.reply is None or answers.read(self.version, subject.webhook, call.members, call.reply).faults:
-            raise CheckSkipped("the bank has not acknowledged the end of a consent: see revoke_token.answer-form")
+            raise CheckBlocked("the bank has not acknowledged the end of a consent: see revoke_token.answer-form")
         self.hub.ended.add(self.token("ended"))
         return self.token("ended")
 
@@ -171,9 +197,9 @@ class Session:
         self.end_consents(token)
         outcome = self.psu.act(Task("revoke", "", "", lambda: token in self.hub.revoked))
         if outcome.state == "unsupported":
-            raise CheckSkipped(f"the PSU's part was not played: {outcome.text}")
+            raise CheckUnplayed(f"the PSU's part was not played: {outcome.text}")
         if outcome.state == "done":
-            self.hub.wait_for(lambda: token in self.hub.revoked, self.limits.report)
+            self._wait(lambda: token in self.hub.revoked, "the bank to call token/revoke")
         return token, self.hub.revoked.get(token), outcome
 
     def end_consents(self, *kept: str) -> None:
@@ -219,7 +245,7 @@ class Session:
         self.require_offered(subject.webhook)
         token = variation.pop("token") if "token" in variation else self.token_for(subject)
         if subject.webhook.path in self.caller.paused:
-            raise CheckSkipped(f"the bank has stopped answering {subject.webhook.path}: see {subject.name}.answer-time")
+            raise CheckBlocked(f"the bank has stopped answering {subject.webhook.path}: see {subject.name}.answer-time")
         return self.caller.send(subject.webhook, request, token=token, **variation)
 
     def good(self, subject: Subject) -> Call:
@@ -235,7 +261,7 @@ class Session:
         """The members of a success response. Raises: CheckSkipped: there is none."""
         reading = answers.read(self.version, subject.webhook, call.members, call.reply) if call.reply else None
         if reading is None or reading.faults:
-            raise CheckSkipped(f"there is no usable response: see {subject.name}.answer-form")
+            raise CheckBlocked(f"there is no usable response: see {subject.name}.answer-form")
         return reading.members
 
     # -- payments
@@ -256,40 +282,88 @@ class Session:
         assert subject.kind is not None
         call = self.send(subject, requests.payment_request(self.bank, subject.kind, order))
         answer = self.read(subject, call)
-        return self.decide(call, answer, order_id, decision)
+        return self.decide(call, answer, order_id, decision, f"{subject.name}.{DECIDED[decision]}-report")
 
-    def decide(self, call: Call, answer: Mapping[str, Any], order_id: str, decision: Decision) -> PlayedPayment:
+    def decide(
+        self, call: Call, answer: Mapping[str, Any], order_id: str, decision: Decision, report_check: str
+    ) -> PlayedPayment:
         """Have the PSU decide on a payment. Raises: CheckSkipped."""
+        group = report_check.partition(".")[0]
         url = str(answer["confirmation_url"])
         if not self.is_page(url):
-            raise CheckSkipped("the confirmation_url cannot be opened: see the checks confirmation-url")
+            raise CheckBlocked(f"the confirmation_url cannot be opened: see {group}.confirmation-url")
 
         def is_done() -> bool:
             return bool(self.hub.returns.get(order_id))
 
         outcome = self.psu.act(Task("payment", url, decision, is_done))
         if outcome.state == "unsupported":
-            raise CheckSkipped(f"the PSU's part was not played: {outcome.text}")
+            raise CheckUnplayed(f"the PSU's part was not played: {outcome.text}")
         if outcome.state == "done":
             self.hub.wait_for(is_done, self.limits.arrival)
         returned = next(iter(self.hub.returns.get(order_id, ())), None)
-        return PlayedPayment(call, str(answer["payment_id"]), order_id, decision, outcome, returned)
+        return PlayedPayment(call, str(answer["payment_id"]), order_id, decision, outcome, returned, report_check)
 
     def is_page(self, url: object) -> bool:
         """Whether the hub would send a PSU's browser to ``url``; http is for banks at http addresses."""
         return is_confirmation_url(url, local=self.bank.base_url.startswith("http:"))
 
     def reports(self, payment: PlayedPayment, is_awaited: Callable[[Any], bool] = bool) -> list[StatusReport]:
-        """The reports of a played payment's status; waits once for a status that ``is_awaited`` accepts."""
+        """The reports of a played payment's status; waits once for a status that ``is_awaited`` accepts.
+
+        Raises:
+            CheckBlocked: the bank's report was refused, or was not waited for, since one before did not come.
+        """
+        self.await_report(payment, is_awaited)
+        found = self.hub.reports_of(payment.payment_id)
+        if found:
+            return found
+        if refused := self.refused_report(payment):
+            raise CheckBlocked(causes.refused(refused))
+        if self._unreported and payment is not self._unreported[0]:
+            first = self._unreported[0].report_check
+            raise CheckBlocked(
+                f"no report came, and after the first that is missing the kit waits no more: see {first}"
+            )
+        return []
+
+    def await_report(self, payment: PlayedPayment, is_awaited: Callable[[Any], bool] = bool) -> None:
+        """Wait once for the report of a status; after a missing report, for that of another payment, shortly."""
 
         def has_come() -> bool:
+            if self.refused_report(payment):
+                return True
             return any(is_awaited(str(each.status)) for each in self.hub.reports.get(payment.payment_id, ()))
 
         waited = (payment.payment_id, is_awaited)
-        if waited not in self._waited:
-            self._waited.add(waited)
-            self.hub.wait_for(has_come, self.limits.report)
-        return self.hub.reports_of(payment.payment_id)
+        if waited in self._waited or payment in self._unreported:
+            return
+        self._waited.add(waited)
+        self._wait(has_come, f"the report of {payment.report_check}", self._patience())
+        if not self.hub.reports_of(payment.payment_id) and not self.refused_report(payment):
+            self._unreported.append(payment)
+
+    def _patience(self) -> float:
+        """Seconds to wait for a report: fewer after one that is missing, none if the bank has reported nothing."""
+        if not self._unreported:
+            return self.limits.report
+        return self.limits.arrival if any(call.name == "report_status" for call in self.hub.calls) else 0.0
+
+    def refused_report(self, payment: PlayedPayment) -> ReceivedCall | None:
+        """The last report of a payment, if the kit refused all of them."""
+        if self.hub.reports_of(payment.payment_id):
+            return None
+        named = payment.payment_id.encode()
+        made = [each for each in list(self.hub.calls) if each.name == "report_status" and named in each.body]
+        return made[-1] if made and made[-1].refusal is not None else None
+
+    def _wait(self, condition: Callable[[], bool], what: str, seconds: float | None = None) -> None:
+        """Wait for the bank, at most ``seconds`` (``limits.report`` if not given); says so if it takes long."""
+        limit = self.limits.report if seconds is None else seconds
+        quiet = min(limit, QUIET_SECONDS)
+        if not self.hub.wait_for(condition, quiet) and limit > quiet:
+            self._say(f"waiting up to {limit:g} s for {what}")
+            self.hub.wait_for(condition, limit - quiet)
 
 
 def _has_arrived(authorization: Authorization) -> Callable[[], bool]:

@@ -10,6 +10,7 @@ from typing import TextIO
 from infra.conformance.bank_file import BankUnderTest
 from infra.conformance.check import Result
 from infra.conformance.runner import Run
+from infra.conformance.verdict import counts, grounds, groups_of_failures, verdict
 
 _COLOURS = {"passed": "32", "failed": "31", "advice": "33", "skipped": "2"}
 _SHOWN = 1500
@@ -39,24 +40,29 @@ class Terminal:
         self._print(f"{line}  {first_line(printable(result.problem))}" if result.problem else line)
 
     def end(self, run: Run, files: list[Path]) -> None:
-        """The failures, and the summary."""
-        for result in run.results:
-            if result.outcome == "failed":
-                self._print("\n" + "\n".join(self._explain(result)))
+        """The failures, those of one kind with one example, and the summary."""
+        for alike in groups_of_failures(run):
+            self._print("\n" + "\n".join(self._explain(run, alike)))
         self._print("")
         self._print(summary(run))
         for file in files:
             self._print(f"  {file}")
 
-    def _explain(self, result: Result) -> Iterator[str]:
+    def _explain(self, run: Run, alike: list[Result]) -> Iterator[str]:
+        result = alike[0]
         word = "failed" if result.fails_run else "advice"
-        yield f"{self._paint(word, word.upper())} {result.check.check_id}: {result.check.title}"
+        if len(alike) > 1:
+            made = sum(each.check.name == result.check.name and each.outcome != "skipped" for each in run.results)
+            groups = ", ".join(each.check.group for each in alike)
+            yield f"{self._paint(word, word.upper())} {result.check.name} fails at {len(alike)} of {made}: {groups}"
+            yield f"  example   {result.check.check_id}: {result.check.title}"
+        else:
+            yield f"{self._paint(word, word.upper())} {result.check.check_id}: {result.check.title}"
         yield f"  wrong     {printable(result.problem)}"
         yield f"  expected  {result.check.expected}"
         yield f"  rule      {result.check.paragraph} ({result.check.level})"
-        for name, text in (("sent", result.sent), ("received", result.received)):
-            if text:
-                yield f"  {name}\n{indent(printable(text[:_SHOWN]).rstrip(), '    ')}"
+        for name, text in result.exchange:
+            yield f"  {name}\n{indent(printable(text[:_SHOWN]).rstrip(), '    ')}"
 
     def _paint(self, word: str, text: str) -> str:
         return f"\033[{_COLOURS[word]}m{text}\033[0m" if self._colour else text
@@ -77,10 +83,11 @@ def first_line(text: str) -> str:
 
 
 def summary(run: Run) -> str:
-    """The counts of a run, in one line."""
-    failed, advice = run.count("failed", "mandatory"), run.count("failed", "advice")
-    verdict = "does not conform" if run.has_failed else "conforms"
-    return (
-        f"{run.bic} {verdict} to version {run.version}: {run.count('passed')} passed, {failed} failed, "
-        f"{advice} advised, {run.count('skipped')} skipped in {run.seconds:.1f} s"
-    )
+    """The verdict, the counts of a run, and what limits the verdict."""
+    joined = ": " if run.is_full else "; "
+    lines = [f"{printable(verdict(run))}{joined}{counts(run)}"]
+    if run.is_full and not run.has_failed and (run.blocked or run.unplayed):
+        lines.append(printable(grounds(run)))
+    if run.narrowed:
+        lines.append(f"as far as the file goes: {run.narrowed}")
+    return "\n  ".join(lines)

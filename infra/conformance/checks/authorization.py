@@ -7,7 +7,8 @@ from urllib.parse import parse_qsl, urlsplit
 
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Level
+from infra.conformance import causes
+from infra.conformance.check import Check, CheckBlocked, CheckFailed, CheckSkipped, Evidence, Level
 from infra.conformance.checks.judging import RULES, demand, require_refused
 from infra.conformance.hub_state import ReceivedCall
 from infra.conformance.session import Attempt, ConsentName, Session
@@ -177,23 +178,28 @@ def _request_url(session: Session) -> Evidence:
         if named and not matching:
             raise CheckFailed(evidence_of(attempt, named[-1]), f"the URL is not {authorization.request.request_url}")
     if not authorization.initiated:
-        raise CheckSkipped("no call named a request URL: see consent.initiated")
+        raise CheckBlocked("no call named a request URL: see consent.initiated")
     return evidence_of(attempt)
 
 
 def _saved(session: Session) -> Evidence:
     attempt = session.attempt("main")
-    if not any(call.refusal is None for call in attempt.authorization.initiated):
-        raise CheckSkipped("init_authorization did not succeed: see bank-initiate.accepted")
+    _require_initiated(session, attempt)
     came = [call for call in session.hub.calls if call.name == "save_consent"]
     return demand(bool(came), evidence_of(attempt), _why(attempt, "consent was not called"))
+
+
+def _require_initiated(session: Session, attempt: Attempt) -> None:
+    """Raises: CheckBlocked: no call of ``init_authorization`` about the attempt succeeded."""
+    if why := causes.not_initiated(attempt.authorization, session.hub.calls):
+        raise CheckBlocked(why)
 
 
 def _consent_call(session: Session, name: ConsentName = "main") -> tuple[Attempt, ReceivedCall]:
     """The bank's last ``consent`` call about an authorization. Raises: CheckSkipped."""
     attempt = session.attempt(name)
     if not attempt.authorization.saved:
-        raise CheckSkipped("there is no valid consent call about this request: see consent.saved")
+        raise CheckBlocked(session.no_consent(name))
     return attempt, attempt.authorization.saved[-1]
 
 
@@ -215,30 +221,21 @@ def _accounts(session: Session) -> Evidence:
 
 def _accepted(session: Session) -> Evidence:
     attempt, call = _consent_call(session)
-    explained = (Fault.WRONG_SCOPES, Fault.SCOPES_NOT_CORRECT, Fault.ACCOUNTS_MISSING)
-    if call.refusal is not None and call.refusal.fault in explained and not attempt.authorization.token:
-        raise CheckSkipped(f"the consent was refused: {call.refusal.message}; see consent.scopes, consent.accounts")
-    if call.refusal is not None and call.refusal.fault in _ABOUT_THE_CALLER:
-        raise CheckSkipped(f"the call was refused: {call.refusal.message}; see the group bank-save_consent")
+    if call.refusal is not None and not attempt.authorization.token and call.refusal.fault in _EXPLAINED:
+        raise CheckBlocked(causes.refused(call))
     said = call.refusal.message if call.refusal else ""
     return demand(bool(attempt.authorization.token), evidence_of(attempt, call), f"the hub refused: {said}")
 
 
-_ABOUT_THE_CALLER = (
-    Fault.NOT_AUTHENTICATED,
-    Fault.WRONG_CREDENTIALS,
-    Fault.REQUEST_ID,
-    Fault.WRONG_SIGNATURE,
-    Fault.HEADERS,
-)
-"""Faults of a call's headers, which have checks of their own."""
+_EXPLAINED = (*causes.ABOUT_THE_CALLER, Fault.WRONG_SCOPES, Fault.SCOPES_NOT_CORRECT, Fault.ACCOUNTS_MISSING)
+"""Faults that have checks of their own."""
 
 
 def _returned(session: Session) -> Evidence:
     attempt = session.attempt("main")
     authorization = attempt.authorization
     if not authorization.token:
-        raise CheckSkipped("there is no consent to return from")
+        raise CheckBlocked(session.no_consent("main"))
     if not authorization.arrivals:
         raise CheckFailed(evidence_of(attempt), _why(attempt, "the browser did not arrive at the callback URL"))
     wanted = dict(parse_qsl(urlsplit(authorization.callback_url).query))
@@ -268,23 +265,21 @@ def _known_accounts(session: Session) -> Evidence:
 
 def _cancelled(session: Session) -> Evidence:
     attempt = session.attempt("refused")
-    if not any(call.refusal is None for call in attempt.authorization.initiated):
-        raise CheckSkipped("init_authorization did not succeed: see bank-initiate.accepted")
+    _require_initiated(session, attempt)
     opened = attempt.authorization.cancelled is not None
     return demand(opened, evidence_of(attempt), _why(attempt, "the cancel URL was not opened"))
 
 
 def _not_saved(session: Session) -> Evidence:
     attempt = session.attempt("refused")
-    if not attempt.authorization.initiated:
-        raise CheckSkipped("init_authorization was not called: see consent.initiated")
+    _require_initiated(session, attempt)
     return demand(not attempt.authorization.saved, evidence_of(attempt), "consent was called")
 
 
 def _cancel_returned(session: Session) -> Evidence:
     attempt = session.attempt("refused")
     if attempt.authorization.cancelled is None:
-        raise CheckSkipped("the cancel URL was not opened: see cancel.opened")
+        raise CheckBlocked("the cancel URL was not opened: see cancel.opened")
     came = any("error" in arrival for arrival in attempt.authorization.arrivals)
     return demand(came, evidence_of(attempt), _why(attempt, "the browser did not come back to the TPP"))
 
@@ -321,7 +316,7 @@ def _end_reported(session: Session) -> Evidence:
 def _end_refused(session: Session) -> Evidence:
     token, received, _ = session.end_at_bank()
     if received is None:
-        raise CheckSkipped("the bank did not report the end of the consent: see end-at-bank.reported")
+        raise CheckBlocked("the bank did not report the end of the consent: see end-at-bank.reported")
     for subject in subjects(session).values():
         if subject.role == "data" and subject.webhook.is_within(session.bank.scopes):
             members = subject.request(session)

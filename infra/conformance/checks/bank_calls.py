@@ -9,7 +9,8 @@ from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Level
+from infra.conformance import causes, signature_hints
+from infra.conformance.check import Check, CheckBlocked, CheckFailed, CheckSkipped, Evidence, Level
 from infra.conformance.checks.judging import AUTHENTICATION, RULES
 from infra.conformance.hub import content_type
 from infra.conformance.hub_state import ReceivedCall
@@ -94,10 +95,12 @@ def _runner(call: BankCall, judge: Judge) -> Callable[[Session], Evidence]:
         _cause(session, call.name)
         found = [each for each in session.hub.calls if each.name == call.name]
         if not found:
-            raise CheckSkipped(_NOT_CAUSED.get(call.name, "the bank did not make this call during the run"))
+            raise _why_absent(session, call.name)
         for each in found:
             if problem := judge(session, each):
                 raise CheckFailed(each.evidence, problem)
+        if judge is _not_accepted:
+            _require_accepted(found)
         return found[-1].evidence
 
     return run
@@ -106,8 +109,27 @@ def _runner(call: BankCall, judge: Judge) -> Callable[[Session], Evidence]:
 _NOT_CAUSED = {
     "report_day": "the bank made no daily report during the run",
     "list_states": "the bank did not ask for the states of its consents during the run",
-    "revoke_token": "no consent ended at the bank: see end-at-bank.reported",
 }
+"""Calls that a bank makes on its own time."""
+_CAUSED = {"initiate": "see consent.initiated", "revoke_token": "see end-at-bank.reported"}
+
+
+def _why_absent(session: Session, name: str) -> CheckSkipped:
+    """Why there is no call of this name."""
+    if name in _NOT_CAUSED:
+        return CheckSkipped(_NOT_CAUSED[name])
+    if name == "save_consent":
+        return CheckBlocked(session.no_consent("main"))
+    return CheckBlocked(f"the bank did not make this call: {_CAUSED.get(name, 'see payment-single.confirmed-report')}")
+
+
+def _require_accepted(calls: list[ReceivedCall]) -> None:
+    """Raises: CheckBlocked: a call was refused for a fault that another check names, or none was accepted."""
+    none_accepted = all(call.refusal is not None for call in calls)
+    for call in calls:
+        matters = call.refusal is not None and (none_accepted or call.refusal.fault not in _UNRELATED)
+        if matters and causes.failing_check(call) != f"bank-{call.name}.accepted":
+            raise CheckBlocked(causes.refused(call))
 
 
 def _cause(session: Session, name: str) -> None:
@@ -119,7 +141,7 @@ def _cause(session: Session, name: str) -> None:
     if name == "report_status" and not any(each.name == name for each in session.hub.calls):
         for subject in subjects(session).values():
             if subject.role == "payment" and subject.webhook.path not in session.bank.not_offered:
-                session.reports(session.played(subject, "confirm"))
+                session.await_report(session.played(subject, "confirm"))
                 return
         raise CheckSkipped("not_offered has all payments")
 
@@ -143,7 +165,11 @@ def _wrong_signature(session: Session, call: ReceivedCall) -> str:
     if given is None:
         return "X-Signature is missing" if session.version.signature_required else ""
     keys = [session.bank.bank_public_key]
-    return "" if verify(keys, call.body, given) else f"X-Signature is not valid; {describe_attempt(keys, call.body)}"
+    if verify(keys, call.body, given):
+        return ""
+    return (
+        f"X-Signature is not valid: {signature_hints.hint(keys, call.body, given)}; {describe_attempt(keys, call.body)}"
+    )
 
 
 def _wrong_content_type(session: Session, call: ReceivedCall) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from chalicelib.foundation.http.outbound import Reply
 from infra.conformance import answers, requests
 from infra.conformance.caller import Call
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
+from infra.conformance.check import Check, CheckBlocked, CheckFailed, CheckSkipped, Evidence
 from infra.conformance.checks.judging import RULES, SERVER_ERROR, demand, row
 from infra.conformance.session import PlayedPayment, Session
 from infra.conformance.subjects import Subject
@@ -72,7 +72,7 @@ def _declined(session: Session, subject: Subject) -> Evidence:
         raise CheckFailed(call.evidence, "there is no response")
     if answers.is_refusal(session.version, subject.webhook, call.reply):
         return call.evidence
-    payment = session.decide(call, session.read(subject, call), order_id, "confirm")
+    payment = session.decide(call, session.read(subject, call), order_id, "confirm", f"{subject.name}.declined")
     is_failure = is_failure_of(session)
     failed = any(is_failure(each.status) for each in session.reports(payment, is_failure))
     return demand(failed, evidence_of(payment), "the order was accepted, and no report says that the payment failed")
@@ -80,7 +80,9 @@ def _declined(session: Session, subject: Subject) -> Evidence:
 
 def _declined_form(session: Session, subject: Subject) -> Evidence:
     call, _ = _order_too_much(session, subject)
-    if call.reply is None or not answers.is_refusal(session.version, subject.webhook, call.reply):
+    if call.reply is None:
+        raise CheckBlocked(f"there is no response: see {subject.name}.declined")
+    if not answers.is_refusal(session.version, subject.webhook, call.reply):
         raise CheckSkipped("the order was not refused at once")
     return demand(_is_certain(session, subject, call.reply), call.evidence, "TPPs learn that the outcome is unknown")
 

@@ -68,7 +68,7 @@ def _refused_call(session: Session, subject: Subject) -> Call:
 
 def _error_form(session: Session, subject: Subject) -> Evidence:
     call = _refused_call(session, subject)
-    found = refusal_of(session, subject, call)
+    found = refusal_of(session, subject, call, "key-wrong")
     if found is None:
         raise CheckFailed(call.evidence, "the error is not a JSON object")
     wrong = [_wrong_shape(form, found) for form in answers.error_forms(session.version, subject.webhook)]
@@ -84,14 +84,14 @@ def _wrong_shape(form: AnswerForm, found: Mapping[str, Any]) -> str:
 
 def _error_status(session: Session, subject: Subject) -> Evidence:
     call = _refused_call(session, subject)
-    refusal_of(session, subject, call)
+    refusal_of(session, subject, call, "key-wrong")
     assert call.reply is not None
     return demand(400 <= call.reply.status < SERVER_ERROR, call.evidence, f"the status is {call.reply.status}")
 
 
 def _error_details(session: Session, subject: Subject) -> Evidence:
     call = _refused_call(session, subject)
-    found = refusal_of(session, subject, call) or {}
+    found = refusal_of(session, subject, call, "key-wrong") or {}
     wrong = [list(_wrong_details(form, found)) for form in answers.error_forms(session.version, subject.webhook)]
     return demand(not all(wrong), call.evidence, "; ".join(wrong[-1]))
 

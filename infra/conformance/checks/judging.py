@@ -9,7 +9,7 @@ from chalicelib.foundation.identifiers import new_credential
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import answers
 from infra.conformance.caller import Call, Headers
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Level
+from infra.conformance.check import Check, CheckBlocked, CheckFailed, Evidence, Level
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
@@ -36,14 +36,19 @@ def require_answer(session: Session, subject: Subject, call: Call) -> Mapping[st
     return reading.members
 
 
-def refusal_of(session: Session, subject: Subject, call: Call) -> Mapping[str, Any] | None:
+def refusal_of(session: Session, subject: Subject, call: Call, refused_by: str) -> Mapping[str, Any] | None:
     """The members of a refusal; ``None`` if it is no JSON object.
 
+    Args:
+        refused_by: the name of the webhook's check that fails if the bank does not refuse the call.
+
     Raises:
-        CheckSkipped: the bank did not refuse the call.
+        CheckBlocked: the bank did not refuse the call.
     """
     if call.reply is None or not answers.is_refusal(session.version, subject.webhook, call.reply):
-        raise CheckSkipped("the bank refused nothing, so there is no error to look at")
+        raise CheckBlocked(
+            f"the bank refused nothing, so there is no error to look at: see {subject.name}.{refused_by}"
+        )
     return answers.read_object(call.reply)
 
 

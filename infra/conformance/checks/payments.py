@@ -10,14 +10,14 @@ from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
 from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance import answers, requests
+from infra.conformance import answers, causes, requests
 from infra.conformance.caller import Call
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Level
+from infra.conformance.check import Check, CheckBlocked, CheckFailed, Evidence, Level
 from infra.conformance.checks import declined
 from infra.conformance.checks.declined import evidence_of, is_failure_of
 from infra.conformance.checks.judging import RULES, RunOnSubject, demand, require_answer, row, service_to_bank
 from infra.conformance.hub import WITHOUT_ORDER
-from infra.conformance.session import Decision, PlayedPayment, Session
+from infra.conformance.session import DECIDED, Decision, PlayedPayment, Session
 from infra.conformance.subjects import Subject, subjects
 
 _REDIRECT = "Specification, Service to bank: redirect after confirmation"
@@ -222,7 +222,7 @@ def _returned(decision: Decision) -> RunOnSubject:
         payment = session.played(subject, decision)
         evidence = evidence_of(payment)
         if payment.returned is None:
-            _skip_refused(session, payment)
+            _require_accepted(session, payment)
             lost = session.hub.returns.get(WITHOUT_ORDER, [])
             dropped = any(each.get("payment_id") == payment.payment_id for each in lost)
             said = "the query of callback_url was dropped" if dropped else "the browser did not come back"
@@ -241,7 +241,8 @@ def _returned_status(decision: Decision) -> RunOnSubject:
     def run(session: Session, subject: Subject) -> Evidence:
         payment = session.played(subject, decision)
         if payment.returned is None or not payment.returned.get("status"):
-            raise CheckSkipped(f"the browser came back without a status: see {subject.name}.{decision}ed-returned")
+            _require_accepted(session, payment)
+            raise CheckBlocked(f"the browser came back without a status: see {_return_check(payment)}")
         given = payment.returned["status"]
         known = {str(status) for status in session.version.statuses.meanings}
         if given not in known:
@@ -261,19 +262,18 @@ def _demand_outcome(session: Session, evidence: Evidence, decision: Decision, st
 def _message(session: Session, subject: Subject) -> Evidence:
     payment = session.played(subject, "refuse")
     if payment.returned is None:
-        raise CheckSkipped(f"the browser did not come back: see {subject.name}.refused-returned")
+        _require_accepted(session, payment)
+        raise CheckBlocked(f"the browser did not come back: see {_return_check(payment)}")
     return demand(bool(payment.returned.get("message")), evidence_of(payment), "there is no message in the query")
 
 
 def _reported(decision: Decision) -> RunOnSubject:
     def run(session: Session, subject: Subject) -> Evidence:
         payment = session.played(subject, decision)
-        if payment.outcome.state != "done" and payment.returned is None:
-            raise CheckSkipped(f"the PSU did not decide: see {subject.name}.{decision}ed-returned")
+        _require_decided(session, payment)
         reports = session.reports(payment, *([is_failure_of(session)] if decision == "refuse" else []))
         evidence = evidence_of(payment)
         if not reports:
-            _skip_refused(session, payment)
             raise CheckFailed(evidence, f"no report came within {session.limits.report:g} s; {_others(session)}")
         last = reports[-1]
         seen = Evidence(evidence.sent, last.received.evidence.received)
@@ -282,11 +282,22 @@ def _reported(decision: Decision) -> RunOnSubject:
     return run
 
 
-def _skip_refused(session: Session, payment: PlayedPayment) -> None:
-    """Raises: CheckSkipped: a report came, but was refused, which other checks explain."""
-    for call in session.hub.calls:
-        if call.name == "report_status" and call.refusal is not None and payment.payment_id.encode() in call.body:
-            raise CheckSkipped(f"the report was refused: {call.refusal.message}; see the group bank-report_status")
+def _require_accepted(session: Session, payment: PlayedPayment) -> None:
+    """Raises: CheckBlocked: a report came, but was refused, which other checks explain."""
+    if call := session.refused_report(payment):
+        raise CheckBlocked(causes.refused(call))
+
+
+def _require_decided(session: Session, payment: PlayedPayment) -> None:
+    """Raises: CheckBlocked: the PSU's part failed before the browser came back."""
+    if payment.outcome.state != "done" and payment.returned is None:
+        _require_accepted(session, payment)
+        raise CheckBlocked(f"the PSU's part failed: see {_return_check(payment)}")
+
+
+def _return_check(payment: PlayedPayment) -> str:
+    """The id of the check that fails if the browser does not come back from a payment."""
+    return f"{payment.report_check.partition('.')[0]}.{DECIDED[payment.decision]}-returned"
 
 
 def _others(session: Session) -> str:
@@ -297,8 +308,7 @@ def _others(session: Session) -> str:
 def _queried(decision: Decision) -> RunOnSubject:
     def run(session: Session, subject: Subject) -> Evidence:
         payment = session.played(subject, decision)
-        if payment.outcome.state != "done" and payment.returned is None:
-            raise CheckSkipped(f"the PSU did not decide: see {subject.name}.{decision}ed-returned")
+        _require_decided(session, payment)
         assert subject.kind is not None
         webhook = session.version.payment_status[subject.kind]
         query = next(each for each in subjects(session).values() if each.webhook is webhook)
@@ -317,7 +327,10 @@ def _final(session: Session, subject: Subject) -> Evidence:
     evidence = Evidence()
     decisions: tuple[Decision, ...] = ("confirm", "refuse")
     for decision in decisions:
-        reports = session.reports(session.played(subject, decision))
+        payment = session.played(subject, decision)
+        reports = session.reports(payment)
+        if not reports:
+            raise CheckBlocked(f"no report came: see {payment.report_check}")
         for before, after in pairwise(reports):
             is_good = before.status == after.status or statuses.may_follow(before.status, after.status)
             evidence = after.received.evidence

@@ -12,7 +12,7 @@ from chalicelib.foundation.identifiers import new_credential, new_id
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import answers
 from infra.conformance.caller import Call, Change, Headers
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Level
+from infra.conformance.check import Check, CheckBlocked, CheckFailed, CheckSkipped, Evidence, Level
 from infra.conformance.checks import errors
 from infra.conformance.checks.judging import (
     AUTHENTICATION,
@@ -83,7 +83,7 @@ def _replied(session: Session, subject: Subject) -> Call:
     """The good call, if it was answered at all. Raises: CheckSkipped."""
     call = session.good(subject)
     if call.reply is None:
-        raise CheckSkipped(f"there is no response: see {subject.name}.answer-time")
+        raise CheckBlocked(f"there is no response: see {subject.name}.answer-time")
     return call
 
 
@@ -110,7 +110,7 @@ def _answer_details(session: Session, subject: Subject) -> Evidence:
     assert call.reply is not None
     reading = answers.read(session.version, subject.webhook, call.members, call.reply)
     if reading.faults:
-        raise CheckSkipped(f"the response is not usable: see {subject.name}.answer-form")
+        raise CheckBlocked(f"the response is not usable: see {subject.name}.answer-form")
     return demand(not reading.deviations, call.evidence, "; ".join(reading.deviations))
 
 
@@ -289,7 +289,7 @@ def _narrow(subject: Subject) -> Run:
 def _token_code(session: Session, subject: Subject) -> Evidence:
     call = _send_unknown(session, subject)
     form = answers.form_of(session.version, subject.webhook)
-    found = refusal_of(session, subject, call) or {}
+    found = refusal_of(session, subject, call, "token-unknown") or {}
     code = found.get(form.code)
     assert call.reply is not None
     is_known = str(code) in form.unknown_token if code else call.reply.status == 401

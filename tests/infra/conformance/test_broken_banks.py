@@ -7,8 +7,10 @@ from fnmatch import fnmatchcase
 
 import pytest
 
+from infra.conformance.checks import checks_of
 from tests.infra.conformance.broken_banks import BROKEN, SLOW_SECONDS, AnswersLate, Broken
 from tests.infra.conformance.playing import LIMITS, failed, found, play_mandatory
+from tests.infra.conformance.reasons import dead_ends
 from tests.infra.conformance.small_bank import running
 
 
@@ -22,3 +24,4 @@ def test_a_fault_is_caught_by_the_check_that_names_it_and_by_no_other(broken: Br
     assert (caught.outcome, caught.check.level) == ("failed", broken.level)
     others = [each for each in failed(run) if not any(fnmatchcase(each, pattern) for pattern in broken.may_fail)]
     assert others == []
+    assert dead_ends(run, {each.check_id for each in checks_of(broken.version)}) == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.__main__ import main
 from tests.documents import ROOT
-from tests.infra.conformance.broken_banks import AcceptsAnySignature
+from tests.infra.conformance.broken_banks import AcceptsAnySignature, SignsWithAnotherKey
 from tests.infra.conformance.playing import free_port, text_of
 from tests.infra.conformance.small_bank import SmallBank, running
 
@@ -63,7 +64,8 @@ def test_a_bank_that_conforms_is_exit_code_0_and_three_reports(
 
     assert run(write(bank, tmp_path), tmp_path, "--only", chosen) == 0
     said = capsys.readouterr().out
-    assert "SMALLGB2 conforms to version 2: " in said
+    assert re.search(r"SMALLGB2, version 2, [0-9]+ chosen checks: no mandatory check failed; ", said)
+    assert "conforms to version" not in said
     assert {file.name for file in (tmp_path / "reports").iterdir()} == {
         *("hub.pem", "report.html", "report.json", "report.xml")
     }
@@ -84,6 +86,44 @@ def test_a_mandatory_check_that_fails_is_exit_code_1_and_explained(
     assert check["outcome"] == "failed"
     assert check["sent"].startswith("# X-Signature is wrong\nPOST /v2_accounts")
     assert check["received"].startswith("the bank accepted the call\n\n200 after")
+
+
+def test_checks_that_could_not_be_made_because_a_step_failed_are_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running(SignsWithAnotherKey(VERSIONS[2])) as bank:
+        assert run(write(bank, tmp_path), tmp_path, "--only", "accounts.answer-form,consent") == 1
+
+    said = capsys.readouterr().out
+    assert "could not be made because a step before failed" in said
+    assert "see bank-initiate.signature" in said
+    assert "conforms to version" not in said
+    assert "could not be made" in (tmp_path / "reports/report.html").read_text("utf-8")
+    assert 'class="verdict bad"' in (tmp_path / "reports/report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize("chosen", ["accounts", "consent", "payment-single", "consent,accounts"])
+def test_a_wrong_api_key_is_exit_code_1_whatever_is_chosen(
+    bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str], chosen: str
+) -> None:
+    file = write(bank, tmp_path)
+    file.write_text(file.read_text("utf-8").replace("api_key: ", "api_key: other-"), "utf-8")
+
+    assert run(file, tmp_path, "--only", chosen) == 1
+    assert "X-Api-Key is not the key of a bank: see bank-initiate.key" in capsys.readouterr().out
+
+
+def test_the_scopes_and_webhooks_that_a_full_run_left_out_are_told(
+    bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(bank, tmp_path, "not_offered: [/v2_payment_direct_single]\n")
+    file.write_text(file.read_text("utf-8").replace("customer:\n", "customer:\n  scopes: [accounts]\n"), "utf-8")
+
+    assert run(file, tmp_path) == 0
+    left_out = "as far as the file goes: in the scopes accounts, without /v2_payment_direct_single"
+    said = capsys.readouterr().out
+    assert "SMALLGB2 conforms to version 2: " in said
+    assert left_out in said
 
 
 def test_advice_that_is_not_followed_is_exit_code_0(bank: SmallBank, tmp_path: Path) -> None:

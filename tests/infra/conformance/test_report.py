@@ -12,7 +12,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from infra.conformance import report, report_html
-from tests.infra.conformance.made_run import RUN
+from tests.infra.conformance.made_run import RUN, result
 
 
 def test_the_json_has_the_agreed_members() -> None:
@@ -78,12 +78,47 @@ def test_the_page_has_failures_first_no_scripts_and_nothing_from_elsewhere() -> 
     assert "prefers-color-scheme: dark" in page
 
 
+def test_a_call_of_the_bank_stands_before_the_kits_answer_to_it() -> None:
+    failed = replace(
+        result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
+    )
+    run = replace(RUN, results=(failed,))
+    page = report_html.render(run)
+
+    first, second = "<h4>The bank&#x27;s call</h4><pre>POST /x</pre>", "<h4>The kit&#x27;s answer</h4><pre>400</pre>"
+    assert 0 < page.index(first) < page.index(second)
+    assert "the bank's call: POST /x\n\nthe kit's answer: 400" in report.as_junit(run)
+    (check,) = json.loads(report.as_json(run))["checks"]
+    assert (check["sent"], check["received"]) == ("400", "wrong\n\nPOST /x")
+
+
+def test_of_failures_of_one_kind_the_first_is_unfolded() -> None:
+    alike = tuple(result(f"{group}.key-wrong", "failed", problem="accepted") for group in ("a", "b", "c"))
+
+    assert report_html.render(replace(RUN, results=alike)).count('<details class="failed" open>') == 1
+    assert report_html.render(replace(RUN, results=alike)).count('<details class="failed">') == 2
+
+
+def test_a_check_that_was_blocked_is_an_error_of_junit() -> None:
+    blocked = replace(result("a.two", "skipped", problem="see a.one"), skip="blocked")
+    run = replace(RUN, results=(RUN.results[0], blocked, RUN.results[3]))
+    suite = ET.fromstring(report.as_junit(run))[0]  # noqa: S314 - our own
+
+    assert {name: suite.get(name) for name in ("failures", "errors", "skipped")} == {
+        "failures": "0",
+        "errors": "1",
+        "skipped": "1",
+    }
+    assert [part.tag for part in suite[1]] == ["error"]
+    assert "could not be made" in report_html.render(run)
+
+
 def test_a_run_with_unfollowed_advice_alone_has_not_failed() -> None:
     advised = replace(RUN, results=(RUN.results[0], RUN.results[2]))
 
     assert RUN.has_failed
     assert not advised.has_failed
-    assert "No mandatory check failed" in report_html.render(advised)
+    assert "SMALLGB2 conforms to version 2: no mandatory check failed" in report_html.render(advised)
 
 
 def test_reports_replace_those_of_the_last_run_and_leave_no_drafts(tmp_path: Path) -> None:

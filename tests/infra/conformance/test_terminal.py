@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
 from infra.conformance.terminal import Terminal, first_line, printable, summary
-from tests.infra.conformance.made_run import RUN
+from tests.infra.conformance.made_run import RUN, result
 
 
 class Colours(StringIO):
@@ -16,8 +17,8 @@ class Colours(StringIO):
 
 def test_every_check_has_a_line_with_outcome_id_time_and_reason() -> None:
     output = StringIO()
-    for result in RUN.results:
-        Terminal(output).show(result)
+    for each in RUN.results:
+        Terminal(output).show(each)
 
     assert [line.split() for line in output.getvalue().splitlines()] == [
         ["passed", "a.one", "12", "ms"],
@@ -36,6 +37,30 @@ def test_failures_are_explained_at_the_end() -> None:
         assert part in said
     assert "ADVICE b.one" in said
     assert said.endswith(f"{summary(RUN)}\n  build/report.html\n")
+
+
+def test_failures_of_one_kind_are_explained_once_with_an_example() -> None:
+    groups = ("a", "b", "c")
+    alike = [result(f"{group}.signature-missing", "failed", problem=f"accepted; body {group}") for group in groups]
+    other = result("d.signature-missing", "failed", problem="no response")
+    passed = result("e.signature-missing", "passed")
+    output = StringIO()
+    Terminal(output).end(replace(RUN, results=(*alike, other, passed)), [])
+    said = output.getvalue()
+
+    assert "FAILED signature-missing fails at 3 of 5: a, b, c\n  example   a.signature-missing: A <title>\n" in said
+    assert said.count("POST /accounts") == 2
+    assert "FAILED d.signature-missing: A <title>" in said
+
+
+def test_a_call_of_the_bank_stands_before_the_kits_answer_to_it() -> None:
+    failed = replace(
+        result("bank-initiate.key", "failed", problem="wrong"), sent="400", received="POST /x", by_bank=True
+    )
+    output = StringIO()
+    Terminal(output).end(replace(RUN, results=(failed,)), [])
+
+    assert "  the bank's call\n    POST /x\n  the kit's answer\n    400\n" in output.getvalue()
 
 
 def test_the_summary_counts_and_judges() -> None:

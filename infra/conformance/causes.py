@@ -1,0 +1,70 @@
+"""Why a step failed: the sentence, and the check that fails for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from chalicelib.openbanking.protocol.errors import Fault
+from infra.conformance.hub import content_type
+from infra.conformance.hub_state import Authorization, ReceivedCall
+
+_BY_FAULT: Mapping[Fault, str] = {
+    Fault.NOT_AUTHENTICATED: "bank-{call}.key",
+    Fault.WRONG_CREDENTIALS: "bank-{call}.key",
+    Fault.REQUEST_ID: "bank-{call}.request-id",
+    Fault.WRONG_SIGNATURE: "bank-{call}.signature",
+    Fault.SCOPES_NOT_CORRECT: "consent.scopes",
+    Fault.WRONG_SCOPES: "consent.scopes",
+    Fault.ACCOUNTS_MISSING: "consent.accounts",
+    Fault.URL_NOT_VALID: "consent.request-url",
+}
+"""The check about each fault of a call whose body matches its table."""
+ABOUT_THE_CALLER = (
+    Fault.NOT_AUTHENTICATED,
+    Fault.WRONG_CREDENTIALS,
+    Fault.REQUEST_ID,
+    Fault.WRONG_SIGNATURE,
+    Fault.HEADERS,
+)
+"""Faults of a call's headers."""
+
+
+def failing_check(call: ReceivedCall) -> str:
+    """The id of the check that fails because of a call that the kit refused."""
+    assert call.refusal is not None
+    fault = call.refusal.fault
+    if fault is Fault.HEADERS:
+        wrong = "request-id" if content_type(call.headers) == "application/json" else "content-type"
+        return f"bank-{call.name}.{wrong}"
+    if fault not in ABOUT_THE_CALLER and call.request is None:
+        return f"bank-{call.name}.members"
+    return _BY_FAULT.get(fault, "bank-{call}.accepted").format(call=call.name)
+
+
+def refused(call: ReceivedCall) -> str:
+    """Says that the kit refused a call, why, and which check fails for it."""
+    assert call.refusal is not None
+    return f"the kit refused {call.path}: {call.refusal.message}: see {failing_check(call)}"
+
+
+def not_initiated(authorization: Authorization, calls: Sequence[ReceivedCall]) -> str:
+    """Why no ``init_authorization`` about an authorization succeeded; empty if one did."""
+    if any(call.refusal is None for call in authorization.initiated):
+        return ""
+    return _why_missing("initiate", authorization.initiated, calls, "init_authorization was not called", "initiated")
+
+
+def no_consent(authorization: Authorization, calls: Sequence[ReceivedCall]) -> str:
+    """Why there is no consent for an authorization."""
+    said = not_initiated(authorization, calls)
+    return said or _why_missing("save_consent", authorization.saved, calls, "consent was not called", "saved")
+
+
+def _why_missing(
+    name: str, about: Sequence[ReceivedCall], calls: Sequence[ReceivedCall], otherwise: str, check: str
+) -> str:
+    """Why no call ``name`` succeeded: the kit's refusal of the last one, or that there was none."""
+    made = about or [call for call in calls if call.name == name]
+    if made and made[-1].refusal is not None:
+        return refused(made[-1])
+    return f"{otherwise}: see consent.{check}"

@@ -1,0 +1,138 @@
+"""Reasons lead to the check that failed, and the kit does not wait for what will not come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+import pytest
+
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.conformance import kit
+from infra.conformance.checks import checks_of
+from infra.conformance.runner import Run
+from infra.conformance.selection import select
+from tests.infra.conformance.broken_banks import ReportsNothing, SignsOtherBytes, SignsWithAnotherKey
+from tests.infra.conformance.playing import HUB_KEY, LIMITS, InstantPsu, file_of, found, play, playing
+from tests.infra.conformance.reasons import dead_ends
+from tests.infra.conformance.small_bank import OTHER_KEY, Members, SmallBank, running
+
+BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
+
+
+class SignsReportsWithAnotherKey(SmallBank):
+    """It does not send the browser back if the hub refuses the report."""
+
+    def call(self, path: str, **members: Any) -> Members:
+        before = self.signing_key
+        if path == "/payments/status":
+            self.signing_key = lambda: OTHER_KEY  # type: ignore[method-assign]
+        try:
+            answer = super().call(path, **members)
+        finally:
+            self.signing_key = before  # type: ignore[method-assign]
+        if "error" in str(answer).lower():
+            raise ConnectionError("the hub refused the report")
+        return answer
+
+
+def ids(version: Version) -> set[str]:
+    return {check.check_id for check in checks_of(version)}
+
+
+@BY_VERSION
+@pytest.mark.parametrize("bank", [SignsWithAnotherKey, SignsOtherBytes, SignsReportsWithAnotherKey, ReportsNothing])
+def test_every_reason_of_a_failed_step_names_checks_that_exist_and_did_not_pass(
+    version: Version, bank: Callable[[Version], SmallBank]
+) -> None:
+    with running(bank(version)) as broken:
+        run = play(broken)
+
+    blocked = [each for each in run.results if each.skip == "blocked"]
+    assert blocked
+    assert dead_ends(run, ids(version)) == []
+    assert [each.check.check_id for each in blocked if "see " not in each.problem] == []
+
+
+def test_the_acceptance_of_a_call_that_was_refused_is_not_passed_but_refers_to_the_check_that_failed() -> None:
+    with running(SignsWithAnotherKey(VERSIONS[2])) as bank:
+        run = play(bank, "bank-initiate,consent.saved")
+
+    accepted = found(run, "bank-initiate.accepted")
+    assert (accepted.outcome, accepted.skip) == ("skipped", "blocked")
+    for each in (accepted, found(run, "consent.saved")):
+        assert each.problem.endswith("see bank-initiate.signature")
+    assert not run.is_good
+
+
+def test_a_payment_whose_report_the_kit_refused_is_not_called_undecided() -> None:
+    with running(SignsReportsWithAnotherKey(VERSIONS[2])) as bank:
+        run = play(bank, "payment-direct,bank-report_status")
+
+    for name in ("refused-returned", "refused-report", "confirmed-report"):
+        assert found(run, f"payment-direct.{name}").problem.endswith("see bank-report_status.signature")
+    assert found(run, "bank-report_status.signature").outcome == "failed"
+
+
+def waits(session: Any) -> list[float]:
+    """The seconds for which the kit agrees to wait from now on, as a list that grows."""
+    agreed: list[float] = []
+    before = session.hub.wait_for
+
+    def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
+        came: bool = before(condition, seconds)
+        if not came:
+            agreed.append(seconds)
+        return came
+
+    session.hub.wait_for = wait_for
+    return agreed
+
+
+@BY_VERSION
+def test_a_bank_that_reports_nothing_is_waited_for_once(version: Version) -> None:
+    chosen = select(checks_of(version), "payment-*.*-report,payment-*.final-status,bank-report_status")
+    with running(ReportsNothing(version)) as bank, playing(bank) as session:
+        agreed = waits(session)
+        run = kit.run(session, chosen, lambda _: None)
+
+    assert sum(agreed) == pytest.approx(LIMITS.report)
+    results = [each for each in run.results if each.check.check_id.startswith("payment-")]
+    assert [each.check.check_id for each in results if each.outcome == "failed"] == ["payment-single.confirmed-report"]
+    assert {each.skip for each in results[1:]} == {"blocked"}
+
+
+def test_a_final_status_is_not_judged_without_a_report() -> None:
+    with running(ReportsNothing(VERSIONS[2])) as bank:
+        (result,) = play(bank, "payment-single.final-status").results
+
+    assert (result.outcome, result.problem) == ("skipped", "no report came: see payment-single.confirmed-report")
+
+
+def test_the_kit_says_what_it_waits_for() -> None:
+    said = StringIO()
+    with running(ReportsNothing(VERSIONS[2])) as bank:
+        described = file_of(bank)
+        bank.hub = described.public_url
+        limits = replace(LIMITS, report=1.05)
+        with kit.open_session(described, HUB_KEY, said, psu=InstantPsu(bank), limits=limits) as session:
+            kit.run(session, select(checks_of(VERSIONS[2]), "payment-direct.confirmed-report"), lambda _: None)
+
+    assert said.getvalue() == "  waiting up to 1.05 s for the report of payment-direct.confirmed-report\n"
+
+
+def signature_problem(bank: SmallBank) -> str:
+    with running(bank):
+        run: Run = play(bank, "bank-initiate.signature")
+    return found(run, "bank-initiate.signature").problem
+
+
+def test_a_signature_over_other_bytes_or_by_another_key_is_explained() -> None:
+    longer = signature_problem(SignsOtherBytes(VERSIONS[2]))
+    other = signature_problem(SignsWithAnotherKey(VERSIONS[2]))
+
+    assert "the signature covers a line break at the end that the body does not have" in longer
+    assert "compare the id of the bank's key with that of bank_public_key" in other

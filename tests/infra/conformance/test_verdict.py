@@ -1,0 +1,58 @@
+"""What a run says about a bank."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from infra.conformance.check import Result
+from infra.conformance.terminal import summary
+from infra.conformance.verdict import verdict
+from tests.infra.conformance.made_run import RUN, result
+
+PASSED = result("a.one", "passed")
+BLOCKED = replace(result("b.one", "skipped", problem="see a.one"), skip="blocked")
+UNPLAYED = replace(result("b.two", "skipped", problem="not supported"), skip="unplayed")
+INAPPLICABLE = replace(result("b.three", "skipped", problem="no such scope"), skip="inapplicable")
+ADVICE = replace(result("b.four", "skipped", "advice", "see a.one"), skip="blocked")
+
+
+def said(*results: Result, is_full: bool = True, narrowed: str = "") -> str:
+    return summary(replace(RUN, results=results, is_full=is_full, narrowed=narrowed))
+
+
+def test_a_full_run_in_which_all_that_applies_passed_says_that_the_bank_conforms() -> None:
+    assert said(PASSED, INAPPLICABLE).startswith("SMALLGB2 conforms to version 2: 1 passed, ")
+    assert said(PASSED, ADVICE).startswith("SMALLGB2 conforms to version 2: ")
+
+
+def test_a_blocked_mandatory_check_leaves_the_verdict_open() -> None:
+    run = replace(RUN, results=(PASSED, BLOCKED))
+
+    assert not run.is_good
+    assert not run.has_failed
+    assert said(PASSED, BLOCKED) == (
+        "It is not known whether SMALLGB2 conforms to version 2: 1 passed, 0 failed, 0 advised, "
+        "1 skipped (1 of them because a step before failed) in 1.5 s\n"
+        "  1 mandatory check could not be made because a step before failed: see a.one"
+    )
+
+
+def test_a_step_that_the_psu_left_out_leaves_the_verdict_open_but_fails_nothing() -> None:
+    assert replace(RUN, results=(PASSED, UNPLAYED)).is_good
+    assert verdict(replace(RUN, results=(PASSED, UNPLAYED))).startswith("It is not known")
+    assert "because the PSU's part was not played: not supported" in said(PASSED, UNPLAYED)
+
+
+def test_a_run_of_chosen_checks_speaks_of_these_alone() -> None:
+    passed = said(PASSED, INAPPLICABLE, is_full=False)
+    blocked = said(PASSED, BLOCKED, is_full=False)
+
+    assert passed.startswith("SMALLGB2, version 2, 2 chosen checks: no mandatory check failed; 1 passed")
+    assert blocked.startswith("SMALLGB2, version 2, 2 chosen checks: 1 mandatory check could not be made because")
+    assert "conform" not in passed + blocked
+
+
+def test_what_the_file_leaves_out_is_told_with_the_verdict() -> None:
+    assert said(PASSED, narrowed="in the scopes accounts").endswith(
+        "\n  as far as the file goes: in the scopes accounts"
+    )
