@@ -107,6 +107,7 @@ class Hub:
             cancel_sealed=b"",
             error=None,
             error_description=None,
+            replaced=(),
             **{name: getattr(new, name) for name in NewAuthorizationRequest.__dataclass_fields__},
         )
         authorization = Authorization(request, new_secret())
