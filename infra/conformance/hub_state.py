@@ -56,7 +56,8 @@ class ReceivedCall:
         """What the kit answered as ``sent``, and the bank's call as ``received``."""
         lines = [f"{name}: {'***' if name in HIDDEN_HEADERS else value}" for name, value in self.headers.items()]
         text = shorten(self.body.decode("utf-8", "replace"))
-        return Evidence(f"{self.status}\n\n{self.answer}", "\n".join([f"POST {self.path}", *lines, "", text]))
+        received = "\n".join([f"POST {self.path}", *lines, "", text])
+        return Evidence(f"{self.status}\n\n{self.answer}", received, is_banks_call=True)
 
 
 @dataclass(slots=True)

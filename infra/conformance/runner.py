@@ -57,4 +57,5 @@ def run_check(session: Session, check: Check) -> Result:
         outcome, problem = "skipped", f"{KIT_FAILED}: {type(error).__name__}"
     mask = session.hub.masking.mask
     seconds = time.monotonic() - started
-    return Result(check, outcome, seconds, mask(evidence.sent), mask(evidence.received), mask(problem))
+    texts = mask(evidence.sent), mask(evidence.received), mask(problem)
+    return Result(check, outcome, seconds, *texts, evidence.is_banks_call)
