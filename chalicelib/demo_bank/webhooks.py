@@ -142,7 +142,7 @@ def authenticate_hub(bank: DemoBank, incoming: Incoming) -> None:
     signature = incoming.headers.get("x-signature", "")
     keys = bank.hub_keys()
     if not verify(keys, incoming.body, signature):
-        raise refusals.SIGNATURE_WRONG(hint=describe_attempt(keys, incoming.body, signature))
+        raise refusals.SIGNATURE_WRONG(hint=describe_attempt(keys, incoming.body))
 
 
 def _read_request(row: WebhookRow, incoming: Incoming) -> Any:

@@ -16,14 +16,10 @@ Outcome = Literal["passed", "failed", "skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What was sent and what came back, as text for people, not yet masked.
-
-    ``is_banks_call`` is true if the bank called: then ``sent`` is the kit's answer to what was ``received``.
-    """
+    """What was sent and what came back, as text for people, not yet masked."""
 
     sent: str = ""
     received: str = ""
-    is_banks_call: bool = False
 
 
 class CheckFailed(Exception):
@@ -80,14 +76,6 @@ class Result:
     sent: str = ""
     received: str = ""
     problem: str = ""
-    is_banks_call: bool = False
-
-    @property
-    def exchange(self) -> list[tuple[str, str]]:
-        """The two messages as name and text, in the order in which they were sent; without what is empty."""
-        sent, received = ("The kit's answer", "The bank's call") if self.is_banks_call else ("Sent", "Received")
-        shown = [(sent, self.sent), (received, self.received)]
-        return [each for each in (reversed(shown) if self.is_banks_call else shown) if each[1]]
 
     @property
     def fails_run(self) -> bool:

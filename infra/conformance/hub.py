@@ -245,7 +245,7 @@ class Hub:
             raise refusals.SIGNATURE_MISSING()
         keys = [self.bank.bank_public_key]
         if signature is not None and not verify(keys, body, signature):
-            raise refusals.SIGNATURE_WRONG(hint=describe_attempt(keys, body, signature))
+            raise refusals.SIGNATURE_WRONG(hint=describe_attempt(keys, body))
 
     @staticmethod
     def _check_content(headers: Mapping[str, str], body: bytes, members: Any) -> None:

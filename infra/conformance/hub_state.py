@@ -56,8 +56,7 @@ class ReceivedCall:
         """What the kit answered as ``sent``, and the bank's call as ``received``."""
         lines = [f"{name}: {'***' if name in HIDDEN_HEADERS else value}" for name, value in self.headers.items()]
         text = shorten(self.body.decode("utf-8", "replace"))
-        received = "\n".join([f"POST {self.path}", *lines, "", text])
-        return Evidence(f"{self.status}\n\n{self.answer}", received, is_banks_call=True)
+        return Evidence(f"{self.status}\n\n{self.answer}", "\n".join([f"POST {self.path}", *lines, "", text]))
 
 
 @dataclass(slots=True)

@@ -98,7 +98,11 @@ def _row(result: Result) -> str:
         name = "Reason" if result.outcome == "skipped" else "Wrong"
         rows.insert(0, (name, escape(result.problem), ' class="wrong"'))
     facts = "".join(f"<dt>{name}</dt><dd{style}>{text}</dd>" for name, text, style in rows)
-    exchange = "".join(f"<div><h4>{name}</h4><pre>{escape(text)}</pre></div>" for name, text in result.exchange)
+    exchange = "".join(
+        f"<div><h4>{name}</h4><pre>{escape(text)}</pre></div>"
+        for name, text in (("Sent", result.sent), ("Received", result.received))
+        if text
+    )
     shown = f'<div class="exchange">{exchange}</div>' if exchange else ""
     return (
         f'<details class="{kind}"{opened}><summary>{head}</summary>'

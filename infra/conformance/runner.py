@@ -57,5 +57,4 @@ def run_check(session: Session, check: Check) -> Result:
         outcome, problem = "skipped", f"{KIT_FAILED}: {type(error).__name__}"
     mask = session.hub.masking.mask
     seconds = time.monotonic() - started
-    texts = mask(evidence.sent), mask(evidence.received), mask(problem)
-    return Result(check, outcome, seconds, *texts, evidence.is_banks_call)
+    return Result(check, outcome, seconds, mask(evidence.sent), mask(evidence.received), mask(problem))

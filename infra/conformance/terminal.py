@@ -54,8 +54,9 @@ class Terminal:
         yield f"  wrong     {printable(result.problem)}"
         yield f"  expected  {result.check.expected}"
         yield f"  rule      {result.check.paragraph} ({result.check.level})"
-        for name, text in result.exchange:
-            yield f"  {name.lower()}\n{indent(printable(text[:_SHOWN]).rstrip(), '    ')}"
+        for name, text in (("sent", result.sent), ("received", result.received)):
+            if text:
+                yield f"  {name}\n{indent(printable(text[:_SHOWN]).rstrip(), '    ')}"
 
     def _paint(self, word: str, text: str) -> str:
         return f"\033[{_COLOURS[word]}m{text}\033[0m" if self._colour else text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Literal, TypedDict
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -31,35 +31,17 @@ def sign(key: RSAPrivateKey, body: bytes) -> str:
 
 def verify(keys: Iterable[RSAPublicKey], body: bytes, signature: str) -> bool:
     """Whether ``signature`` is valid for ``body`` and any of ``keys``."""
-    raw = _decoded(signature)
-    return raw is not None and any(_verifies(key, body, raw) for key in keys)
-
-
-def describe_attempt(keys: Sequence[RSAPublicKey], body: bytes, signature: str) -> str:
-    """Describe a failed verification to sandbox users.
-
-    The description has the ids of ``keys``, the length and SHA-256 of ``body``, and the probable cause.
-    """
-    tried = ", ".join(key_id(key) for key in keys) or "none"
-    received = f"body received: {len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}"
-    return f"keys tried: {tried}; {received}; {_probable_cause(keys, body, signature)}"
-
-
-def _probable_cause(keys: Sequence[RSAPublicKey], body: bytes, signature: str) -> str:
-    if _decoded(signature) is None:
-        return "the signature is not Base64 (RFC 4648, section 4)"
-    if verify(keys, body.rstrip(b"\r\n"), signature):
-        return "the body ends with a line break that the signature does not cover"
-    if verify(keys, body + b"\n", signature):
-        return "the signature covers a line break at the end that the body does not have"
-    return "the signature is of another body, or by another key: compare the key id and the SHA-256"
-
-
-def _decoded(signature: str) -> bytes | None:
     try:
-        return base64.b64decode(signature, validate=True)
+        raw = base64.b64decode(signature, validate=True)
     except (binascii.Error, ValueError):
-        return None
+        return False
+    return any(_verifies(key, body, raw) for key in keys)
+
+
+def describe_attempt(keys: Iterable[RSAPublicKey], body: bytes) -> str:
+    """Describe a verification to sandbox users: the ids of ``keys``, and the length and SHA-256 of ``body``."""
+    tried = ", ".join(key_id(key) for key in keys) or "none"
+    return f"keys tried: {tried}; body received: {len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}"
 
 
 def _verifies(key: RSAPublicKey, body: bytes, signature: bytes) -> bool:

@@ -55,5 +55,4 @@ class BankAuthentication:
             return
         keys = self.banks.verification_keys(bank)
         if not verify(keys, body, signature):
-            hint = describe_attempt(keys, body, signature) if self.explains else None
-            raise refusals.SIGNATURE_WRONG(hint=hint)
+            raise refusals.SIGNATURE_WRONG(hint=describe_attempt(keys, body) if self.explains else None)

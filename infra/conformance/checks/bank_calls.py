@@ -143,9 +143,7 @@ def _wrong_signature(session: Session, call: ReceivedCall) -> str:
     if given is None:
         return "X-Signature is missing" if session.version.signature_required else ""
     keys = [session.bank.bank_public_key]
-    if verify(keys, call.body, given):
-        return ""
-    return f"X-Signature is not valid; {describe_attempt(keys, call.body, given)}"
+    return "" if verify(keys, call.body, given) else f"X-Signature is not valid; {describe_attempt(keys, call.body)}"
 
 
 def _wrong_content_type(session: Session, call: ReceivedCall) -> str:

@@ -48,30 +48,6 @@ def test_the_published_vector_verifies() -> None:
     assert signatures.key_id(public) == VECTOR["key_id"]
 
 
-@pytest.mark.parametrize(
-    ("signed", "received", "said"),
-    [
-        (b"{}", b"{}\n", "the body ends with a line break that the signature does not cover"),
-        (b"{}", b"{}\r\n", "the body ends with a line break that the signature does not cover"),
-        (b"{}\n", b"{}", "the signature covers a line break at the end that the body does not have"),
-        (b"{}", b"[]", "the signature is of another body, or by another key: compare the key id and the SHA-256"),
-    ],
-)
-def test_a_failed_verification_is_described_with_its_cause(
-    key: rsa.RSAPrivateKey, signed: bytes, received: bytes, said: str
-) -> None:
-    described = signatures.describe_attempt([key.public_key()], received, signatures.sign(key, signed))
-
-    assert described.startswith(f"keys tried: {VECTOR['key_id']}; body received: {len(received)} bytes, SHA-256 ")
-    assert described.endswith(f"; {said}")
-
-
-def test_a_signature_that_is_no_base64_is_described_so(key: rsa.RSAPrivateKey) -> None:
-    described = signatures.describe_attempt([key.public_key()], b"{}", "-_-_")
-
-    assert described.endswith("; the signature is not Base64 (RFC 4648, section 4)")
-
-
 @pytest.mark.skipif(which("openssl") is None, reason="openssl is not installed")
 def test_openssl_verifies_the_published_vector(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(VECTOR["public_key"])

@@ -143,7 +143,6 @@ def test_a_signature_of_another_key_is_refused_with_what_was_verified(caller: Ca
     _, found = caller.call("/init_authorization", {}, body=body, x_signature=signatures.sign(OTHER_KEY, body))
 
     assert "keys tried: " in found[caller.version.answers.text]
-    assert "by another key: compare the key id" in found[caller.version.answers.text]
 
 
 MEMBERS = [

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
-from infra.conformance import report_html
 from infra.conformance.terminal import Terminal, first_line, printable, summary
-from tests.infra.conformance.made_run import RUN, result
+from tests.infra.conformance.made_run import RUN
 
 
 class Colours(StringIO):
@@ -18,8 +16,8 @@ class Colours(StringIO):
 
 def test_every_check_has_a_line_with_outcome_id_time_and_reason() -> None:
     output = StringIO()
-    for each in RUN.results:
-        Terminal(output).show(each)
+    for result in RUN.results:
+        Terminal(output).show(result)
 
     assert [line.split() for line in output.getvalue().splitlines()] == [
         ["passed", "a.one", "12", "ms"],
@@ -38,19 +36,6 @@ def test_failures_are_explained_at_the_end() -> None:
         assert part in said
     assert "ADVICE b.one" in said
     assert said.endswith(f"{summary(RUN)}\n  build/report.html\n")
-
-
-def test_a_call_of_the_bank_stands_before_the_kits_answer() -> None:
-    own = result("accounts.one", "failed")
-    banks = replace(result("bank-initiate.signature", "failed"), is_banks_call=True)
-
-    assert [name for name, _ in own.exchange] == ["Sent", "Received"]
-    assert banks.exchange == [("The bank's call", banks.received), ("The kit's answer", banks.sent)]
-    run = replace(RUN, results=(banks,))
-    output = StringIO()
-    Terminal(output).end(run, [])
-    for said in (output.getvalue(), report_html.render(run)):
-        assert 0 < said.lower().index("the bank's call") < said.lower().index("the kit's answer")
 
 
 def test_the_summary_counts_and_judges() -> None:
