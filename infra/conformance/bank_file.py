@@ -1,6 +1,6 @@
 """The file that describes a bank under test, ``bank.yaml``: its format, defaults and checks.
 
-Every fault is reported with its place; nothing of the file is quoted.
+Every fault is reported with its place; of the file's content, only the paths of other files are quoted.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ from infra import yaml_file
 LISTEN = "127.0.0.1:9700"
 T = TypeVar("T")
 _PEM = "-----BEGIN "
+_LONGEST_PATH = 255
+"""What is longer may be a key without its first line, and is not quoted."""
 Fault = tuple[str, str]
 """A place and the fault there."""
 
 
 class InvalidBankFile(ValueError):
-    """The file cannot be used. Each of ``faults`` is a sentence that starts with its place and quotes nothing."""
+    """The file cannot be used. Each of ``faults`` is a sentence that starts with its place and has no secret."""
 
     def __init__(self, faults: Iterable[str]) -> None:
         self.faults = tuple(faults)
@@ -265,7 +267,8 @@ class _Keys:
         except signatures.InvalidKey as error:
             self.faults.append((place, f"cannot be used: {error}"))
         except OSError as error:
-            self.faults.append((place, f"names a file that cannot be read: {error.strerror}"))
+            tried = f": {_resolved(self._folder, given)}" if len(given) <= _LONGEST_PATH else ""
+            self.faults.append((place, f"names a file that cannot be read: {error.strerror}{tried}"))
         except ValueError:
             self.faults.append((place, "cannot be used: this is not a PEM key"))
         return None
@@ -289,7 +292,12 @@ def _find_faults(part: BankPart, folder: Path) -> Iterator[Fault]:
     yield from _wrong_payment(part)
     yield from _wrong_psu(part.psu)
     if part.ca_file is not None and not (folder / part.ca_file).is_file():
-        yield "ca_file", "names a file that does not exist"
+        yield "ca_file", f"names a file that does not exist: {_resolved(folder, part.ca_file)}"
+
+
+def _resolved(folder: Path, given: str) -> Path:
+    """The file that a path in the bank's file names; the path is relative to ``folder``."""
+    return (folder / given).resolve()
 
 
 def _wrong_accounts(part: BankPart, version: Version, scopes: list[str]) -> Iterator[Fault]:

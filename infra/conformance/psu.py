@@ -18,6 +18,7 @@ NOT_SUPPORTED = 3
 """The exit code of a command that cannot do what it is asked for."""
 REMINDER_SECONDS = 60
 _OUTPUT = 2000
+"""The most characters of a command's output that are kept."""
 Action = Literal["consent", "payment", "revoke"]
 _SENTENCES = {
     ("consent", "approve"): "Open this address, and approve the access at the bank:",
@@ -87,13 +88,21 @@ class ScriptPsu:
             return PsuOutcome("failed", f"psu.command did not end within {self._seconds:g} s for: {task.name}")
         except OSError as error:
             return PsuOutcome("failed", f"psu.command cannot be executed: {error.strerror}")
-        output = ended.stdout.strip()[-_OUTPUT:]
+        output = _end_of(ended.stdout.strip())
         if ended.returncode == NOT_SUPPORTED:
             return PsuOutcome("unsupported", output or f"psu.command does not support: {task.name}")
         if ended.returncode:
             said = f"psu.command ended with exit code {ended.returncode} for: {task.name}"
             return PsuOutcome("failed", f"{said}\n{output}" if output else said)
         return PsuOutcome("done", output)
+
+
+def _end_of(output: str) -> str:
+    """The last characters of an output, from the start of a line if there is one among them."""
+    if len(output) <= _OUTPUT:
+        return output
+    line = output.find("\n", -_OUTPUT - 1) + 1
+    return output[line or -_OUTPUT :]
 
 
 class BrowserPsu:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from infra.conformance.check import Check
 
 
 class UnknownChecks(ValueError):
-    """A part of the choice matches no check; the message names it and the groups that there are."""
+    """A part of the choice matches no check, or there is no part; the message names it and the groups."""
 
 
 def select(checks: Sequence[Check], only: str) -> list[Check]:
@@ -21,14 +22,26 @@ def select(checks: Sequence[Check], only: str) -> list[Check]:
     Raises:
         UnknownChecks.
     """
-    parts = [part.strip() for part in only.split(",") if part.strip()]
-    if not parts:
+    if not only:
         return list(checks)
+    parts = [part.strip() for part in only.split(",") if part.strip()]
     unknown = [part for part in parts if not any(_is_named(check, part) for check in checks)]
-    if unknown:
-        groups = ", ".join(dict.fromkeys(check.group for check in checks))
-        raise UnknownChecks(f"no check of this version is named {', '.join(unknown)}; the groups are {groups}")
+    if unknown or not parts:
+        raise UnknownChecks(_explain(checks, unknown))
     return [check for check in checks if any(_is_named(check, part) for part in parts)]
+
+
+def _explain(checks: Sequence[Check], unknown: Sequence[str]) -> str:
+    """Why a choice is refused, with the nearest name for each unknown one, and the groups."""
+    groups = list(dict.fromkeys(check.group for check in checks))
+    names = [*groups, *(check.check_id for check in checks)]
+    said = ", ".join(f"{part}{_nearest(part, names)}" for part in unknown)
+    begin = f"no check of this version is named {said}" if unknown else "the choice of checks names none"
+    return f"{begin}; the groups are {', '.join(groups)}"
+
+
+def _nearest(part: str, names: Sequence[str]) -> str:
+    return "".join(f" ({name}?)" for name in get_close_matches(part, names, n=1))
 
 
 def _is_named(check: Check, part: str) -> bool:

@@ -10,6 +10,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.check import Check
 from infra.conformance.checks import checks_of
+from infra.conformance.rules import section_of
 from infra.openapi.introduction import table
 
 Rows = Mapping[Version, Check]
@@ -57,5 +58,19 @@ def _row(rows: Rows) -> tuple[str, ...]:
         if len(set(levels.values())) == 1
         else ", ".join(f"{level} in version {version}" for version, level in levels.items())
     )
-    stands = "; ".join(dict.fromkeys(_OF_ONE_VERSION.sub("", each.paragraph) for each in rows.values()))
-    return f"`{check.check_id}`", check.rule, stands, level, ", ".join(map(str, rows))
+    return f"`{check.check_id}`", check.rule, _stands(rows), level, ", ".join(map(str, rows))
+
+
+def _stands(rows: Rows) -> str:
+    """The rules of a check, with links to the sections that explain them in each version."""
+    links: dict[str, dict[str, Version]] = {}
+    for version, check in rows.items():
+        for rule in check.paragraph.split("; "):
+            links.setdefault(_OF_ONE_VERSION.sub("", rule), {}).setdefault(section_of(rule, version), version)
+    return "; ".join(_linked(rule, found) for rule, found in links.items())
+
+
+def _linked(rule: str, found: Mapping[str, Version]) -> str:
+    if len(found) == 1:
+        return f"[{rule}](../{next(iter(found))})"
+    return f"{rule}, version {', '.join(f'[{version}](../{section})' for section, version in found.items())}"

@@ -68,7 +68,7 @@ TPP_CALLS: Mapping[str, Purpose] = {
     "/tpp/banks": Purpose(
         "List the banks",
         "The banks that match all filters, sorted by BIC, and what each can do; `total` counts them. A page beyond the "
-        "last is empty. Changes appear within a minute or two.",
+        "last is empty. Changes appear within a minute, and whether a bank responds within two.",
     ),
     "/tpp/banks/{bic}": Purpose("Read one bank", "What a bank can do, as in the list."),
     "/tpp/consent": Purpose(

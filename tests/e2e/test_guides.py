@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
+import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -61,6 +63,21 @@ def test_every_command_of_a_guide_prints_what_stands_beside_it(
         if difference or code:
             place = f"docs/guides/{name}.md: exit code {code} after"
             pytest.fail(f"{place}\n\n{step.commands}\n{difference}", pytrace=False)
+
+
+def test_the_guides_bank_that_cannot_start_says_why_and_is_not_waited_for(tmp_path: Path) -> None:
+    defined = re.search(r"^bank\(\) \{.*?^\}$", GUIDES["bank"], re.DOTALL | re.MULTILINE)
+    assert defined is not None
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    (tmp_path / ".local").mkdir()
+    (tmp_path / "docs" / "guides").mkdir(parents=True)
+    (tmp_path / "docs" / "guides" / "bank.py").write_text("raise SystemExit('there is no key')", "utf-8")
+    commands = f"{defined[0]}\nHUB=http://127.0.0.1:1 bank 2 key {_free()}"
+    ended = subprocess.run(
+        ["bash", "-c", commands], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
+    )
+
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("there is no key\n", "", 1)
 
 
 def _free() -> str:

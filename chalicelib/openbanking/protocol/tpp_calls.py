@@ -150,8 +150,13 @@ class PaymentStatusQuery(Message):
         return self
 
 
-def _one_of(known: Callable[[], frozenset[str]], longest: int, description: str) -> TextRule:
-    def check(name: str) -> str:
+def _one_of(
+    known: Callable[[], frozenset[str]], longest: int, description: str, spelled: Callable[[str], str] = str
+) -> TextRule:
+    """One of the ``known`` names, after ``spelled`` has put what was given into their spelling."""
+
+    def check(given: str) -> str:
+        name = spelled(given)
         return name if name in known() else fault("value", f"must be one of {', '.join(sorted(known()))}")
 
     return TextRule(check, longest, {"description": description}, known)
@@ -165,9 +170,16 @@ def _scheme_names() -> frozenset[str]:
     return frozenset(name for version in VERSIONS.values() for name in version.schemes)
 
 
+def _in_capitals(name: str) -> str:
+    return name.upper() if name.isascii() else name
+
+
 def _country(letters: str) -> str:
     is_code = len(letters) == 2 and letters.isascii() and letters.isalpha()
     return letters.upper() if is_code else fault("value", "must be a two-letter country code (ISO 3166-1)")
+
+
+_SCHEME_RULE = _one_of(_scheme_names, SCHEME, "A payment scheme, in capitals or small letters", _in_capitals)
 
 
 class BankSearchQuery(Message):
@@ -183,7 +195,7 @@ class BanksQuery(BankSearchQuery):
 
     limit: Whole[100] = 20
     scope: Annotated[str, _one_of(_scope_names, 64, "A scope of any version")] | None = None
-    scheme: Annotated[str, _one_of(_scheme_names, SCHEME, "A payment scheme")] | None = None
+    scheme: Annotated[str, _SCHEME_RULE] | None = None
 
 
 class BankPath(Message):

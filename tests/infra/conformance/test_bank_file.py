@@ -154,6 +154,24 @@ def test_a_key_that_cannot_be_used_is_named_and_not_quoted(break_key: Callable[[
     assert "AAAA" not in fault
 
 
+def test_a_key_or_an_authority_that_is_not_there_is_named_with_the_path_that_was_tried(tmp_path: Path) -> None:
+    text = MINIMAL + "hub: {private_key: keys/none.pem}\nca_file: ../ca.pem"
+    with pytest.raises(InvalidBankFile) as found:
+        bank_file.parse(text, tmp_path / "banks")
+
+    assert found.value.faults == (
+        f"hub.private_key names a file that cannot be read: No such file or directory: {tmp_path}/banks/keys/none.pem",
+        f"ca_file names a file that does not exist: {tmp_path}/ca.pem",
+    )
+
+
+def test_key_material_without_its_first_line_is_not_taken_for_a_path_and_quoted(tmp_path: Path) -> None:
+    (fault,) = faults(MINIMAL + f"hub: {{private_key: '{'MIIE/vQIB' * 180}'}}")
+
+    assert fault.startswith("hub.private_key names a file that cannot be read: ")
+    assert "MIIE" not in fault
+
+
 def test_a_file_that_is_not_there_or_no_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InvalidBankFile, match="cannot be read: No such file"):
         bank_file.read(tmp_path / "none.yaml")

@@ -154,7 +154,9 @@ def test_an_unknown_choice_is_exit_code_2_before_anything_is_sent(
     bank: SmallBank, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(write(bank, tmp_path), tmp_path, "--only", "acounts") == 2
-    assert "no check of this version is named acounts; the groups are address, tls" in capsys.readouterr().err
+    assert (
+        "no check of this version is named acounts (accounts?); the groups are address, tls" in capsys.readouterr().err
+    )
     assert not (tmp_path / "reports").exists()
 
 

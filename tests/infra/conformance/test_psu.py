@@ -15,7 +15,8 @@ from infra.conformance import kit, psu
 from infra.conformance.checks import checks_of
 from infra.conformance.psu import BrowserPsu, PsuOutcome, ScriptPsu, Task
 from infra.conformance.selection import select
-from tests.infra.conformance.playing import HUB_KEY, LIMITS, file_of
+from tests.documents import ROOT
+from tests.infra.conformance.playing import HUB_KEY, LIMITS, file_of, free_port
 from tests.infra.conformance.small_bank import SmallBank, running
 
 TASK = Task("consent", "http://bank/consent?x=1", "approve", lambda: False)
@@ -52,6 +53,31 @@ def test_another_exit_code_is_a_failure_with_the_commands_output(tmp_path: Path)
 
     assert outcome.state == "failed"
     assert outcome.text == "psu.command ended with exit code 1 for: consent approve\nthe form is gone"
+
+
+def test_a_long_output_is_cut_at_the_start_of_a_line(tmp_path: Path) -> None:
+    outcome = script(tmp_path, "for n in range(300): print(f'line {n:05}')\nraise SystemExit(1)").act(TASK)
+    _, first, *others = outcome.text.splitlines()
+
+    assert first == "line 00119"
+    assert others[-1] == "line 00299"
+
+
+def test_a_long_output_without_lines_keeps_its_end(tmp_path: Path) -> None:
+    outcome = script(tmp_path, "print('x' * 3000 + 'end')\nraise SystemExit(1)").act(TASK)
+
+    assert outcome.text.splitlines()[1] == "x" * 1997 + "end"
+
+
+def test_the_guides_command_says_in_one_line_that_the_bank_does_not_respond() -> None:
+    bank = f"http://127.0.0.1:{free_port()}"
+    guide = ScriptPsu([sys.executable, str(ROOT / "docs/guides/psu.py"), bank], 20)
+    outcome = guide.act(Task("consent", f"{bank}/consent?x=1", "approve", bool))
+
+    assert outcome.state == "failed"
+    first, second = outcome.text.splitlines()
+    assert first == "psu.command ended with exit code 1 for: consent approve"
+    assert second.startswith(f"no response from {bank}/consent?x=1: ")
 
 
 def test_a_command_that_does_not_end_is_a_failure(tmp_path: Path) -> None:

@@ -18,7 +18,21 @@ def ids(only: str) -> list[str]:
 
 
 def test_without_a_choice_all_checks_run() -> None:
-    assert select(CHECKS, "") == select(CHECKS, " , ") == CHECKS
+    assert select(CHECKS, "") == CHECKS
+
+
+@pytest.mark.parametrize("only", [",", " , ", " "])
+def test_a_choice_that_names_nothing_is_an_error(only: str) -> None:
+    with pytest.raises(UnknownChecks, match=r"the choice of checks names none; the groups are .*accounts"):
+        select(CHECKS, only)
+
+
+def test_the_nearest_ids_and_groups_are_proposed_for_an_unknown_one() -> None:
+    with pytest.raises(UnknownChecks) as found:
+        select(CHECKS, "accounts.answer-fom,acounts")
+
+    said = "no check of this version is named accounts.answer-fom (accounts.answer-form?), acounts (accounts?); "
+    assert str(found.value).startswith(said)
 
 
 def test_an_id_chooses_one_check() -> None:
@@ -37,7 +51,7 @@ def test_a_pattern_chooses_what_matches_and_parts_are_united_in_the_order_of_the
 
 
 def test_what_matches_nothing_is_an_error_that_names_it_and_the_groups() -> None:
-    with pytest.raises(UnknownChecks, match=r"named acounts, x\*; the groups are .*accounts"):
+    with pytest.raises(UnknownChecks, match=r"named acounts \(accounts\?\), x\*; the groups are .*accounts"):
         select(CHECKS, "acounts,accounts,x*")
 
 
