@@ -167,7 +167,8 @@ def _why(attempt: Attempt, said: str) -> str:
 def _initiated(session: Session) -> Evidence:
     attempt = session.attempt("main")
     came = any(call.name == "initiate" for call in session.hub.calls)
-    return demand(came, evidence_of(attempt), _why(attempt, "init_authorization was not called"))
+    question = f"does the bank use {session.bank.public_url} as its hub?"
+    return demand(came, evidence_of(attempt), _why(attempt, f"init_authorization was not called: {question}"))
 
 
 def _request_url(session: Session) -> Evidence:
