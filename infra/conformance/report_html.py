@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from html import escape
-from itertools import groupby
 
 from infra.conformance.check import Result
 from infra.conformance.runner import Run
@@ -79,8 +78,8 @@ def _parts(run: Run, title: str) -> Iterator[str]:
     yield from _section("Failed", failed, examples)
     yield from _section("Advice", advised)
     others = [result for result in run.results if result.outcome != "failed"]
-    for group, results in groupby(others, lambda result: result.check.group):
-        yield from _section(group, list(results))
+    for group in dict.fromkeys(result.check.group for result in others):
+        yield from _section(group, [result for result in others if result.check.group == group])
 
 
 def _section(name: str, results: list[Result], unfolded: Collection[str] = ()) -> Iterator[str]:
