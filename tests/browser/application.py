@@ -8,14 +8,19 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
+_ICON = '<link rel="icon" href="data:,">'
+
 
 @contextmanager
 def serving(pages: Mapping[str, str]) -> Iterator[str]:
-    """Serve ``pages``, HTML by path, as long as the context lasts; gives the origin. Any other path is empty."""
+    """Serve ``pages``, HTML by path, as long as the context lasts; gives the origin. Any other path is empty.
+
+    The pages name an empty icon, so that no browser asks for one while the server stops.
+    """
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = pages.get(urlsplit(self.path).path, "").encode()
+            body = (_ICON + pages.get(urlsplit(self.path).path, "")).encode()
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
