@@ -88,7 +88,9 @@ def read_psu_headers(headers: Mapping[str, str], repeated: Collection[str] = ())
     Raises:
         InvalidPsuHeaders.
     """
-    given = [(row, headers[row.name.lower()]) for row in PSU_HEADERS if row.name.lower() in headers]
+    given = [(row, headers[name]) for name, row in _BY_NAME.items() if name in headers]
+    if not given:
+        return UNATTENDED
     found = {row.name: row.read(value.strip(" \t")) for row, value in given}
     problems = list(_problems(found, repeated))
     if problems:
@@ -129,3 +131,4 @@ PSU_HEADERS: tuple[PsuHeader, ...] = (
     PsuHeader("PSU-Device-ID", 36, "a UUID", _UUID),
     PsuHeader("PSU-Geo-Location", 64, "a location, as GEO:52.506931;13.144558 or geo:52.506931,13.144558", _LOCATION),
 )
+_BY_NAME = {row.name.lower(): row for row in PSU_HEADERS}
