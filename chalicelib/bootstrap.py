@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from chalice.app import Response
 
     from chalicelib.openbanking.flows.bank_choice import BankChoice
+    from chalicelib.sandbox_clock.container import ClockContainer
     from chalicelib.statistics.ingest import ExpectedBank
     from chalicelib.website.container import WebsiteContainer
 
@@ -48,6 +49,12 @@ class Hub(Infrastructure):
         from chalicelib.website.container import WebsiteContainer
 
         return WebsiteContainer(self, self.delivery, self.statistics, self.openbanking, lambda: self.cards.flows.portal)
+
+    @cached_property
+    def sandbox_clock(self) -> ClockContainer:
+        from chalicelib.sandbox_clock.container import ClockContainer
+
+        return ClockContainer(self, self.delivery, self.statistics, self.openbanking, self.cards, self.website)
 
     def _senders(self) -> Senders:
         """The sender for each kind of delivery; its package is loaded with the first delivery."""

@@ -55,7 +55,7 @@ class CardContainer:
         from chalicelib.cards.card_data.keys import CardKeys
 
         shared = self.shared
-        return CardKeys(shared.secrets, shared.kms, shared.settings.card_keys_secret, shared.clock)
+        return CardKeys(shared.secrets, shared.kms, shared.settings.card_keys_secret, shared.clock.real)
 
     @cached_property
     def card_data(self) -> CardData:

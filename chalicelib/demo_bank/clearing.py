@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-from chalicelib.demo_bank import durations, execution, hub_client, orders, revocations
+from chalicelib.demo_bank import consents, durations, execution, hub_client, orders, revocations
 from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.execution import OrderChanged
 from chalicelib.demo_bank.hub_client import HubRefusal
@@ -24,8 +24,9 @@ TIME_LIMIT_SECONDS = 10
 RETRY_SECONDS = 60
 
 
-def run_due_work(host: Services) -> None:
-    """Process due work at all banks; banks without credentials are skipped."""
+def run_due_work(host: Services) -> int:
+    """Process due work at all banks; banks without credentials are skipped. Returns how much of it there was."""
+    total = 0
     for profile in PROFILES:
         at = get_bank(profile.name, host)
         try:
@@ -35,8 +36,18 @@ def run_due_work(host: Services) -> None:
             if ended := revocations.revoke_due_consents(at, deadline):
                 log.info("demo bank: consents ended", bank=profile.name, consents=ended)
             durations.report_yesterday(at)
+            total += done + ended
         except NotInstalled:
             continue
+    return total
+
+
+def next_due(host: Services, after: int, until: int) -> int | None:
+    """When the next work is due at any bank, if it is by ``until``; ``after`` is the time of the latest run."""
+    banks = [get_bank(profile.name, host) for profile in PROFILES]
+    times = [orders.next_due(at) for at in banks] + [consents.next_end(at) for at in banks]
+    times += [durations.next_report(at, after) for at in banks]
+    return min((due for due in times if due is not None and due <= until), default=None)
 
 
 def process_due_payments(at: DemoBank) -> int:

@@ -118,6 +118,11 @@ def find_due_ends(bank: DemoBank) -> Iterator[tuple[int, str]]:
         yield int(at), f"token#{token_digest}"
 
 
+def next_end(bank: DemoBank) -> int | None:
+    """When the bank is to end the next consent, in Unix seconds."""
+    return bank.first_time("ends")
+
+
 def postpone_end(bank: DemoBank, at: int, record: str, seconds: int) -> None:
     """Postpone the end that was due at ``at``."""
     later = bank.clock.time() + seconds

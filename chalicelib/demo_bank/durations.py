@@ -24,6 +24,7 @@ SECONDS = 5
 """Time-out of the report to the service, in seconds."""
 RETRY_SECONDS = 900
 RETENTION_SECONDS = 40 * 86_400
+_DAY_SECONDS = 86_400
 
 
 def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
@@ -55,6 +56,11 @@ def report_yesterday(bank: DemoBank) -> None:
     now = bank.clock.time()
     times = {"again_at": now + seconds, "expires_at": now + RETENTION_SECONDS}
     bank.store.put(TABLE, bank.key(_report_record_id(day)) | times)
+
+
+def next_report(bank: DemoBank, after: int) -> int | None:
+    """The first Unix second after ``after`` at which a day is over that the bank has to report."""
+    return after - after % _DAY_SECONDS + _DAY_SECONDS if bank.profile.protocol.reports_performance else None
 
 
 def _average_duration(bank: DemoBank, day: date, kind: ConfirmationKind) -> int | None:

@@ -247,6 +247,11 @@ def find_due(bank: DemoBank) -> Iterator[tuple[int, str]]:
         yield int(at), order_id
 
 
+def next_due(bank: DemoBank) -> int | None:
+    """When the next payment is due, in Unix seconds."""
+    return bank.first_time("due")
+
+
 def postpone(bank: DemoBank, at: int, order_id: str, seconds: int) -> None:
     """Postpone a due-time entry that was due at ``at``."""
     later = bank.clock.time() + seconds

@@ -56,6 +56,7 @@ def page(
         template,
         bank=bank.profile,
         path=bank.path,
+        moved_to=bank.clock.time() if bank.clock.offset_seconds else None,
         static=lambda name: f"{bank.path}/static/{_static_files().name(name)}",
         **values,
     )

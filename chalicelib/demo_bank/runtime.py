@@ -108,6 +108,11 @@ class DemoBank:
         """The storage key of one of this bank's records."""
         return {"bank": self.profile.name, "id": record}
 
+    def first_time(self, prefix: str) -> int | None:
+        """The Unix second in the first key ``<prefix>#<time>#…``; ``None`` if there is none."""
+        found = self.store.query(TABLE, ("bank", self.profile.name), sort_prefix=("id", f"{prefix}#"), limit=1)
+        return int(found.items[0]["id"].split("#")[1]) if found.items else None
+
     def credentials(self) -> DemoBankCredentials:
         """Raises: NotInstalled."""
         now = self.clock.time()

@@ -35,7 +35,7 @@ def find_session(visit: Visit) -> CustomerSession | None:
     """The session that belongs to the browser's cookie."""
     bank, cookie = visit.bank, visit.cookie(COOKIE)
     item = bank.store.get(TABLE, _session_key(bank, cookie)) if cookie else None
-    if item is None or item["expires_at"] <= bank.clock.time():
+    if item is None or item["expires_at"] <= bank.clock.real.time():
         return None
     customer = customers_by_id(bank.profile.name)[item["customer_id"]]
     return CustomerSession(customer, bank.derive("form", cookie).hex())
@@ -66,7 +66,7 @@ def sign_in(visit: Visit) -> Response:
 def begin_session(visit: Visit, customer: Customer) -> str:
     """Start a session; returns the Set-Cookie value."""
     bank, cookie = visit.bank, new_secret()
-    members = {"customer_id": customer.customer_id, "expires_at": bank.clock.time() + LIFETIME}
+    members = {"customer_id": customer.customer_id, "expires_at": bank.clock.real.time() + LIFETIME}
     bank.store.put(TABLE, _session_key(bank, cookie) | members)
     return cookie_header(bank, COOKIE, cookie, LIFETIME)
 

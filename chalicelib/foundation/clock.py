@@ -9,6 +9,16 @@ from datetime import UTC, datetime
 class Clock:
     """The system clock. ``time`` and ``now`` agree; use ``monotonic`` for durations only."""
 
+    @property
+    def real(self) -> Clock:
+        """The clock that nobody moves: for signatures, proofs, TLS, sessions, cookies and one-time links."""
+        return self
+
+    @property
+    def offset_seconds(self) -> int:
+        """How far business time is ahead of ``real``; 0 unless the clock was moved (``moved_clock``)."""
+        return 0
+
     def time(self) -> int:
         """Unix seconds."""
         return int(time.time())

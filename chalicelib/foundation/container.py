@@ -26,7 +26,13 @@ class Infrastructure:
 
     def __init__(self, settings: Settings, clock: Clock | None = None) -> None:
         self.settings = settings
-        self.clock = clock or Clock()
+        self.clock = clock or (self._moved_clock() if settings.is_local else Clock())
+
+    def _moved_clock(self) -> Clock:
+        """The clock of the one-machine stack, whose business time can be moved."""
+        from chalicelib.foundation.moved_clock import ClockOffset, MovedClock
+
+        return MovedClock(Clock(), lambda: ClockOffset(self.store).read())
 
     @cached_property
     def store(self) -> Store:
@@ -42,7 +48,7 @@ class Infrastructure:
 
     @cached_property
     def keyring(self) -> Keyring:
-        return Keyring(self.secrets, self.kms, self.settings.keys_secret, self.clock)
+        return Keyring(self.secrets, self.kms, self.settings.keys_secret, self.clock.real)
 
     @cached_property
     def vault(self) -> Vault:
@@ -69,7 +75,7 @@ class Infrastructure:
         from chalicelib.foundation.ca_bundle import CaBundle
 
         location = self.settings.tpp_ca_bundle
-        return CaBundle(location, self.clock) if location else None
+        return CaBundle(location, self.clock.real) if location else None
 
     @cached_property
     def mailer(self) -> Mailer:

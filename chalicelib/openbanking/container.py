@@ -124,7 +124,7 @@ class OpenBankingContainer:
     def dpop_nonces(self) -> DpopNonces:
         from chalicelib.openbanking.oauth.dpop import DpopNonces
 
-        return DpopNonces(self.shared.keyring, self.shared.clock)
+        return DpopNonces(self.shared.keyring, self.shared.clock.real)
 
     @cached_property
     def credential_checks(self) -> CredentialChecks:
@@ -134,7 +134,7 @@ class OpenBankingContainer:
         from chalicelib.openbanking.oauth.private_key_jwt import ClientAssertions
         from chalicelib.openbanking.records.single_use import SingleUses
 
-        clock, settings = self.shared.clock, self.shared.settings
+        clock, settings = self.shared.clock.real, self.shared.settings
         token_endpoints = [f"{base}/tpp/token" for base in (settings.public_url, settings.mtls_url) if base]
         key_sets = KeySets(self.shared.outbound, clock)
         return CredentialChecks(

@@ -47,6 +47,14 @@ class StatisticsContainer:
 
         return Ingest(self.shared.clock, self._counters, self.reports, self.records, self.shared.metrics)
 
+    def ingest_without(self, is_skipped: Callable[[int], bool]) -> Ingest:
+        """An ingest that does not read the hours over which the clock was moved: they have no counters."""
+        from chalicelib.statistics.hourly_counters import StoredCounters
+        from chalicelib.statistics.ingest import Ingest
+
+        counters = StoredCounters(self.shared.store, is_skipped)
+        return Ingest(self.shared.clock, counters, self.reports, self.records, self.shared.metrics)
+
     @cached_property
     def today(self) -> CurrentDay:
         from chalicelib.statistics.current_day import CurrentDay

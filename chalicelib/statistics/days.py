@@ -11,6 +11,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 HOUR_SECONDS = 3600
 DAY_SECONDS = 24 * HOUR_SECONDS
+INGESTED_AT = 70
+"""The minute of the day (UTC) at which the days before are ingested."""
 Span = tuple[int, int]
 """A half-open span: start included, end excluded."""
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")

@@ -7,11 +7,12 @@ from typing import Any
 from chalice.app import Blueprint, Cron
 
 from chalicelib.bootstrap import hub
+from chalicelib.statistics.days import INGESTED_AT
 
 statistics_jobs = Blueprint(__name__)
 
 
-@statistics_jobs.schedule(Cron(10, 1, "*", "*", "?", "*"), name="ingest")
+@statistics_jobs.schedule(Cron(INGESTED_AT % 60, INGESTED_AT // 60, "*", "*", "?", "*"), name="ingest")
 def ingest(event: Any) -> None:
     """Every night at 01:10 UTC: compute day records and report missing reports."""
     statistics = hub().statistics

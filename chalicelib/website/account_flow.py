@@ -117,7 +117,7 @@ class UserAccountFlow:
         self._store = store
         self._clock = clock
         self._users = users
-        self._one_time = OneTimeSecrets(store, clock)
+        self._one_time = OneTimeSecrets(store, clock.real)
         self._outbox = outbox
 
     def request_confirmation(self, name: str, password: str) -> None:

@@ -55,11 +55,11 @@ class WebsiteContainer:
 
     @cached_property
     def sessions(self) -> Sessions:
-        return Sessions(self.shared.store, self.shared.keyring, self.shared.clock)
+        return Sessions(self.shared.store, self.shared.keyring, self.shared.clock.real)
 
     @cached_property
     def attempts(self) -> AttemptCounters:
-        return AttemptCounters(self.shared.store, self.shared.keyring, self.shared.clock)
+        return AttemptCounters(self.shared.store, self.shared.keyring, self.shared.clock.real)
 
     @cached_property
     def drafts(self) -> Drafts:

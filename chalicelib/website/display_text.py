@@ -103,6 +103,15 @@ def span(seconds: int) -> str:
     return f"{max(seconds, 0)} second{'' if seconds == 1 else 's'}"
 
 
+def elapsed(seconds: int) -> str:
+    """A duration in days, hours and minutes, e.g. ``7 days and 2 hours``; below a minute in seconds."""
+    parts = []
+    for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
+        count, seconds = divmod(seconds, length)
+        parts += [f"{count} {unit}{'s' if count > 1 else ''}"] if count else []
+    return " and ".join(parts[:2]) or span(seconds)
+
+
 def retry_advice(seconds: int) -> str:
     """Advice after too many attempts."""
     whole = seconds if seconds < 60 else -(-seconds // 60) * 60  # rounded up, so that waiting this long is enough
@@ -114,6 +123,7 @@ SERVICES: Mapping[Service, str] = {"AISP": "Account information", "PISP": "Payme
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "moment": moment,
+    "elapsed": elapsed,
     "timestamp": timestamp,
     "span": span,
     "sentence": sentence,

@@ -40,6 +40,9 @@ PAGES: Mapping[str, Sequence[str]] = {
 SIMULATOR = "/cards/{card_id}/simulator"
 """The path of the simulator's forms, which exist in sandboxes only."""
 
+CLOCK = "/clock"
+"""The page of the clock, which exists on the one-machine stack only."""
+
 _QUERY = re.compile(r"[\x21-\x7e]*")
 
 
@@ -51,7 +54,7 @@ def is_own_page(address: str) -> bool:
 
 @cache
 def _patterns() -> Sequence[re.Pattern[str]]:
-    return [re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9_-]+", re.escape(place))) for place in PAGES]
+    return [re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9_-]+", re.escape(place))) for place in (*PAGES, CLOCK)]
 
 
 _MENU = (

@@ -202,6 +202,9 @@ def _render(website: WebsiteContainer, visit: Visit | None, template: str, value
         base=settings.public_url,
         stage=settings.stage,
         sandbox=settings.is_sandbox,
+        local=settings.is_local,
+        offset_seconds=website.shared.clock.offset_seconds,
+        business_now=website.shared.clock.time(),
         static=lambda name: f"{settings.public_path}/static/{static_files().name(name)}",
         **values,
     )

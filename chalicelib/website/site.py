@@ -96,20 +96,33 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
 
 def serve(website: WebsiteContainer, place: str, incoming: Incoming) -> Response:
     visit, key = Visit(incoming, website), (incoming.method, place)
-    if visit.is_post and not visit.has_valid_form_token:
-        return message_page(
-            visit,
-            "This form is out of date",
-            "You have been signed out, or another site sent this form. Nothing was changed.",
-            *(("/sign-in", "Sign in") if visit.email is None else ("/", "To the start page")),
-            "Go back, reload the page, and submit the form again.",
-            status=403,
-        )
-    if key in FOR_EVERYBODY:
-        return FOR_EVERYBODY[key](visit)
+    if key not in FOR_EVERYBODY:
+        return serve_user_page(visit, FOR_USERS[key])
+    return _refuse_form(visit) if _has_foreign_form(visit) else FOR_EVERYBODY[key](visit)
+
+
+def serve_user_page(visit: Visit, view: View) -> Response:
+    """The response of a view to a signed-in user; others sign in first."""
+    if _has_foreign_form(visit):
+        return _refuse_form(visit)
     if visit.email is None:
-        return visit.redirect("/sign-in", next=_return_address(incoming))
-    return FOR_USERS[key](visit)
+        return visit.redirect("/sign-in", next=_return_address(visit.incoming))
+    return view(visit)
+
+
+def _has_foreign_form(visit: Visit) -> bool:
+    return visit.is_post and not visit.has_valid_form_token
+
+
+def _refuse_form(visit: Visit) -> Response:
+    return message_page(
+        visit,
+        "This form is out of date",
+        "You have been signed out, or another site sent this form. Nothing was changed.",
+        *(("/sign-in", "Sign in") if visit.email is None else ("/", "To the start page")),
+        "Go back, reload the page, and submit the form again.",
+        status=403,
+    )
 
 
 def answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:

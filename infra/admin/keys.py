@@ -50,7 +50,7 @@ def rotate_signing(
     """
     hub = connection.connect()
     key_id = hub.keyring.rotate_signing_key(overlap)
-    signs_from = timestamp(hub.clock.time() + overlap)
+    signs_from = timestamp(hub.clock.real.time() + overlap)
     text = f"The key {key_id} is published and signs from {signs_from}."
     if not overlap:
         text = f"The key {key_id} is published and signs from now on; the old key has been withdrawn."

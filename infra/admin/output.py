@@ -178,12 +178,19 @@ def _explain_aws_error(error: ClientError) -> str:
     return f"AWS refused {call}: {code}"
 
 
+def parse_span(text: str) -> int:
+    """Parse a time span such as ``7d`` to seconds. Raises: CommandRefused."""
+    if span := _SPAN.fullmatch(text.strip()):
+        return int(span[1]) * _SECONDS[span[2]]
+    raise CommandRefused(f"{text!r} is not a time span: use 90s, 30m, 12h or 7d")
+
+
 def parse_time(text: str, now: int) -> int:
     """Parse a timestamp or a time span before ``now`` to Unix seconds. Raises: CommandRefused, if invalid or in the
     future.
     """
-    span = _SPAN.fullmatch(text.strip())
-    seconds = now - int(span[1]) * _SECONDS[span[2]] if span else _parse_timestamp(text.strip())
+    is_span = _SPAN.fullmatch(text.strip())
+    seconds = now - parse_span(text) if is_span else _parse_timestamp(text.strip())
     if seconds > now:
         raise CommandRefused(f"{text} is in the future")
     return max(seconds, 0)

@@ -35,6 +35,8 @@ _MONTHS = ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT",
 _WEEKDAYS = ("SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT")
 _UNITS = {"minute": 60, "hour": 3600, "day": 86400}
 _YEARS_AHEAD = 5
+_LONGEST_WAIT = 60.0
+"""Seconds after which a schedule looks again whether it is due: business time may have been moved."""
 
 Handler = Callable[[Any, Any], Any]
 logger = logging.getLogger(__name__)
@@ -146,7 +148,8 @@ class EventRunner:
         timeouts: the time limit of each deployed function in seconds, by name; ``""`` is the default.
         region: the region in the events' ARNs.
         sqs: a boto3 SQS client; by default, configured from the environment.
-        now: returns the current time.
+        now: returns the current time, by which a rate's period passes.
+        business_now: returns business time, in which a cron expression is due; by default ``now``.
     """
 
     def __init__(
@@ -157,12 +160,14 @@ class EventRunner:
         region: str,
         sqs: Any = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        business_now: Callable[[], datetime] | None = None,
     ) -> None:
         self._application = application
         self._timeouts = timeouts
         self._region = region
         self._sqs = sqs
         self._now = now
+        self._business_now = business_now or now
         self._stopped = threading.Event()
         self._idle = threading.Condition()
         self._busy = 0
@@ -215,7 +220,7 @@ class EventRunner:
 
     def run_schedule(self, source: ScheduledEventConfig) -> bool:
         """Run a scheduled function now. Returns whether it succeeded."""
-        return self._invoke(source.name, schedule_event(source.name, self._now(), self._region))
+        return self._invoke(source.name, schedule_event(source.name, self._business_now(), self._region))
 
     def _invoke(self, name: str, event: Any) -> bool:
         timeout = self._timeouts.get(name, self._timeouts.get("", 60))
@@ -249,10 +254,12 @@ class EventRunner:
                     logger.warning("the queue of %s cannot be read: %s", source.name, type(error).__name__)
 
     def _keep_schedule(self, source: ScheduledEventConfig, schedule: Schedule) -> None:
-        due = schedule.after(self._now())
-        while not self._stopped.wait(max(0.0, (due - self._now()).total_seconds())):
-            self.run_schedule(source)
-            due = schedule.after(max(due, self._now()) if isinstance(schedule, CronSchedule) else due)
+        now = self._business_now if isinstance(schedule, CronSchedule) else self._now
+        due = schedule.after(now())
+        while not self._stopped.wait(min(max(0.0, (due - now()).total_seconds()), _LONGEST_WAIT)):
+            if now() >= due:
+                self.run_schedule(source)
+                due = schedule.after(max(due, now()) if isinstance(schedule, CronSchedule) else due)
 
     def _start_thread(self, name: str, work: Callable[..., None], *arguments: Any) -> None:
         threading.Thread(target=work, args=arguments, name=name, daemon=True).start()

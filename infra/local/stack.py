@@ -10,6 +10,7 @@ import contextlib
 import errno
 import json
 import os
+import secrets
 import signal
 import sys
 import threading
@@ -95,7 +96,8 @@ class Stack:
             raise StartFailed(_explain_port(self._options.port, error)) from None
         port = taken.getsockname()[1]
         mails = self._options.file.parent / "mail"
-        os.environ |= {"STAGE": STAGE, "PORT": str(port), "MAIL_FOLDER": str(mails)}
+        operator_key = secrets.token_urlsafe(24)
+        os.environ |= {"STAGE": STAGE, "PORT": str(port), "MAIL_FOLDER": str(mails), "OPERATOR_KEY": operator_key}
         tls = self._set_up_tls(port)
         self._engines = engines = Engines(
             os.environ, self._options.engine, self._options.file.parent, fresh=self._options.fresh
@@ -107,7 +109,7 @@ class Stack:
         logfile.attach(log)
         if is_for_people:
             terminal_log.attach()
-        content = {**self._content(port, engines), "log": str(log), "mails": str(mails)}
+        content = {**self._content(port, engines), "log": str(log), "mails": str(mails), "operator_key": operator_key}
         content |= {"ca_file": str(tls.ca_file)} if tls else {}
         self._server = build_server(application, config, taken, self._id, tls.context if tls else None)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
@@ -268,11 +270,13 @@ def _load_application() -> tuple[Chalice, Config]:
 
 
 def _create_runner(application: Chalice) -> EventRunner:
+    from chalicelib.bootstrap import hub
     from infra.deploy.functions import FUNCTIONS
     from infra.local.event_runner import EventRunner
 
     timeouts = {each.name: each.timeout for each in FUNCTIONS}
-    return EventRunner(application, timeouts=timeouts, region=os.environ["AWS_DEFAULT_REGION"])
+    region, clock = os.environ["AWS_DEFAULT_REGION"], hub().clock
+    return EventRunner(application, timeouts=timeouts, region=region, now=clock.real.now, business_now=clock.now)
 
 
 def _say_at_once(text: str) -> None:

@@ -18,6 +18,7 @@ The file contains a password and credentials, so only its owner can read it. Its
 ``other_programme`` another programme manager, in the same format; its credential is ``other``
 ``log``             the file with the service's complete log (see ``logfile``)
 ``mails``           the folder that the service writes its emails to
+``operator_key``    the key with which ``POST /sandbox/clock`` moves business time forward
 ``environment``     the variables with which another process can use this stack: endpoints, region, stage
 """
 

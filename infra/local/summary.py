@@ -37,6 +37,7 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
     rows.append(("AWS", f"{environment.get('AWS_ENDPOINT_URL', '')}  {aws}"))
     if "AWS_ENDPOINT_URL_DYNAMODB" in environment:
         rows.append(("DynamoDB", f"{environment['AWS_ENDPOINT_URL_DYNAMODB']}  {content['dynamodb_engine']}"))
+    rows += _clock_rows(content)
     rows += [
         ("Data", f"{content['data']}/  kept; FRESH=1 starts anew"),
         ("Log", str(content["log"])),
@@ -44,6 +45,17 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
         ("Written to", str(file)),
     ]
     return rows
+
+
+def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Business time, if it was moved on these data."""
+    from chalicelib.bootstrap import hub
+    from chalicelib.foundation.clock import timestamp
+
+    clock = hub().clock
+    if not clock.offset_seconds:
+        return []
+    return [("Clock", f"{timestamp(clock.time())}  moved {clock.offset_seconds} s ahead; FRESH=1 goes back")]
 
 
 def _tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:

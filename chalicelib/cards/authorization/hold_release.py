@@ -130,6 +130,10 @@ class HoldExpiry:
         """Release all expired holds and return their number, as ``DueItems.run`` does."""
         return DueItems(self.store, self.clock, self.metrics, records.DUE, "hold").run(self._expire, until)
 
+    def next_due(self, until: int) -> int | None:
+        """When the next hold expires, if it does by ``until``."""
+        return records.DUE.next_time(self.store, until)
+
     def _expire(self, item: Item) -> bool:
         """Release one expired hold; false if a concurrent change prevents it. Raises: StoreError."""
         authorization = records.Authorization.from_item(item)

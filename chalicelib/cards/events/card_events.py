@@ -80,4 +80,4 @@ class CardEventSender:
         secrets = self.secrets.open_secrets(manager_id, kept)
         if not secrets:
             raise Undeliverable("the programme manager has no events secret")
-        return event_sender.post(self.outbound, address, secrets, dispatch, self.clock.time())
+        return event_sender.post(self.outbound, address, secrets, dispatch, self.clock.real.time())

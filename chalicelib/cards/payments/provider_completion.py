@@ -177,6 +177,10 @@ class ProviderRecovery:
         """Handle all due records. Returns the number that progressed, as ``DueItems.run`` does."""
         return DueItems(self.store, self.clock, self.metrics, DUE, "payment").run(self._finish, until)
 
+    def next_due(self, until: int) -> int | None:
+        """When the next record is due, if it is by ``until``."""
+        return DUE.next_time(self.store, until)
+
     def _finish(self, item: Item) -> bool:
         if item["part"] == ExternalAddress.kind:
             return self.completion.resume(self.addresses, ExternalAddress.from_item(item))

@@ -17,7 +17,7 @@ from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.protocol.values import SPECIAL
 from chalicelib.cards.reconciliation.account_proof import account_key, latest_first, prove_account, with_row_count
 from chalicelib.cards.reconciliation.ledger_proof import LedgerMismatch, SharedMovements, describe_owner, number_of
-from chalicelib.cards.reconciliation.progress_record import PROGRESS, STRETCHES, Progress
+from chalicelib.cards.reconciliation.progress_record import PROGRESS, ROUND_SECONDS, STRETCHES, Progress
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.sequences import SEQUENCES
 from chalicelib.foundation import log
@@ -76,6 +76,13 @@ class RollingProof:
         progress = progress.with_findings(frozenset(run.broken), frozenset())
         self._log_findings(progress, run, ended=progress.is_over and not was_over)
         return self._save(progress) or progress
+
+    def next_due(self, until: int) -> int | None:
+        """When the next run has something to prove, if it is by ``until``. Raises: StoreError."""
+        now = self.clock.time()
+        progress = Progress.of(self.store.get(*PROGRESS), now)
+        due = progress.began_at + ROUND_SECONDS if progress.is_over and not progress.broken else now
+        return due if due <= until else None
 
     def _prove_broken(self, progress: Progress, run: _Run, until: float) -> Progress:
         """Recheck broken accounts, as far as time allows. Raises: StoreError."""

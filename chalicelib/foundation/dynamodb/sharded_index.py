@@ -69,6 +69,11 @@ class ShardedIndex:
             places = following
         return sorted(rows, key=lambda row: int(row[self.time]), reverse=newest_first)[:limit]
 
+    def next_time(self, store: Store, until: int) -> int | None:
+        """The earliest time in the index, if it is not after ``until``."""
+        rows = self.rows(store, until=until, limit=1)
+        return int(rows[0][self.time]) if rows else None
+
 
 def _value(owner: str, shard: int) -> str:
     return f"{owner}#{shard}" if owner else str(shard)

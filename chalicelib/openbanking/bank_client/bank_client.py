@@ -128,7 +128,7 @@ class BankClient:
         """The seconds in ``Retry-After``, if a rate-limiting or failing bank sends it."""
         if reply.status != TOO_MANY_REQUESTS and reply.status < SERVER_ERROR:
             return None
-        seconds = reply.retry_after(self.clock.time())
+        seconds = reply.retry_after(self.clock.real.time())
         return None if seconds is None else min(seconds, _LONGEST_WAIT)
 
     def redact_secrets(self, failure: BankFailed, outgoing: PreparedRequest) -> BankFailed:

@@ -133,7 +133,7 @@ class TppEventSender:
         secrets = self.clients.events_secrets(client)
         if not secrets:
             raise Undeliverable("the client has no events secret")
-        return event_sender.post(self.outbound, client.events_url or "", secrets, dispatch, self.clock.time())
+        return event_sender.post(self.outbound, client.events_url or "", secrets, dispatch, self.clock.real.time())
 
     def _record(self, client: Client, dispatch: Dispatch, outcome: Sequence[Operation]) -> None:
         """Record an event for fetching, in the transaction that ends its delivery."""

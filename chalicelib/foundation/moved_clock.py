@@ -1,0 +1,106 @@
+"""Business time of the one-machine stack, which its operator may move forward.
+
+The offset is kept with the data, in the table ``demo-banks``, and read by every process once a second. It only grows,
+so a process that reads an old value never goes back in time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Store, StoreError
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+TABLE = "demo-banks"
+KEY = {"bank": "clock", "id": "offset"}
+CACHED_SECONDS = 1.0
+"""How long a process may go on with an offset that another one has changed."""
+CLAIMED_SECONDS = 60
+"""How long a move that stopped half-way keeps others from moving the clock, in seconds."""
+
+
+class MovedClock(Clock):
+    """The clock of a process whose business time is ``real`` and the stored offset."""
+
+    def __init__(self, real: Clock, read_offset: Callable[[], int]) -> None:
+        self._real = real
+        self._read_offset = read_offset
+        self._offset = 0
+        self._read_at: float | None = None
+
+    @property
+    def real(self) -> Clock:
+        return self._real
+
+    @property
+    def offset_seconds(self) -> int:
+        """The latest known offset; if storage fails, it stays what it was."""
+        now = self._real.monotonic()
+        if self._read_at is None or now - self._read_at >= CACHED_SECONDS:
+            self._read_at = now
+            try:
+                self.move_to(self._read_offset())
+            except StoreError:
+                self._read_at = None
+        return self._offset
+
+    def move_to(self, offset_seconds: int) -> None:
+        """Use an offset in this process at once; a smaller one than the known is ignored."""
+        self._offset = max(self._offset, offset_seconds)
+
+    def time(self) -> int:
+        return self._real.time() + self.offset_seconds
+
+    def now(self) -> datetime:
+        return self._real.now() + timedelta(seconds=self.offset_seconds)
+
+    def monotonic(self) -> float:
+        return self._real.monotonic()
+
+
+class ClockBusy(Exception):
+    """Another process or request is moving the clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClockOffset:
+    """The stored offset. One move at a time: it claims the row, and each of its steps renews the claim."""
+
+    store: Store
+
+    def read(self) -> int:
+        """The offset in seconds. Raises: StoreError."""
+        item = self.store.get(TABLE, KEY) or {}
+        return int(item.get("offset_seconds", 0))
+
+    def claim(self, move_id: str, now: int) -> int:
+        """Begin a move at the real time ``now``. Returns the offset that it starts from. Raises: ClockBusy, StoreError.
+
+        A claim that is older than ``CLAIMED_SECONDS`` belongs to a process that has ended, and is taken over.
+        """
+        members = {"move_id": move_id, "claimed_until": now + CLAIMED_SECONDS}
+        is_free = Attr("claimed_until").not_exists() | Attr("claimed_until").lt(now)
+        try:
+            self.store.update(TABLE, KEY, set=members, condition=is_free)
+        except ConditionFailed:
+            raise ClockBusy from None
+        return self.read()
+
+    def write(self, move_id: str, offset_seconds: int, now: int) -> None:
+        """One step of a move. Raises: ClockBusy, if another move has taken over; StoreError."""
+        members = {"offset_seconds": offset_seconds, "claimed_until": now + CLAIMED_SECONDS}
+        self._update(move_id, members, ())
+
+    def release(self, move_id: str) -> None:
+        """End a move. Raises: ClockBusy, if another move has taken over; StoreError."""
+        self._update(move_id, {}, ("move_id", "claimed_until"))
+
+    def _update(self, move_id: str, members: Mapping[str, object], without: tuple[str, ...]) -> None:
+        try:
+            self.store.update(TABLE, KEY, set=members, remove=without, condition=Attr("move_id").eq(move_id))
+        except ConditionFailed:
+            raise ClockBusy from None

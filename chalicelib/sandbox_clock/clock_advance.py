@@ -1,0 +1,152 @@
+"""Moves business time forward, hour by hour, and runs in each hour what is due.
+
+Each step first stores the new offset, so that every process follows. A move that stops half-way has moved time partly,
+and loses nothing: what is due stays due.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.moved_clock import CACHED_SECONDS, ClockBusy, ClockOffset, MovedClock
+from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
+
+MOST_SECONDS = 400 * DAY_SECONDS
+"""The longest single move."""
+
+
+NextDue = Callable[[int, int], int | None]
+"""When something is due next, from the time of the latest run and the latest time of interest (Unix seconds)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScheduledWork:
+    """What the service does on a schedule.
+
+    While the clock is moved, it runs only at an hour that has something due: at any other hour it would do nothing.
+
+    Attributes:
+        name: the name of its deployed function.
+        next_due: see ``NextDue``.
+        run: does what is due. Returns whether that may have made other work due.
+    """
+
+    name: str
+    next_due: NextDue
+    run: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class BusinessTime:
+    """The time after a move: Unix seconds, and how far it is ahead of real time."""
+
+    now: int
+    offset_seconds: int
+
+
+class SkippedHours:
+    """The hours, as their first Unix seconds, during which nothing happened, since the clock was moved over them."""
+
+    def __init__(self) -> None:
+        self._hours: set[int] = set()
+
+    def add(self, since: int, until: int) -> None:
+        """Add the whole hours between two times; other processes notice a move late."""
+        first = -(-(since + int(CACHED_SECONDS) + 1) // HOUR_SECONDS) * HOUR_SECONDS
+        self._hours.update(range(first, until - until % HOUR_SECONDS, HOUR_SECONDS))
+
+    def __contains__(self, hour: int) -> bool:
+        return hour in self._hours
+
+
+class ClockAdvance:
+    """Moves the clock of this process and, through storage, of all others."""
+
+    def __init__(
+        self, clock: MovedClock, offset: ClockOffset, work: Sequence[ScheduledWork], skipped: SkippedHours
+    ) -> None:
+        self._clock = clock
+        self._offset = offset
+        self._work = work
+        self._skipped = skipped
+
+    def now(self) -> BusinessTime:
+        return BusinessTime(self._clock.time(), self._clock.offset_seconds)
+
+    def advance(self, seconds: int) -> BusinessTime:
+        """Move business time forward by ``seconds``, from 1 to ``MOST_SECONDS``.
+
+        Raises:
+            ValueError: ``seconds`` is out of range; nothing has changed.
+            ClockBusy: another move is under way; if it took over a claim of this one, time has moved partly.
+            StoreError: storage failed; time may have moved partly.
+        """
+        if not 0 < seconds <= MOST_SECONDS:
+            raise ValueError(f"time moves forward only, by at most {MOST_SECONDS // DAY_SECONDS} days")
+        move_id = new_id()
+        base = self._offset.claim(move_id, self._clock.real.time())
+        try:
+            self._clock.move_to(base)
+            before = self._clock.time()
+            self._move(move_id, base, seconds)
+        finally:
+            with suppress(ClockBusy, StoreError):
+                self._offset.release(move_id)
+        reached = self.now()
+        log.warning(
+            "clock moved",
+            moved_from=timestamp(before),
+            moved_to=timestamp(reached.now),
+            offset_seconds=reached.offset_seconds,
+        )
+        return reached
+
+    def _move(self, move_id: str, base: int, seconds: int) -> None:
+        agenda = _Agenda(self._work, self._clock.time(), self._clock.time() + seconds)
+        moved = 0
+        while moved < seconds:
+            step = agenda.seconds_to_next(moved, seconds)
+            since = self._clock.time()
+            self._offset.write(move_id, base + step, self._clock.real.time())
+            self._clock.move_to(base + step)
+            self._skipped.add(since, self._clock.time())
+            agenda.run(self._clock.time())
+            moved = step
+
+
+class _Agenda:
+    """What is due during one move, by hours counted from its start."""
+
+    def __init__(self, work: Sequence[ScheduledWork], start: int, end: int) -> None:
+        self._work = work
+        self._start = start
+        self._end = end
+        self._ran_at = dict.fromkeys(range(len(work)), start)
+        self._due = {number: each.next_due(start, end) for number, each in enumerate(work)}
+
+    def seconds_to_next(self, moved: int, seconds: int) -> int:
+        """The seconds from the start to the first whole hour, after ``moved``, that has something due, or the end."""
+        due = min((at for at in self._due.values() if at is not None), default=self._end)
+        hours = max(-(-(due - self._start) // HOUR_SECONDS), moved // HOUR_SECONDS + 1)
+        return min(hours * HOUR_SECONDS, seconds)
+
+    def run(self, now: int) -> None:
+        """Run once what is due at ``now``, then ask again what is due next."""
+        ran = [number for number, at in self._due.items() if at is not None and at <= now]
+        changed = [self._run(number, now) for number in ran]
+        for number in self._due if any(changed) else ran:
+            self._due[number] = self._work[number].next_due(self._ran_at[number], self._end)
+
+    def _run(self, number: int, now: int) -> bool:
+        self._ran_at[number] = now
+        try:
+            return self._work[number].run()
+        except Exception:  # as on its schedule: the next run tries again
+            log.exception("scheduled work failed", schedule=self._work[number].name)
+            return True

@@ -1,0 +1,98 @@
+"""``/sandbox/clock``: business time of the one-machine stack, read by anyone and moved with the operator's key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+
+from chalice.app import Response
+from pydantic import TypeAdapter, ValidationError
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, WrongMethod, json_answer
+from chalicelib.foundation.identifiers import digest, matches
+from chalicelib.foundation.moved_clock import ClockBusy
+from chalicelib.sandbox_clock.clock_advance import BusinessTime
+from chalicelib.sandbox_clock.container import ClockContainer
+
+PLACE = "/sandbox/clock"
+_DURATION = re.compile(
+    r"P(?=[0-9T])([0-9]{1,4}W|([0-9]{1,9}D)?(T(?=[0-9])([0-9]{1,9}H)?([0-9]{1,9}M)?([0-9]{1,9}S)?)?)"
+)
+_EXAMPLE = 'send {"advance": "P7D"}, an ISO 8601 duration in weeks, or in days, hours, minutes and seconds'
+
+
+class NotOperator(Exception):
+    """The request does not have the operator's key."""
+
+
+class InvalidAdvance(ValueError):
+    """The body is not a move forward; the message says why."""
+
+
+def _answer_failure(clock: ClockContainer, incoming: Incoming, error: Exception) -> Response:
+    match error:
+        case WrongMethod():
+            return _refuse(405, "method_not_allowed", str(error))
+        case NotOperator():
+            headers = {"WWW-Authenticate": "Bearer"}
+            return _refuse(401, "invalid_key", "send the operator_key of .local/stack.json as a bearer", headers)
+        case UnreadableBody() | InvalidAdvance():
+            return _refuse(415 if getattr(error, "kind", "") == "type" else 400, "invalid_request", str(error))
+        case ClockBusy():
+            return _refuse(409, "clock_busy", "the clock is being moved; try again when that is done")
+        case StoreError():
+            log.exception("clock not moved", error=type(error).__name__)
+            return _refuse(503, "temporarily_unavailable", "storage failed; GET tells how far time has moved")
+    log.exception("clock not moved", error=type(error).__name__)
+    return _refuse(500, "server_error", "the error is the service's; GET tells how far time has moved")
+
+
+def _refuse(status: int, code: str, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
+    return json_answer({"error": code, "error_description": sentence}, status, headers)
+
+
+clock_api_routes = Routes["ClockContainer"](__name__, _answer_failure)
+
+
+@clock_api_routes.get(PLACE)
+def show(clock: ClockContainer, incoming: Incoming) -> Response:
+    """Respond with business time, and how far it is ahead."""
+    return _answer_time(clock.advance.now())
+
+
+@clock_api_routes.post(PLACE)
+def advance(clock: ClockContainer, incoming: Incoming) -> Response:
+    """Move business time forward; respond when everything that became due has been done."""
+    _require_key(clock.shared.settings.operator_key, incoming.headers.get("authorization", ""))
+    seconds = read_seconds(incoming.json())
+    try:
+        return _answer_time(clock.advance.advance(seconds))
+    except ValueError as error:
+        raise InvalidAdvance(str(error)) from None
+
+
+def _require_key(key: str | None, authorization: str) -> None:
+    scheme, _, sent = authorization.partition(" ")
+    if not key or scheme.lower() != "bearer" or not matches(sent.strip(), digest(key)):
+        raise NotOperator
+
+
+def read_seconds(body: object) -> int:
+    """The seconds of ``{"advance": duration}``. Raises: InvalidAdvance."""
+    given = body.get("advance") if isinstance(body, dict) and len(body) == 1 else None
+    if not isinstance(given, str):
+        raise InvalidAdvance(_EXAMPLE)
+    if not _DURATION.fullmatch(given):
+        raise InvalidAdvance(f"advance is not a duration: {_EXAMPLE}")
+    try:
+        return int(TypeAdapter(timedelta).validate_strings(given).total_seconds())
+    except ValidationError:
+        raise InvalidAdvance(f"advance is not a duration: {_EXAMPLE}") from None
+
+
+def _answer_time(reached: BusinessTime) -> Response:
+    return json_answer({"now": timestamp(reached.now), "offset_seconds": reached.offset_seconds})

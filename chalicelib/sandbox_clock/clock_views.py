@@ -1,0 +1,71 @@
+"""The page ``/clock``: business time, and a form that moves it forward."""
+
+from __future__ import annotations
+
+from chalice.app import Response
+
+from chalicelib.foundation.http.web import Incoming, Routes
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.moved_clock import ClockBusy
+from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS
+from chalicelib.sandbox_clock.container import ClockContainer
+from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
+from chalicelib.website import site
+from chalicelib.website.page_links import CLOCK
+from chalicelib.website.pages import Visit, page
+
+MOST_DAYS = MOST_SECONDS // DAY_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit of the form, in seconds."""
+
+    name: str
+    seconds: int
+
+
+UNITS = (Unit("hours", HOUR_SECONDS), Unit("days", DAY_SECONDS), Unit("weeks", 7 * DAY_SECONDS))
+
+
+def show_clock(visit: Visit, clock: ClockContainer, problem: str = "", status: int = 200) -> Response:
+    """``GET /clock``."""
+    return page(
+        visit,
+        "clock.html",
+        status=status,
+        now=clock.advance.now(),
+        real_now=clock.shared.clock.real.time(),
+        units=UNITS,
+        most_days=MOST_DAYS,
+        problem=problem,
+        was_moved=bool(visit.field("moved")) and not visit.is_post,
+    )
+
+
+def move_clock(visit: Visit, clock: ClockContainer) -> Response:
+    """``POST /clock``: move business time, then show the page again."""
+    seconds = {unit.name: unit.seconds for unit in UNITS}.get(visit.field("unit"), 0)
+    number = visit.field("number").strip()
+    if not (number.isascii() and number.isdecimal() and len(number) <= 5 and seconds):
+        return show_clock(visit, clock, "Enter a whole number.", 400)
+    try:
+        clock.advance.advance(int(number) * seconds)
+    except ValueError:
+        return show_clock(visit, clock, f"Time moves forward only, by at most {MOST_DAYS} days at once.", 400)
+    except ClockBusy:
+        return show_clock(visit, clock, "The clock is being moved already. Wait until that is done.", 409)
+    return visit.redirect(CLOCK, moved="1")
+
+
+def _serve(clock: ClockContainer, incoming: Incoming) -> Response:
+    view = move_clock if incoming.method == "POST" else show_clock
+    return site.serve_user_page(Visit(incoming, clock.website), lambda visit: view(visit, clock))
+
+
+def _answer_failure(clock: ClockContainer, incoming: Incoming, error: Exception) -> Response:
+    return site.answer_failure(clock.website, incoming, error)
+
+
+clock_page_routes = Routes["ClockContainer"](__name__, _answer_failure)
+clock_page_routes.serve(CLOCK, ["GET", "POST"], _serve)

@@ -1,0 +1,101 @@
+"""Wires the movable clock: the schedules of a sandbox, and when each has something to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from chalicelib.cards.container import CardContainer
+from chalicelib.delivery.container import DeliveryContainer
+from chalicelib.demo_bank import clearing
+from chalicelib.foundation.container import Infrastructure
+from chalicelib.foundation.moved_clock import ClockOffset, MovedClock
+from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.sandbox_clock.clock_advance import ClockAdvance, NextDue, ScheduledWork, SkippedHours
+from chalicelib.statistics.container import StatisticsContainer
+from chalicelib.statistics.days import DAY_SECONDS, INGESTED_AT
+from chalicelib.website.container import WebsiteContainer
+
+RUN_SECONDS = 40
+"""The time, in seconds, after which one run of card work starts no further work."""
+
+
+class ClockContainer:
+    """The one-machine stack's movable clock; ``shared`` has a ``MovedClock``."""
+
+    def __init__(
+        self,
+        shared: Infrastructure,
+        delivery: DeliveryContainer,
+        statistics: StatisticsContainer,
+        openbanking: OpenBankingContainer,
+        cards: CardContainer,
+        website: WebsiteContainer,
+    ) -> None:
+        self.shared = shared
+        self.delivery = delivery
+        self.statistics = statistics
+        self.openbanking = openbanking
+        self.cards = cards
+        self.website = website
+
+    @cached_property
+    def advance(self) -> ClockAdvance:
+        clock, skipped = self.shared.clock, SkippedHours()
+        assert isinstance(clock, MovedClock), "only a clock of the one-machine stack can be moved"
+        work = (self._settle, *self._card_work(), *self._hub_work(), self._ingest(skipped))
+        return ClockAdvance(clock, ClockOffset(self.shared.store), work, skipped)
+
+    @property
+    def _settle(self) -> ScheduledWork:
+        shared = self.shared
+        return ScheduledWork(
+            "settle",
+            lambda after, until: clearing.next_due(shared, after, until),
+            lambda: clearing.run_due_work(shared) > 0,
+        )
+
+    def _card_work(self) -> tuple[ScheduledWork, ...]:
+        flows = self.cards.flows
+        return (
+            _indexed("finish", flows.provider_recovery.next_due, lambda: flows.provider_recovery.finish(self._end())),
+            _indexed("finish", flows.hold_expiry.next_due, lambda: flows.hold_expiry.expire(self._end())),
+            _indexed("prove", flows.rolling_proof.next_due, self._prove),
+        )
+
+    def _prove(self) -> int:
+        """A proof makes no other work due."""
+        self.cards.flows.rolling_proof.prove(self._end())
+        return 0
+
+    def _hub_work(self) -> tuple[ScheduledWork, ...]:
+        expiry, sweeper = self.openbanking.consent_expiry, self.delivery.sweeper
+        return (
+            _indexed("expire", expiry.next_due, expiry.record_due_events),
+            _indexed("sweep", sweeper.next_due, sweeper.sweep),
+        )
+
+    def _ingest(self, skipped: SkippedHours) -> ScheduledWork:
+        ingest = self.statistics.ingest_without(skipped.__contains__)
+
+        def run() -> bool:
+            ingest.run(self.statistics.expected_banks())
+            return False
+
+        return ScheduledWork("ingest", _next_ingest, run)
+
+    def _end(self) -> float:
+        return self.shared.clock.monotonic() + RUN_SECONDS
+
+
+def _indexed(name: str, next_due: Callable[[int], int | None], run: Callable[[], int]) -> ScheduledWork:
+    """Work that is found by its time in an index; ``run`` returns how much of it was done."""
+    asked: NextDue = lambda _after, until: next_due(until)  # noqa: E731 - its type is the point
+    return ScheduledWork(name, asked, lambda: run() > 0)
+
+
+def _next_ingest(after: int, until: int) -> int | None:
+    """The first time of the nightly ingest after ``after``."""
+    today = after - after % DAY_SECONDS + INGESTED_AT * 60
+    due = today if today > after else today + DAY_SECONDS
+    return due if due <= until else None

@@ -1,0 +1,82 @@
+"""Commands for the clock of the one-machine stack, whose business time can be moved forward."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import requests
+import typer
+
+from infra.admin import output
+from infra.admin.connection import StageUnknown
+from infra.admin.output import CommandRefused, Report, command, command_group, format_members
+from infra.local import stackfile
+from infra.local.http_session import new_session
+
+PLACE = "/sandbox/clock"
+LONGEST_MOVE_SECONDS = 600
+"""How long to wait for the response; a move of 400 days takes about a minute."""
+
+group = command_group("Show and move business time of the local stack.")
+
+
+@command(group, "show")
+def show() -> Report:
+    """Show business time, and how far it is ahead of real time.
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin clock show
+    """
+    return _report(_ask("GET"), "")
+
+
+@command(group, "advance")
+def advance(
+    span: Annotated[
+        str, typer.Argument(metavar="SPAN", help="How far: 90s, 30m, 12h, 7d; at most 400d, forward only.")
+    ],
+) -> Report:
+    """Move business time forward; ends when everything that became due on the way has been done.
+
+    Tokens and consents expire, due payments end, holds are released, events are sent, and days are recorded. All processes
+    of the stack follow within a second. Signatures, certificates and sessions stay in real time. Time cannot go back:
+    FRESH=1 make run starts anew, without the data.
+
+    \b
+    Examples:
+      .venv/bin/python -m infra.admin clock advance 7d
+      .venv/bin/python -m infra.admin clock advance 12h --json
+    """
+    seconds = output.parse_span(span)
+    return _report(_ask("POST", {"advance": f"PT{seconds}S"}), f"Moved {span} forward.\n")
+
+
+def _report(answer: dict[str, Any], done: str) -> Report:
+    return Report(answer, done + format_members(answer))
+
+
+def _ask(method: str, body: dict[str, str] | None = None) -> dict[str, Any]:
+    """The answer of the running stack. Raises: CommandRefused, StageUnknown."""
+    stack = _find_stack()
+    headers = {"Authorization": f"Bearer {stack.get('operator_key', '')}"}
+    try:
+        with new_session(stack.get("ca_file")) as session:
+            response = session.request(
+                method, stack["base_url"] + PLACE, json=body, headers=headers, timeout=LONGEST_MOVE_SECONDS
+            )
+            answer: dict[str, Any] = response.json()
+    except (requests.RequestException, ValueError):
+        raise CommandRefused("the stack did not respond; `clock show` tells how far time has moved") from None
+    if not response.ok:
+        raise CommandRefused(str(answer.get("error_description", f"the stack responded with {response.status_code}")))
+    return answer
+
+
+def _find_stack() -> dict[str, Any]:
+    if (stage := os.environ.get("STAGE") or "local") != "local":
+        raise CommandRefused(f"the clock of the stage {stage} cannot be moved: only that of a stack on this machine")
+    if stack := stackfile.find_running(stackfile.location(os.environ)):
+        return stack
+    raise StageUnknown("no local stack is running: start it with `make run`")
