@@ -19,9 +19,8 @@ from chalicelib.sandbox_clock.clock_advance import BusinessTime
 from chalicelib.sandbox_clock.container import ClockContainer
 
 PLACE = "/sandbox/clock"
-_DURATION = re.compile(
-    r"P(?=[0-9T])([0-9]{1,4}W|([0-9]{1,9}D)?(T(?=[0-9])([0-9]{1,9}H)?([0-9]{1,9}M)?([0-9]{1,9}S)?)?)"
-)
+_DAYS, _TIMES = r"[0-9]{1,4}W|([0-9]{1,4}D)?", r"(T(?=[0-9])([0-9]{1,5}H)?([0-9]{1,7}M)?([0-9]{1,9}S)?)?"
+_DURATION = re.compile(rf"P(?=[0-9T])({_DAYS}{_TIMES})")
 _EXAMPLE = 'send {"advance": "P7D"}, an ISO 8601 duration in weeks, or in days, hours, minutes and seconds'
 
 

@@ -34,15 +34,13 @@ def show() -> Report:
 
 @command(group, "advance")
 def advance(
-    span: Annotated[
-        str, typer.Argument(metavar="SPAN", help="How far: 90s, 30m, 12h, 7d; at most 400d, forward only.")
-    ],
+    span: Annotated[str, typer.Argument(metavar="SPAN", help="How far: 90s, 30m, 12h, 7d; at most 400d.")],
 ) -> Report:
     """Move business time forward; ends when everything that became due on the way has been done.
 
-    Tokens and consents expire, due payments end, holds are released, events are sent, and days are recorded. All processes
-    of the stack follow within a second. Signatures, certificates and sessions stay in real time. Time cannot go back:
-    FRESH=1 make run starts anew, without the data.
+    Tokens and consents expire, due payments end, holds are released, events are sent, and days are recorded. All
+    processes of the stack follow within a second. Signatures, certificates and sessions stay in real time. Time cannot
+    go back: FRESH=1 make run starts anew, without the data.
 
     \b
     Examples:
@@ -62,7 +60,8 @@ def _ask(method: str, body: dict[str, str] | None = None) -> dict[str, Any]:
     stack = _find_stack()
     headers = {"Authorization": f"Bearer {stack.get('operator_key', '')}"}
     try:
-        with new_session(stack.get("ca_file")) as session:
+        with new_session() as session:
+            session.verify = stack.get("ca_file") or True
             response = session.request(
                 method, stack["base_url"] + PLACE, json=body, headers=headers, timeout=LONGEST_MOVE_SECONDS
             )
