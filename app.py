@@ -36,11 +36,9 @@ if hub().settings.is_sandbox:
     app.register_blueprint(sandbox_routes.bind(lambda: hub().website))
 
 if hub().settings.is_local:
-    from chalicelib.sandbox_clock.clock_api import clock_api_routes
-    from chalicelib.sandbox_clock.clock_views import clock_page_routes
+    from chalicelib.sandbox_clock.routes import clock_routes
 
-    for clock_routes in (clock_api_routes, clock_page_routes):
-        app.register_blueprint(clock_routes.bind(lambda: hub().sandbox_clock))
+    app.register_blueprint(clock_routes.bind(lambda: hub().sandbox_clock))
 
 gc.freeze()
 gc.set_threshold(50_000, 20, 20)  # requests leave few cycles, and a bulk order makes thousands of objects

@@ -66,7 +66,10 @@ class SkippedHours:
 
 
 class ClockAdvance:
-    """Moves the clock of this process and, through storage, of all others."""
+    """Moves the clock of this process and, through storage, of all others.
+
+    While ``is_moving``, it runs the schedules itself; the process's own schedules rest.
+    """
 
     def __init__(
         self, clock: MovedClock, offset: ClockOffset, work: Sequence[ScheduledWork], skipped: SkippedHours
@@ -75,6 +78,7 @@ class ClockAdvance:
         self._offset = offset
         self._work = work
         self._skipped = skipped
+        self.is_moving = False
 
     def now(self) -> BusinessTime:
         return BusinessTime(self._clock.time(), self._clock.offset_seconds)
@@ -91,11 +95,13 @@ class ClockAdvance:
             raise ValueError(f"time moves forward only, by at most {MOST_SECONDS // DAY_SECONDS} days")
         move_id = new_id()
         base = self._offset.claim(move_id, self._clock.real.time())
+        self.is_moving = True
         try:
             self._clock.move_to(base)
             before = self._clock.time()
             self._move(move_id, base, seconds)
         finally:
+            self.is_moving = False
             with suppress(ClockBusy, StoreError):
                 self._offset.release(move_id)
         reached = self.now()

@@ -12,13 +12,12 @@ from pydantic import TypeAdapter, ValidationError
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, WrongMethod, json_answer
+from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.foundation.identifiers import digest, matches
 from chalicelib.foundation.moved_clock import ClockBusy
 from chalicelib.sandbox_clock.clock_advance import BusinessTime
 from chalicelib.sandbox_clock.container import ClockContainer
 
-PLACE = "/sandbox/clock"
 _DAYS, _TIMES = r"[0-9]{1,4}W|([0-9]{1,4}D)?", r"(T(?=[0-9])([0-9]{1,5}H)?([0-9]{1,7}M)?([0-9]{1,9}S)?)?"
 _DURATION = re.compile(rf"P(?=[0-9T])({_DAYS}{_TIMES})")
 _EXAMPLE = 'send {"advance": "P7D"}, an ISO 8601 duration in weeks, or in days, hours, minutes and seconds'
@@ -32,7 +31,8 @@ class InvalidAdvance(ValueError):
     """The body is not a move forward; the message says why."""
 
 
-def _answer_failure(clock: ClockContainer, incoming: Incoming, error: Exception) -> Response:
+def answer_failure(error: Exception) -> Response:
+    """The JSON body of a refusal or a failure: ``error`` and ``error_description``."""
     match error:
         case WrongMethod():
             return _refuse(405, "method_not_allowed", str(error))
@@ -54,18 +54,12 @@ def _refuse(status: int, code: str, sentence: str, headers: Mapping[str, str] | 
     return json_answer({"error": code, "error_description": sentence}, status, headers)
 
 
-clock_api_routes = Routes["ClockContainer"](__name__, _answer_failure)
+def serve(clock: ClockContainer, incoming: Incoming) -> Response:
+    """``GET`` responds with business time; ``POST`` moves it, and responds when all that became due has been done."""
+    return _move(clock, incoming) if incoming.method == "POST" else _answer_time(clock.advance.now())
 
 
-@clock_api_routes.get(PLACE)
-def show(clock: ClockContainer, incoming: Incoming) -> Response:
-    """Respond with business time, and how far it is ahead."""
-    return _answer_time(clock.advance.now())
-
-
-@clock_api_routes.post(PLACE)
-def advance(clock: ClockContainer, incoming: Incoming) -> Response:
-    """Move business time forward; respond when everything that became due has been done."""
+def _move(clock: ClockContainer, incoming: Incoming) -> Response:
     _require_key(clock.shared.settings.operator_key, incoming.headers.get("authorization", ""))
     seconds = read_seconds(incoming.json())
     try:

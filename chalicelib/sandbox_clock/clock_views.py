@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chalice.app import Response
 
-from chalicelib.foundation.http.web import Incoming, Routes
+from chalicelib.foundation.http.web import Incoming
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.moved_clock import ClockBusy
 from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS
@@ -58,14 +58,6 @@ def move_clock(visit: Visit, clock: ClockContainer) -> Response:
     return visit.redirect(CLOCK, moved="1")
 
 
-def _serve(clock: ClockContainer, incoming: Incoming) -> Response:
+def serve(clock: ClockContainer, incoming: Incoming) -> Response:
     view = move_clock if incoming.method == "POST" else show_clock
     return site.serve_user_page(Visit(incoming, clock.website), lambda visit: view(visit, clock))
-
-
-def _answer_failure(clock: ClockContainer, incoming: Incoming, error: Exception) -> Response:
-    return site.answer_failure(clock.website, incoming, error)
-
-
-clock_page_routes = Routes["ClockContainer"](__name__, _answer_failure)
-clock_page_routes.serve(CLOCK, ["GET", "POST"], _serve)

@@ -64,6 +64,12 @@ SETTINGS = (
         "The sender of emails to users: an address or domain verified in Amazon SES",
     ),
     Setting("MAIL_FOLDER", "`.local/mail`", "The folder to which the local stage writes emails"),
+    Setting(
+        "OPERATOR_KEY",
+        "none",
+        "The key that moves the clock of a stack on one machine; `make run` makes a new one for each start. In the local "
+        "stage only",
+    ),
     Setting("LOG_LEVEL", "`INFO`", "The lowest level to log: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`"),
 )
 

@@ -150,6 +150,7 @@ class EventRunner:
         sqs: a boto3 SQS client; by default, configured from the environment.
         now: returns the current time, by which a rate's period passes.
         business_now: returns business time, in which a cron expression is due; by default ``now``.
+        is_resting: whether schedules are not run at present.
     """
 
     def __init__(
@@ -161,6 +162,7 @@ class EventRunner:
         sqs: Any = None,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         business_now: Callable[[], datetime] | None = None,
+        is_resting: Callable[[], bool] = lambda: False,
     ) -> None:
         self._application = application
         self._timeouts = timeouts
@@ -168,6 +170,7 @@ class EventRunner:
         self._sqs = sqs
         self._now = now
         self._business_now = business_now or now
+        self._is_resting = is_resting
         self._stopped = threading.Event()
         self._idle = threading.Condition()
         self._busy = 0
@@ -258,7 +261,8 @@ class EventRunner:
         due = schedule.after(now())
         while not self._stopped.wait(min(max(0.0, (due - now()).total_seconds()), _LONGEST_WAIT)):
             if now() >= due:
-                self.run_schedule(source)
+                if not self._is_resting():
+                    self.run_schedule(source)
                 due = schedule.after(max(due, now()) if isinstance(schedule, CronSchedule) else due)
 
     def _start_thread(self, name: str, work: Callable[..., None], *arguments: Any) -> None:

@@ -275,8 +275,15 @@ def _create_runner(application: Chalice) -> EventRunner:
     from infra.local.event_runner import EventRunner
 
     timeouts = {each.name: each.timeout for each in FUNCTIONS}
-    region, clock = os.environ["AWS_DEFAULT_REGION"], hub().clock
-    return EventRunner(application, timeouts=timeouts, region=region, now=clock.real.now, business_now=clock.now)
+    clock, advance = hub().clock, hub().sandbox_clock.advance
+    return EventRunner(
+        application,
+        timeouts=timeouts,
+        region=os.environ["AWS_DEFAULT_REGION"],
+        now=clock.real.now,
+        business_now=clock.now,
+        is_resting=lambda: advance.is_moving,
+    )
 
 
 def _say_at_once(text: str) -> None:

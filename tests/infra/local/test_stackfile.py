@@ -101,7 +101,7 @@ def test_a_stack_hands_on_every_setting_that_leads_to_its_records() -> None:
 
     Settings.from_environment(Environ())
 
-    others = {"STAGE", "PORT", "LOG_LEVEL", "MAIL_FROM", "MAIL_FOLDER"}
+    others = {"STAGE", "PORT", "LOG_LEVEL", "MAIL_FROM", "MAIL_FOLDER", "OPERATOR_KEY"}
     assert asked - others == set(stackfile.SETTINGS)
 
 
