@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.demo_bank import clearing, faults
+from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
 from chalicelib.demo_bank.directory import authenticate
 from chalicelib.demo_bank.faults import FAULTS, FAULTS_BY_NAME, MANY_ACCOUNTS, MANY_TRANSACTIONS
