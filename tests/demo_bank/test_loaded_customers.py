@@ -208,6 +208,13 @@ def test_the_consent_of_a_deleted_customer_is_refused_like_an_ended_one(stage: S
     ]
 
 
+def test_a_consent_works_again_once_its_customer_is_loaded_again(stage: Stage) -> None:
+    given, kept = token(stage, "noor"), account("61000002", currency="JPY", balance="250000")
+    loading.delete(stage, ["noor"])
+    load(stage, customer(accounts=[kept]))
+    assert balances(stage, given, accounts(stage)[0])[0] == "250000"
+
+
 def test_the_consent_of_a_deleted_customer_can_be_revoked(stage: Stage) -> None:
     given = token(stage, "noor")
     loading.delete(stage, ["noor"])
