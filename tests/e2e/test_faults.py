@@ -15,7 +15,7 @@ from chalicelib.demo_bank.banks import get_bank
 from chalicelib.demo_bank.faults import FAULTS, MANY_ACCOUNTS
 from chalicelib.demo_bank.profiles import PROFILES
 from infra.tour.calls import wait_for
-from tests.e2e.fault_customers import bearer, initiate, pay
+from tests.e2e.bank_customers import bearer, initiate, pay
 from tests.e2e.parties import Tpp
 
 pytestmark = pytest.mark.e2e
