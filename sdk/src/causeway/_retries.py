@@ -1,0 +1,68 @@
+"""Which calls are repeated after which failures, and how long to wait before that."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Literal
+
+Kind = Literal["read", "payment", "refresh", "code", "once"]
+"""``read``: repeating has no effect. ``payment``: repeated with the same Idempotency-Key. ``refresh``: the same refresh
+token is answered again for 60 seconds. ``code``: an authorization code, whose second use is refused. ``once``: repeated
+only if the hub cannot have done it."""
+NOT_SENT, LOST = "not_sent", "lost"
+"""No connection was made; a connection broke, or no answer came in time."""
+
+REPEATED: Mapping[Kind, frozenset[str | int]] = {
+    "read": frozenset({NOT_SENT, LOST, 429, 500, 502, 503, 504}),
+    "payment": frozenset({NOT_SENT, LOST, 409, 429, 500, 502, 503, 504}),
+    "refresh": frozenset({NOT_SENT, LOST, 409, 429, 500, 502, 503, 504}),
+    "code": frozenset({NOT_SENT, LOST, 429, 502, 503, 504}),
+    "once": frozenset({NOT_SENT, 429}),
+}
+"""The failures after which each kind of call is repeated: statuses of 502 and more only without the hub's last word."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retries:
+    """How often, and after which waits in seconds, a call is repeated."""
+
+    waits: tuple[float, ...] = (0.5, 1.5, 4.0)
+    """The wait before each repeat, ±20 %. ``()`` means that nothing is repeated."""
+    longest_wait: float = 30.0
+    """A call is not repeated if the hub asks for a longer wait (``Retry-After``): the error tells it."""
+
+    def wait(self, repeat: int, retry_after: float | None) -> float | None:
+        """The seconds before a repeat (0 is the first); ``None`` if the failure is final."""
+        if repeat >= len(self.waits) or (retry_after or 0) > self.longest_wait:
+            return None
+        return max(self.waits[repeat] * random.uniform(0.8, 1.2), retry_after or 0)  # noqa: S311 - spreads callers
+
+
+REFRESH_WAITS = Retries(waits=(0.2, 0.5, 1.0, 2.0, 4.0), longest_wait=5.0)
+"""For a refresh. Its lost answer is repeated for 60 seconds from its first use, so all repeats must be over by then."""
+REFRESH_SECONDS = 45.0
+"""A refresh is not repeated later than this after its first attempt."""
+REFRESH_TIMEOUT = 10.0
+"""A refresh reaches no bank: a longer silence is a lost answer."""
+
+
+def retry_after(header: str | None, now: float) -> float | None:
+    """The seconds of a ``Retry-After``, which contains seconds or a date; ``None`` if there is none or it is wrong."""
+    if not header:
+        return None
+    if header.strip().isdigit():
+        return float(header)
+    try:
+        moment = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now)
+
+
+def utc(seconds: float) -> datetime:
+    """A moment in Unix seconds."""
+    return datetime.fromtimestamp(seconds, UTC)

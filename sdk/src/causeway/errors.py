@@ -1,0 +1,163 @@
+"""What can go wrong, and what to do about it.
+
+All errors are ``CausewayError``. A refusal by the hub is an ``ApiError``; its subclasses are those on which programs
+branch. No error contains a token, a secret or a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+class CausewayError(Exception):
+    """The base of all errors of this package."""
+
+    advice = "Read the message."
+    """One sentence on what to do."""
+
+
+class ConfigurationError(CausewayError):
+    """The program uses the package in a way that cannot work: a wrong address, a missing secret, a float as amount."""
+
+    advice = "Correct the program: nothing was sent."
+
+
+class ConnectionLost(CausewayError):
+    """The hub could not be reached, or its answer was lost. No payment was sent by the call that raises this."""
+
+    advice = "Check the network and the hub's address, and repeat the call."
+
+    def __init__(self, message: str, *, advice: str = "") -> None:
+        super().__init__(message)
+        self.advice = advice or self.advice
+
+
+class UnexpectedAnswer(CausewayError):
+    """An answer that the hub does not give: no JSON, or without a mandatory member. A proxy may have given it."""
+
+    advice = "Check what answers at the hub's address; if it is the hub, update this package."
+
+    def __init__(self, message: str, *, status: int = 0, request_id: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.request_id = request_id
+
+
+class WaitTimeout(CausewayError):
+    """The time to wait is over, and what was waited for has not happened. ``last`` is what was known in the end."""
+
+    advice = "Wait again: nothing has failed."
+
+    def __init__(self, message: str, last: Any = None) -> None:
+        super().__init__(message)
+        self.last = last
+
+
+class InvalidEvent(CausewayError):
+    """An event whose signature, time or body is wrong. Refuse it with status 400."""
+
+    advice = "Answer 400, and verify the body as it came with the secret of the client's Events URL."
+
+
+class ApiError(CausewayError):
+    """The hub refused a call, or a bank failed.
+
+    ``status`` is the HTTP status, ``code`` the hub's error code (empty if a proxy answered), ``title`` its text for
+    people, ``request_id`` what to quote in support requests, ``reason_code`` why a payment failed, ``error`` the OAuth
+    code of a token endpoint, ``additional`` the details (``code``, ``title``, ``details``), ``retry_after`` the
+    seconds to wait if the hub names them.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str = "",
+        title: str = "",
+        *,
+        request_id: str = "",
+        reason_code: str = "",
+        error: str = "",
+        additional: Sequence[Mapping[str, Any]] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        self.status = status
+        self.code = code
+        self.title = title
+        self.request_id = request_id
+        self.reason_code = reason_code
+        self.error = error
+        self.additional = tuple(additional)
+        self.retry_after = retry_after
+        self.advice = self.advice_for()
+        super().__init__(f"{status} {code or 'without a code'}: {title} (request {request_id or 'unknown'})")
+
+    def advice_for(self) -> str:
+        """The advice for the most specific code that has one."""
+        keys: tuple[Any, ...] = (self.reason_code, self.error, (self.status, self.code), self.code, self.status)
+        return next((ADVICE[key] for key in keys if key in ADVICE), CausewayError.advice)
+
+
+class AuthorizationEnded(ApiError):
+    """The consent or the code is no longer valid, and refreshing does not help: the PSU must authorize again."""
+
+    def advice_for(self) -> str:
+        return "Ask the PSU to authorize again, with a new call of authorize()."
+
+
+class RateLimited(ApiError):
+    """Too many calls: of the TPP, or of reads without the PSU at a bank. ``retry_after`` says how long to wait."""
+
+
+class BankUnavailable(ApiError):
+    """The bank did not answer, failed, or refused a read. A payment that raises this was not sent."""
+
+
+class OutcomeUnknown(ApiError):
+    """A payment of which nobody knows whether the bank has it. Never pay again before you know.
+
+    ``order_id`` is the order's X-Request-Id, ``idempotency_key`` its key, ``payment_id`` the bank's identifier if it
+    named one.
+    """
+
+    order_id: str = ""
+    idempotency_key: str = ""
+    payment_id: str = ""
+
+    def advice_for(self) -> str:
+        return (
+            "Do not pay again: ask payment_status(request_id=error.order_id), or repeat the same order with"
+            " idempotency_key=error.idempotency_key within 24 hours."
+        )
+
+
+ADVICE: Mapping[Any, str] = {
+    "not_sent": "Initiate the payment again with a new Idempotency-Key, after retry_after seconds if it is set.",
+    "refused_by_bank": "Read additional, correct the order, and initiate a new payment.",
+    "invalid_client": "Check client_id and the client's secret, key or certificate.",
+    "invalid_grant": "Ask the PSU to authorize again.",
+    "invalid_request": "Read title, and correct the call.",
+    "invalid_scope": "Ask for scopes that scopes(bic) lists.",
+    "unauthorized_client": "Ask the hub's operator what this client may do.",
+    "invalid_dpop_proof": "Check the DPoP key and this machine's clock.",
+    "use_dpop_nonce": "Repeat the call: the package sends the new nonce.",
+    (401, "AUTHENTICATION_REQUIRED"): "Call it with a consent's valid access token.",
+    "WRONG_CREDENTIALS": "Check client_id and the client's secret, key or certificate.",
+    "SSL_CREDENTIALS_NOT_FOUND": "Connect with the client's certificate.",
+    "API_ACTION_DOES_NOT_EXIST": "Use the call of the bank's version: bank(bic).api_version tells it.",
+    "SERVICE_BLOCKED": "Ask for a consent with this scope and account, or leave out what it does not contain.",
+    "RESOURCE_UNKNOWN": "Check the identifier and the BIC: this client has nothing of that name there.",
+    "PAYMENT_SCHEME_INVALID": "Use one of the bank's payment_schemes, or none.",
+    "PARAMETER_NOT_CONSISTENT": "Read title, and correct the parameters.",
+    "FORMAT_ERROR": "Read title and additional, and correct the call.",
+    "HEADERS_ERROR": "Read title, and correct the headers or the Idempotency-Key.",
+    "REQUEST_ID_NOT_UUID": "Use a UUID as request_id, or none.",
+    "ACCESS_EXCEEDED": "Read again after retry_after seconds, or with psu=Psu(ip_address=…) if the PSU is present.",
+    "ASPSP_UNKNOWN_ERROR": "Read additional: the bank refused or failed; repeat a read later.",
+    "INTERNAL_SERVER_ERROR": "Repeat the call later; if it fails again, quote request_id to the hub's operator.",
+    429: "Wait retry_after seconds, and call less often.",
+    502: "Repeat the call later.",
+    503: "Repeat the call later.",
+    504: "Repeat the call later.",
+}
+"""What to do, by reason code, OAuth code, status with code, code, and status."""
