@@ -12,12 +12,12 @@ COUNT ?= 100
 SEED ?= 2026
 VENV := .venv
 PYTHON := $(VENV)/bin/python
-SOURCES := app.py chalicelib infra tests
+SOURCES := app.py chalicelib infra tests sdk/src
 PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -name .ruff_cache -o -name .hypothesis
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs postman screenshots bench capacity volume lint format lock package rehearse deploy clean
+.PHONY: help environment run tour test test-faults test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs postman screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -71,8 +71,9 @@ mutants: environment ## Put defects into core modules; the tests must notice the
 conformance: environment ## Check a bank's implementation and write a report: BANK=bank.yaml ONLY=accounts,*.signature-*
 	@exec $(PYTHON) -m infra.conformance $(if $(BANK),"$(BANK)") $(if $(ONLY),--only "$(ONLY)")
 
-docs: environment ## Write the OpenAPI documents, docs/reference and the pages that the service shows at /docs
+docs: environment ## Write the OpenAPI documents, the SDK's models, docs/reference and the pages at /docs
 	@$(PYTHON) -m infra.openapi
+	@$(PYTHON) -m infra.sdk
 	@exec $(PYTHON) -m infra.docs
 
 postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
@@ -96,6 +97,7 @@ lint: environment ## Check style, types and the CloudFormation template
 	@$(VENV)/bin/mypy $(SOURCES)
 	@$(VENV)/bin/cfn-lint infra/resources.yaml
 	@$(PYTHON) -m infra.docs --check
+	@$(PYTHON) -m infra.sdk --check
 
 format: environment ## Format the code
 	@$(VENV)/bin/ruff check --fix-only --quiet .
@@ -103,6 +105,10 @@ format: environment ## Format the code
 
 lock: environment ## Update requirements.txt and requirements-dev.txt, with the hashes of all files
 	@exec $(PYTHON) -m infra.deploy.lock
+
+sdk: environment ## Build the Python SDK of sdk/: wheel and sdist, to build/sdk/
+	@rm -rf build/sdk
+	@exec $(PYTHON) -m build --no-isolation --outdir build/sdk sdk
 
 package: environment ## Write one CloudFormation template for a whole stage, and its zip files, to build/: STAGE=dev
 	@exec $(PYTHON) -m infra.deploy.package $(STAGE) build

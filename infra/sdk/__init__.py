@@ -1,1 +1,1 @@
-"""Writes the parts of the SDK in ``sdk/src/causeway`` that follow from the OpenAPI documents, and its synchronous half."""
+"""Writes what follows from the OpenAPI documents in the SDK, and its synchronous half."""

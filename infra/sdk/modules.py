@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from infra.openapi.document import ROOT
-from infra.sdk import source, tpp
+from infra.sdk import exports, source, tpp
 
 SOURCE = ROOT / "sdk" / "src"
 ASYNC, SYNC = SOURCE / "causeway" / "tpp" / "_async", SOURCE / "causeway" / "tpp" / "_sync"
@@ -19,9 +19,10 @@ TOKENS = {
     "AsyncClient": "Client",
     "AsyncLock": "Lock",
     "AsyncIterator": "Iterator",
-    "AsyncOnRefresh": "OnRefresh",
     "_async": "_sync",
     "async_sleep": "sleep",
+    "async_lock": "lock",
+    "async_notify": "notify",
     "aclose": "close",
     "aread": "read",
     "__aenter__": "__enter__",
@@ -36,6 +37,7 @@ TOKENS = {
 def texts() -> dict[Path, str]:
     """The expected content of each generated file."""
     generated = {file_of(module): text for module, text in tpp.modules().items()}
+    generated[SOURCE / "causeway" / "tpp" / "__init__.py"] = exports.module()
     return generated | {SYNC / file.name: synchronous(file.read_text("utf-8")) for file in sorted(ASYNC.glob("*.py"))}
 
 

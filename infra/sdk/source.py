@@ -54,7 +54,8 @@ def formatted(source: str) -> str:
 
 def ruff(source: str, *arguments: str) -> str:
     """What ruff makes of source, with the repository's configuration."""
-    command = [str(Path(sys.executable).with_name("ruff")), *arguments, "--stdin-filename", "sdk/src/causeway/x.py", "-"]
+    program = str(Path(sys.executable).with_name("ruff"))
+    command = [program, *arguments, "--stdin-filename", "sdk/src/causeway/generated.py", "-"]
     root = Path(__file__).parents[2]
     return subprocess.run(command, input=source, capture_output=True, text=True, check=True, cwd=root).stdout
 

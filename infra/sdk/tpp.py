@@ -52,7 +52,8 @@ def document() -> Schema:
 def schemas() -> Mapping[str, Schema]:
     """The schemas that become classes or aliases: a form with the members of a JSON body is the same class."""
     found: Mapping[str, Schema] = document()["components"]["schemas"]
-    return {name: schema for name, schema in found.items() if name.removesuffix("Form") not in found or "Form" not in name}
+    twins = {name for name in found if name.endswith("Form") and name.removesuffix("Form") in found}
+    return {name: schema for name, schema in found.items() if name not in twins}
 
 
 def operations() -> Iterator[tuple[str, str, Schema]]:
@@ -175,7 +176,8 @@ def event_models() -> str:
     union = f"KnownEvent = {' | '.join(classes.values())}\n{source.docstring('An event of a type that is listed here')}"
     rows = "\n".join(f"    {kind!r}: {name}," for kind, name in classes.items())
     table = f"EVENTS: Mapping[str, type[KnownEvent]] = {{\n{rows}\n}}\n{source.docstring('The class of each type')}"
-    return source.module("Events, and what they tell.", [*map(record, data), *events, union, table], elsewhere("event_models"))
+    parts = [*map(record, data), *events, union, table]
+    return source.module("Events, and what they tell.", parts, elsewhere("event_models"))
 
 
 def psu_headers() -> dict[str, Schema]:
@@ -232,6 +234,7 @@ def call(path: str, method: str, operation: Schema) -> str:
         "form": "application/x-www-form-urlencoded" in operation.get("requestBody", {}).get("content", {}),
         "bearer": any({"bearer", "dpop"} & set(way) for way in security),
         "client": any(not {"bearer", "dpop"} & set(way) for way in security),
+        "dpop": "DPoP" in headers,
         "psu": "PSU-IP-Address" in headers,
         "deferrable": "Prefer" in headers,
         "idempotency_key": "Idempotency-Key" in headers,

@@ -13,10 +13,11 @@ from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, ge
 from causeway import _json
 
 Convert = Callable[[Any], Any]
+_KNOWN_MEMBERS: dict[type, tuple[tuple[str, str, Callable[[Any], Any], bool], ...]] = {}
 
 
 class RecordError(ValueError):
-    """JSON does not fit its dataclass: a mandatory member is missing, or one has the wrong type. It names the member."""
+    """JSON does not fit its dataclass. It names the member that is missing or has the wrong type."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +35,19 @@ class Record:
         """The record of a parsed JSON object. Raises ``RecordError``; values outside a ``Literal`` are kept."""
         if not isinstance(data, Mapping):
             raise RecordError(f"{cls.__name__} must be an object")
-        known, unknown = {}, dict(data)
+        unknown = dict(data)
+        known: dict[str, Any] = {}
         for name, member, convert, mandatory in _members(cls):
             if member in unknown:
                 known[name] = _converted(f"{cls.__name__}.{member}", convert, unknown.pop(member))
             elif mandatory:
                 raise RecordError(f"{cls.__name__}.{member} is missing")
         return cls(**known, extra=unknown)
+
+    @classmethod
+    def mandatory_members(cls) -> tuple[str, ...]:
+        """The members' names in JSON without which ``from_json`` refuses it."""
+        return tuple(member for _, member, _, mandatory in _members(cls) if mandatory)
 
     def to_json(self) -> dict[str, Any]:
         """What ``from_json`` reads. Optional members that are ``None`` are left out; amounts are strings."""
@@ -52,9 +59,14 @@ class Record:
         return {**self.extra, **data}
 
 
-@functools.cache
 def _members(cls: type[Record]) -> tuple[tuple[str, str, Convert, bool], ...]:
     """Each member's attribute, name in JSON, conversion, and whether it is mandatory."""
+    if cls not in _KNOWN_MEMBERS:
+        _KNOWN_MEMBERS[cls] = _read_members(cls)
+    return _KNOWN_MEMBERS[cls]
+
+
+def _read_members(cls: type[Record]) -> tuple[tuple[str, str, Convert, bool], ...]:
     hints = get_type_hints(cls)
     return tuple(
         (

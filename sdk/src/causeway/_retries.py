@@ -39,7 +39,7 @@ class Retries:
         """The seconds before a repeat (0 is the first); ``None`` if the failure is final."""
         if repeat >= len(self.waits) or (retry_after or 0) > self.longest_wait:
             return None
-        return max(self.waits[repeat] * random.uniform(0.8, 1.2), retry_after or 0)  # noqa: S311 - spreads callers
+        return max(self.waits[repeat] * random.uniform(0.8, 1.2), retry_after or 0)
 
 
 REFRESH_WAITS = Retries(waits=(0.2, 0.5, 1.0, 2.0, 4.0), longest_wait=5.0)

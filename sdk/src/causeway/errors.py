@@ -60,6 +60,23 @@ class InvalidEvent(CausewayError):
     advice = "Answer 400, and verify the body as it came with the secret of the client's Events URL."
 
 
+class ConsentRefused(CausewayError):
+    """The PSU came back from the bank without a consent. ``error`` is an OAuth code, such as ``access_denied``."""
+
+    advice = "Tell the PSU, and begin with authorize() if they want to try again."
+
+    def __init__(self, error: str, description: str = "") -> None:
+        super().__init__(f"{error}: {description}" if description else error)
+        self.error = error
+        self.description = description
+
+
+class ForgedCallback(CausewayError):
+    """The address that the browser came back to does not belong to this authorization: another state or issuer."""
+
+    advice = "Refuse the request: someone may be attacking the PSU."
+
+
 class ApiError(CausewayError):
     """The hub refused a call, or a bank failed.
 
@@ -116,13 +133,11 @@ class BankUnavailable(ApiError):
 class OutcomeUnknown(ApiError):
     """A payment of which nobody knows whether the bank has it. Never pay again before you know.
 
-    ``order_id`` is the order's X-Request-Id, ``idempotency_key`` its key, ``payment_id`` the bank's identifier if it
-    named one.
+    ``order_id`` is the order's X-Request-Id, ``idempotency_key`` its key. ``status`` is 0 if no answer came.
     """
 
     order_id: str = ""
     idempotency_key: str = ""
-    payment_id: str = ""
 
     def advice_for(self) -> str:
         return (

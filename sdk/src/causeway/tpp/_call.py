@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from causeway._records import Record
@@ -30,6 +30,8 @@ class Call:
     """An access token can authorize it."""
     client: bool = False
     """The client's own credentials can authorize it."""
+    dpop: bool = False
+    """It takes a proof of possession of the client's key (RFC 9449)."""
     psu: bool = False
     """It takes the headers about the PSU."""
     deferrable: bool = False
@@ -37,10 +39,16 @@ class Call:
     idempotency_key: bool = False
     """It is a payment."""
 
-    def answer_class(self, version: int | None) -> type[Record]:
-        """The class of an answer from a bank of ``version``; of a call without versions, its only one."""
-        fitting = [name for name in self.answers if name.endswith(f"V{version}")] or self.answers[:1]
-        return load(fitting[0])
+    def read(self, data: Any, version: int | None = None) -> Any:
+        """The record of an answer's JSON.
+
+        Of several classes it is the one of the bank's ``version``; of a call whose answers have no version, the first
+        whose mandatory members are all there. Raises ``RecordError`` if the JSON does not fit.
+        """
+        names = [name for name in self.answers if name.endswith(f"V{version}")] or self.answers
+        classes = [load(name) for name in names]
+        fitting = (found for found in classes if isinstance(data, dict) and set(found.mandatory_members()) <= set(data))
+        return next(fitting, classes[0]).from_json(data)
 
 
 @functools.cache

@@ -7,19 +7,36 @@ from __future__ import annotations
 from causeway.tpp._call import Call
 
 AUTHORIZE = Call(
-    operation="authorize", method="POST", path="/tpp/authorize", answers=("models.AuthorizeAnswer",), client=True
+    operation="authorize",
+    method="POST",
+    path="/tpp/authorize",
+    answers=("models.AuthorizeAnswer",),
+    client=True,
+    dpop=True,
 )
 """Start an authorization."""
 
 
 OAUTH_PAR = Call(
-    operation="oauth_par", method="POST", path="/oauth/par", answers=("models.PushedAnswer",), form=True, client=True
+    operation="oauth_par",
+    method="POST",
+    path="/oauth/par",
+    answers=("models.PushedAnswer",),
+    form=True,
+    client=True,
+    dpop=True,
 )
 """Push an authorization request (RFC 9126)."""
 
 
 TOKEN = Call(
-    operation="token", method="POST", path="/tpp/token", answers=("models.TokenAnswer",), form=True, client=True
+    operation="token",
+    method="POST",
+    path="/tpp/token",
+    answers=("models.TokenAnswer",),
+    form=True,
+    client=True,
+    dpop=True,
 )
 """Exchange a code or a refresh token for tokens."""
 
@@ -67,7 +84,9 @@ BANK = Call(operation="bank", method="GET", path="/tpp/banks/{bic}", answers=("m
 """Read one bank."""
 
 
-CONSENT = Call(operation="consent", method="GET", path="/tpp/consent", answers=("models.ConsentAnswer",), bearer=True)
+CONSENT = Call(
+    operation="consent", method="GET", path="/tpp/consent", answers=("models.ConsentAnswer",), bearer=True, dpop=True
+)
 """Read the consent of a bearer."""
 
 
@@ -100,6 +119,7 @@ REQUESTS = Call(
     answers=("models.AcceptedRequest",),
     bearer=True,
     client=True,
+    dpop=True,
 )
 """Read the outcome of a deferred call."""
 
@@ -156,6 +176,7 @@ ACCOUNTS = Call(
     path="/tpp/accounts",
     answers=("models_v1.AccountsAnswerV1", "models_v2.AccountsAnswerV2"),
     bearer=True,
+    dpop=True,
     psu=True,
     deferrable=True,
 )
@@ -169,6 +190,7 @@ ACCOUNT = Call(
     query=("iban", "account_id"),
     answers=("models_v1.AccountAnswerV1", "models_v2.AccountAnswerV2"),
     bearer=True,
+    dpop=True,
     psu=True,
     deferrable=True,
 )
@@ -182,6 +204,7 @@ ACCOUNT_BALANCE = Call(
     query=("iban", "account_id"),
     answers=("models_v1.BalancesAnswerV1", "models_v2.BalancesAnswerV2"),
     bearer=True,
+    dpop=True,
     psu=True,
     deferrable=True,
 )
@@ -195,6 +218,7 @@ ACCOUNT_PAYMENTS = Call(
     query=("iban", "account_id", "record_count", "current_page"),
     answers=("models_v1.PaymentsAnswerV1",),
     bearer=True,
+    dpop=True,
     psu=True,
     deferrable=True,
 )
@@ -208,6 +232,7 @@ ACCOUNT_PAYMENT = Call(
     query=("payment_id",),
     answers=("models_v1.PaymentAnswerV1",),
     bearer=True,
+    dpop=True,
     psu=True,
     deferrable=True,
 )
@@ -221,6 +246,7 @@ ACCOUNT_TRANSACTIONS = Call(
     query=("account_id", "booking_status", "page_key", "page_size", "date_from", "date_to"),
     answers=("models_v2.TransactionsAnswerV2",),
     bearer=True,
+    dpop=True,
     psu=True,
     deferrable=True,
 )
@@ -233,6 +259,7 @@ FUNDS_CONFIRMATIONS = Call(
     path="/tpp/funds_confirmations",
     answers=("models.FundsConfirmation",),
     bearer=True,
+    dpop=True,
     psu=True,
     deferrable=True,
 )
@@ -245,6 +272,7 @@ PAYMENT_INITIATION = Call(
     path="/tpp/payment_initiation",
     answers=("models_v1.InitiationAnswerV1", "models_v2.InitiationAnswerV2"),
     bearer=True,
+    dpop=True,
     psu=True,
     deferrable=True,
     idempotency_key=True,
@@ -258,6 +286,7 @@ BULK_PAYMENT_INITIATION = Call(
     path="/tpp/bulk_payment_initiation",
     answers=("models_v1.InitiationAnswerV1", "models_v2.InitiationAnswerV2"),
     bearer=True,
+    dpop=True,
     psu=True,
     deferrable=True,
     idempotency_key=True,
@@ -286,6 +315,7 @@ PAYMENT_STATUS = Call(
     answers=("models.ReportedStatus", "models.AskedStatus", "models.OrderWithoutPayment"),
     bearer=True,
     client=True,
+    dpop=True,
     psu=True,
     deferrable=True,
 )

@@ -1,0 +1,105 @@
+"""What a client and a consent have in common: answers, deferred calls, and the status of payments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from causeway import _waiting, errors
+from causeway._records import RecordError
+from causeway.tpp import _calls
+from causeway.tpp._request import Attempt, Request, build_request, error_of
+from causeway.tpp._statuses import is_final
+
+if TYPE_CHECKING:
+    from causeway.tpp.models import AcceptedRequest, AskedStatus, OrderWithoutPayment, ReportedStatus
+    from causeway.tpp.psu import Psu
+
+DEFERRED_SECONDS = 330.0
+"""A deferred call has its outcome five minutes after its acceptance."""
+
+
+class AsyncCaller:
+    """Makes calls, either as the client alone or with a consent's access token."""
+
+    async def _send(self, request: Request) -> Attempt:
+        raise NotImplementedError
+
+    async def _fetch(self, request: Request, version: int | None = None) -> Any:
+        """The record of a call's answer; that of a deferred call is awaited."""
+        answer = await self._send(request)
+        if answer.outcome == 202 and "location" in answer.headers:
+            answer = await self._outcome(request, answer)
+        try:
+            return request.call.read(answer.data, version)
+        except RecordError as error:
+            raise error_of(request, replace(answer, reason=str(error)), lost=True) from error
+
+    async def _outcome(self, request: Request, accepted: Attempt) -> Attempt:
+        """The outcome of a deferred call."""
+        deadline = _waiting.now() + DEFERRED_SECONDS
+        found = await self.deferred(accepted.data["request_id"])
+        while found.status is None or found.body is None:
+            if _waiting.now() >= deadline:
+                raise errors.WaitTimeout(f"{request.call.operation}: deferred, and not yet done", found)
+            await _waiting.async_sleep(1.5)
+            found = await self.deferred(accepted.data["request_id"])
+        outcome = Attempt(found.status, found.body, accepted.headers)
+        if not outcome.succeeded:
+            raise error_of(request, outcome, lost=False)
+        return outcome
+
+    async def deferred(self, request_id: str) -> AcceptedRequest:
+        """The state of a deferred call (``GET /tpp/requests/{request_id}``), with its answer once it is done.
+
+        Calls with ``prefer_async=True`` await it by themselves; this is for a program that was interrupted.
+        """
+        answer: AcceptedRequest = await self._fetch(build_request(_calls.REQUESTS, path={"request_id": request_id}))
+        return answer
+
+    async def payment_status(
+        self,
+        payment_id: str | None = None,
+        *,
+        request_id: str | None = None,
+        bic: str | None = None,
+        psu: Psu | None = None,
+        prefer_async: bool = False,
+    ) -> ReportedStatus | AskedStatus | OrderWithoutPayment:
+        """The status of a payment (``GET /tpp/payment_status``), by its id or by its order's X-Request-Id.
+
+        ``ReportedStatus`` comes from banks of version 1, ``AskedStatus`` from those of version 2;
+        ``OrderWithoutPayment`` tells what is known of an order to which the bank named no payment. A consent asks for
+        the payments of its bank; the client alone asks for a direct payment, with its ``bic``.
+        """
+        query = {"payment_id": payment_id, "request_id": request_id, "bic": bic}
+        request = build_request(_calls.PAYMENT_STATUS, query=query, psu=psu, prefer_async=prefer_async)
+        answer: ReportedStatus | AskedStatus | OrderWithoutPayment = await self._fetch(request)
+        return answer
+
+    async def wait_for_payment(
+        self,
+        payment_id: str | None = None,
+        *,
+        request_id: str | None = None,
+        bic: str | None = None,
+        timeout: float = 600.0,
+    ) -> ReportedStatus | AskedStatus | OrderWithoutPayment:
+        """The final status of a payment: it is asked for until the PSU has decided, for ``timeout`` seconds.
+
+        ``causeway.tpp.is_paid(status)`` tells whether the money leaves the account. Raises ``WaitTimeout`` with the
+        last status. Failures of the bank or the network in between are waited out.
+        """
+        deadline, pause = _waiting.now() + timeout, 1.0
+        last: ReportedStatus | AskedStatus | OrderWithoutPayment | errors.CausewayError
+        while True:
+            try:
+                last = await self.payment_status(payment_id, request_id=request_id, bic=bic)
+                if is_final(last):
+                    return last
+            except (errors.BankUnavailable, errors.RateLimited, errors.ConnectionLost) as error:
+                last, pause = error, max(pause, getattr(error, "retry_after", None) or 0.0)
+            if _waiting.now() + pause > deadline:
+                raise errors.WaitTimeout(f"payment {payment_id or request_id} has no final status yet", last)
+            await _waiting.async_sleep(pause)
+            pause = min(pause * 1.5, 10.0)

@@ -1,0 +1,411 @@
+"""The client of a third-party provider: authorizations, banks, consents, events, and direct payments."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Self
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from causeway import _waiting, errors
+from causeway._retries import Retries
+from causeway.tpp import _calls
+from causeway.tpp._async.caller import AsyncCaller
+from causeway.tpp._async.consent import AsyncConsent
+from causeway.tpp._credentials import Credentials
+from causeway.tpp._request import Attempt, Request, build_request
+from causeway.tpp.pkce import code_challenge
+from causeway.tpp.tokens import OnRefresh, Tokens
+
+if TYPE_CHECKING:
+    import httpx
+
+    from causeway.tpp._async.transport import AsyncTransport
+    from causeway.tpp._credentials import ClientAssertion, ProofKey
+    from causeway.tpp.literals import ConsentStatus, ConsentType, PaymentScheme, Scope
+    from causeway.tpp.models import (
+        AuthorizeAnswer,
+        BankEntry,
+        BanksAnswer,
+        ConsentEntry,
+        ConsentsAnswer,
+        EventEntry,
+        EventsAnswer,
+        IntrospectionAnswer,
+        KeySet,
+        PushedAnswer,
+        ResourceMetadata,
+        ScopeAnswer,
+        ServerMetadata,
+        TokenAnswer,
+    )
+    from causeway.tpp.models_v1 import DirectPaymentV1, InitiationAnswerV1
+    from causeway.tpp.models_v2 import DirectPaymentV2, InitiationAnswerV2
+    from causeway.tpp.psu import Psu
+
+
+class AsyncTpp(AsyncCaller):
+    """One client of the hub. Use one object for the whole program, from any number of callers.
+
+    ``base_url`` is the hub's address. A client has one of: ``client_secret``; ``assertion``, a signing key; a TLS
+    certificate, which ``http_client`` presents; nothing. ``dpop`` binds its tokens to a key. ``http_client`` replaces
+    the connections that this package makes (connect 5 s, read 30 s), for a proxy or a certificate. ``retries`` says how
+    often failed calls are repeated.
+
+    Errors are those of ``causeway.errors``. The object is a context manager; ``aclose`` closes its connections.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        *,
+        client_id: str,
+        client_secret: str | None = None,
+        assertion: ClientAssertion | None = None,
+        dpop: ProofKey | None = None,
+        retries: Retries | None = None,
+        http_client: httpx.AsyncClient | None = None,
+    ) -> None:
+        from causeway.tpp._async.transport import AsyncTransport
+
+        if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
+            raise errors.ConfigurationError(f"base_url must be an http or https address, not {base_url!r}")
+        if not client_id:
+            raise errors.ConfigurationError("client_id is empty")
+        if client_secret is not None and assertion is not None:
+            raise errors.ConfigurationError("a client has either client_secret or assertion")
+        self.base_url = base_url.rstrip("/")
+        self.client_id = client_id
+        self._dpop = dpop
+        credentials = Credentials(client_id, client_secret, assertion, dpop)
+        self._transport: AsyncTransport = AsyncTransport(self.base_url, credentials, http_client, retries or Retries())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.base_url!r}, client_id={self.client_id!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections, also those of this client's consents."""
+        await self._transport.aclose()
+
+    async def _send(self, request: Request) -> Attempt:
+        return await self._transport.send(request)
+
+    # Authorizations and tokens
+
+    async def authorize(
+        self,
+        *,
+        bic: str,
+        scopes: Sequence[Scope],
+        redirect_uri: str | None = None,
+        state: str | None = None,
+        code_verifier: str | None = None,
+        consent_type: ConsentType | None = None,
+    ) -> AuthorizeAnswer:
+        """Start an authorization (``POST /tpp/authorize``): send the PSU's browser to its ``redirect_url``.
+
+        ``state`` comes back with the PSU and must be new each time; without it the hub makes one. ``code_verifier``
+        (``causeway.tpp.new_code_verifier()``) protects the code by PKCE, which production demands: keep it with the
+        state, and pass it to ``redeem``. A lost answer is repeated only without your own ``state``.
+        """
+        body = {
+            "bic": bic,
+            "scopes": list(scopes),
+            "redirect_uri": redirect_uri,
+            "state": state,
+            **challenge_members(code_verifier),
+            "consent_type": consent_type,
+        }
+        request = build_request(_calls.AUTHORIZE, kind="read" if state is None else "once", body=body)
+        answer: AuthorizeAnswer = await self._fetch(request)
+        return answer
+
+    async def push_authorization(
+        self,
+        *,
+        scopes: Sequence[Scope],
+        bic: str | None = None,
+        redirect_uri: str | None = None,
+        state: str | None = None,
+        code_verifier: str | None = None,
+        consent_type: ConsentType | None = None,
+    ) -> PushedAnswer:
+        """Push an authorization request (``POST /oauth/par``, RFC 9126). Its ``request_uri`` is valid for a minute.
+
+        Send the browser to ``authorization_url(request_uri=…)``. Without ``bic`` the PSU chooses the bank.
+        """
+        form = authorization_members(scopes, bic, redirect_uri, state, code_verifier, consent_type)
+        answer: PushedAnswer = await self._fetch(build_request(_calls.OAUTH_PAR, form=form))
+        return answer
+
+    def authorization_url(
+        self,
+        *,
+        request_uri: str | None = None,
+        scopes: Sequence[Scope] = (),
+        bic: str | None = None,
+        redirect_uri: str | None = None,
+        state: str | None = None,
+        code_verifier: str | None = None,
+        consent_type: ConsentType | None = None,
+    ) -> str:
+        """The address at the hub to which to send the PSU's browser (``GET /oauth/authorize``).
+
+        Either ``request_uri`` of a pushed request, or ``scopes`` and the rest. Without ``bic`` the PSU chooses the
+        bank.
+        """
+        members: dict[str, str | None] = {"client_id": self.client_id, "request_uri": request_uri}
+        if request_uri is None:
+            members |= authorization_members(scopes, bic, redirect_uri, state, code_verifier, consent_type)
+            members["dpop_jkt"] = self._dpop.thumbprint if self._dpop else None
+        query = urlencode({name: value for name, value in members.items() if value is not None})
+        return f"{self.base_url}{_calls.OAUTH_AUTHORIZE.path}?{query}"
+
+    async def redeem(
+        self,
+        code: str,
+        *,
+        redirect_uri: str | None = None,
+        code_verifier: str | None = None,
+        on_refresh: OnRefresh | None = None,
+    ) -> AsyncConsent:
+        """Exchange the code from the callback for a consent (``POST /tpp/token``), within a minute and only once.
+
+        Store ``consent.tokens`` at once; ``on_refresh`` gets each later pair before it is used. Pass ``redirect_uri``
+        and ``code_verifier`` if the authorization had them. Raises ``AuthorizationEnded`` if the code is not valid.
+        """
+        asked_at = _waiting.now()
+        answer = await self.exchange(code=code, redirect_uri=redirect_uri, code_verifier=code_verifier)
+        return AsyncConsent(self._transport, Tokens.of(answer, asked_at), on_refresh)
+
+    async def redeem_callback(
+        self,
+        url: str,
+        *,
+        state: str,
+        redirect_uri: str | None = None,
+        code_verifier: str | None = None,
+        on_refresh: OnRefresh | None = None,
+    ) -> AsyncConsent:
+        """``redeem`` for the whole address that the browser came back to, after checking its ``state`` and ``iss``.
+
+        ``state`` is the one that this PSU's session has. Raises ``ForgedCallback`` if the address does not belong to
+        it (RFC 9207), and ``ConsentRefused`` if the PSU gave no consent.
+        """
+        found = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+        if not hmac.compare_digest(found.get("state", "").encode(), state.encode()):
+            raise errors.ForgedCallback("the state is not that of this session")
+        if not hmac.compare_digest(found.get("iss", "").encode(), (await self._transport.issuer()).encode()):
+            raise errors.ForgedCallback("the issuer is not this hub")
+        if "code" not in found:
+            raise errors.ConsentRefused(found.get("error", "access_denied"), found.get("error_description", ""))
+        return await self.redeem(
+            found["code"], redirect_uri=redirect_uri, code_verifier=code_verifier, on_refresh=on_refresh
+        )
+
+    def consent(self, tokens: Tokens, *, on_refresh: OnRefresh | None = None) -> AsyncConsent:
+        """A consent from stored tokens. ``on_refresh`` gets each new pair before it is used: store it."""
+        return AsyncConsent(self._transport, tokens, on_refresh)
+
+    async def exchange(
+        self,
+        *,
+        code: str | None = None,
+        refresh_token: str | None = None,
+        redirect_uri: str | None = None,
+        code_verifier: str | None = None,
+    ) -> TokenAnswer:
+        """Exchange a code or a refresh token for tokens (``POST /tpp/token``). ``redeem`` is simpler."""
+        form = {
+            "grant_type": "authorization_code" if refresh_token is None else "refresh_token",
+            "code": code,
+            "refresh_token": refresh_token,
+            "redirect_uri": redirect_uri,
+            "code_verifier": code_verifier,
+        }
+        request = build_request(_calls.TOKEN, kind="code" if refresh_token is None else "refresh", form=form)
+        answer: TokenAnswer = await self._fetch(request)
+        return answer
+
+    async def introspect(self, token: str) -> IntrospectionAnswer:
+        """Describe an access or refresh token of this client (``POST /oauth/introspect``, RFC 7662)."""
+        request = build_request(_calls.OAUTH_INTROSPECT, form={"token": token})
+        answer: IntrospectionAnswer = await self._fetch(request)
+        return answer
+
+    async def revoke(self, token: str) -> None:
+        """End the consent of a token (``POST /tpp/token/revoke``, RFC 7009). An unknown token has no effect."""
+        await self._send(build_request(_calls.TOKEN_REVOKE, form={"token": token}))
+
+    # Banks
+
+    async def scopes(self, bic: str) -> ScopeAnswer:
+        """The scopes that a bank provides (``GET /tpp/scope``)."""
+        answer: ScopeAnswer = await self._fetch(build_request(_calls.SCOPE, query={"bic": bic}))
+        return answer
+
+    async def bank(self, bic: str) -> BankEntry:
+        """What a bank can do (``GET /tpp/banks/{bic}``)."""
+        answer: BankEntry = await self._fetch(build_request(_calls.BANK, path={"bic": bic}))
+        return answer
+
+    async def banks(
+        self,
+        *,
+        country: str | None = None,
+        q: str | None = None,
+        scope: Scope | None = None,
+        scheme: PaymentScheme | None = None,
+    ) -> AsyncIterator[BankEntry]:
+        """All banks that match all filters (``GET /tpp/banks``), page by page, sorted by BIC."""
+        number, seen = 1, 0
+        while True:
+            page = await self.banks_page(page=number, limit=100, country=country, q=q, scope=scope, scheme=scheme)
+            for bank in page.banks:
+                yield bank
+            number, seen = number + 1, seen + len(page.banks)
+            if not page.banks or seen >= page.total:
+                return
+
+    async def banks_page(
+        self,
+        *,
+        page: int | None = None,
+        limit: int | None = None,
+        country: str | None = None,
+        q: str | None = None,
+        scope: Scope | None = None,
+        scheme: PaymentScheme | None = None,
+    ) -> BanksAnswer:
+        """One page of the banks (``GET /tpp/banks``): ``limit`` is 1 to 100, ``q`` a part of the name or BIC."""
+        query = {"page": page, "limit": limit, "country": country, "q": q, "scope": scope, "scheme": scheme}
+        answer: BanksAnswer = await self._fetch(build_request(_calls.BANKS, query=query))
+        return answer
+
+    # Consents and events
+
+    async def consents(
+        self, *, bic: str | None = None, status: ConsentStatus | None = None
+    ) -> AsyncIterator[ConsentEntry]:
+        """All consents that PSUs gave to this client (``GET /tpp/consents``), newest first, page by page."""
+        after: str | None = None
+        while True:
+            page = await self.consents_page(after=after, limit=100, bic=bic, status=status)
+            for consent in page.consents:
+                yield consent
+            after = page.next
+            if not page.has_more or after is None:
+                return
+
+    async def consents_page(
+        self,
+        *,
+        after: str | None = None,
+        limit: int | None = None,
+        bic: str | None = None,
+        status: ConsentStatus | None = None,
+    ) -> ConsentsAnswer:
+        """One page of this client's consents (``GET /tpp/consents``): ``limit`` is 1 to 100."""
+        query = {"after": after, "limit": limit, "bic": bic, "status": status}
+        answer: ConsentsAnswer = await self._fetch(build_request(_calls.CONSENTS, query=query))
+        return answer
+
+    async def events(self, *, after: str | None = None) -> AsyncIterator[EventEntry]:
+        """All events that are there now (``GET /tpp/events``), oldest first; ``parse_event(entry.body)`` reads one.
+
+        For clients whose events are recorded for fetching. To go on later, use ``events_page`` and store its ``next``.
+        """
+        while True:
+            page = await self.events_page(after=after, limit=100)
+            for event in page.events:
+                yield event
+            after = page.next
+            if not page.has_more:
+                return
+
+    async def events_page(self, *, after: str | None = None, limit: int | None = None) -> EventsAnswer:
+        """One page of events (``GET /tpp/events``): pass its ``next`` as ``after``, at once if ``has_more``."""
+        query = {"after": after, "limit": limit}
+        answer: EventsAnswer = await self._fetch(build_request(_calls.EVENTS, query=query))
+        return answer
+
+    # Payments without a consent
+
+    async def pay_direct(
+        self,
+        order: DirectPaymentV1 | DirectPaymentV2,
+        *,
+        idempotency_key: str | None = None,
+        request_id: str | None = None,
+        psu: Psu | None = None,
+        prefer_async: bool = False,
+    ) -> InitiationAnswerV1 | InitiationAnswerV2:
+        """Initiate a payment without a consent (``POST /tpp/direct_payment_initiation``).
+
+        Keys, repeats and errors are those of ``pay`` of a consent. Ask for its status with the order's ``bic``.
+        """
+        from causeway.tpp.models_v1 import DirectPaymentV1
+
+        request = build_request(
+            _calls.DIRECT_PAYMENT_INITIATION,
+            kind="payment",
+            body=order,
+            psu=psu,
+            prefer_async=prefer_async,
+            request_id=request_id,
+            idempotency_key=idempotency_key,
+        )
+        version = 1 if isinstance(order, DirectPaymentV1) else 2
+        answer: InitiationAnswerV1 | InitiationAnswerV2 = await self._fetch(request, version)
+        return answer
+
+    # The hub itself
+
+    async def server_metadata(self) -> ServerMetadata:
+        """What the hub's OAuth server supports (``GET /.well-known/oauth-authorization-server``, RFC 8414)."""
+        request = build_request(_calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
+        answer: ServerMetadata = await self._fetch(request)
+        return answer
+
+    async def resource_metadata(self) -> ResourceMetadata:
+        """What the hub's calls demand of tokens (``GET /.well-known/oauth-protected-resource``, RFC 9728)."""
+        answer: ResourceMetadata = await self._fetch(build_request(_calls.WELL_KNOWN_OAUTH_PROTECTED_RESOURCE))
+        return answer
+
+    async def keys(self) -> KeySet:
+        """The hub's public keys (``GET /.well-known/jwks.json``)."""
+        answer: KeySet = await self._fetch(build_request(_calls.WELL_KNOWN_JWKS_JSON))
+        return answer
+
+
+def challenge_members(code_verifier: str | None) -> dict[str, str | None]:
+    """The members of PKCE."""
+    if code_verifier is None:
+        return {}
+    return {"code_challenge": code_challenge(code_verifier), "code_challenge_method": "S256"}
+
+
+def authorization_members(
+    scopes: Sequence[Scope],
+    bic: str | None,
+    redirect_uri: str | None,
+    state: str | None,
+    code_verifier: str | None,
+    consent_type: ConsentType | None,
+) -> dict[str, str | None]:
+    """The members of an OAuth authorization request (RFC 6749 section 4.1.1)."""
+    return {
+        "response_type": "code",
+        "scope": " ".join(scopes),
+        "bic": bic,
+        "redirect_uri": redirect_uri,
+        "state": state,
+        **challenge_members(code_verifier),
+        "consent_type": consent_type,
+    }

@@ -1,0 +1,374 @@
+"""What a PSU allows the TPP at one bank: accounts, payments, and the tokens that keep it usable."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, Literal
+
+from causeway import _waiting, errors
+from causeway.tpp import _calls
+from causeway.tpp._async.caller import AsyncCaller
+from causeway.tpp._request import Attempt, Request, build_request
+from causeway.tpp.tokens import OnRefresh, Tokens
+
+if TYPE_CHECKING:
+    from causeway.tpp._async.transport import AsyncTransport
+    from causeway.tpp._call import Call
+    from causeway.tpp.models import ConsentAnswer, FundsConfirmation, IntrospectionAnswer
+    from causeway.tpp.models_v1 import (
+        AccountAnswerV1,
+        AccountsAnswerV1,
+        AccountV1,
+        BalancesAnswerV1,
+        BulkPaymentV1,
+        FundsRequestV1,
+        InitiationAnswerV1,
+        ListedPaymentV1,
+        PaymentAnswerV1,
+        PaymentsAnswerV1,
+        SinglePaymentV1,
+    )
+    from causeway.tpp.models_v2 import (
+        AccountAnswerV2,
+        AccountReferenceV2,
+        AccountsAnswerV2,
+        BalancesAnswerV2,
+        BulkPaymentV2,
+        FundsRequestV2,
+        InitiationAnswerV2,
+        SinglePaymentV2,
+        TransactionsAnswerV2,
+        TransactionV2,
+    )
+    from causeway.tpp.psu import Psu
+
+log = logging.getLogger("causeway")
+Day = datetime.date | str
+
+
+class AsyncConsent(AsyncCaller):
+    """One consent. ``AsyncTpp.redeem`` and ``AsyncTpp.consent`` return it.
+
+    It refreshes its access token by itself: a minute before the token expires, and when the hub refuses it; once,
+    however many callers wait for it. Use one object for each consent, and store the tokens that ``on_refresh`` gets:
+    two objects that refresh with the same old token can end the consent.
+
+    Answers have the class of the bank's protocol version, which the consent's scopes tell; ``version`` is 1 or 2.
+    """
+
+    def __init__(self, transport: AsyncTransport, tokens: Tokens, on_refresh: OnRefresh | None = None) -> None:
+        self._transport = transport
+        self._tokens = tokens
+        self._on_refresh = on_refresh
+        self._unstored: Tokens | None = None
+        self._ended = False
+        self._lock = _waiting.async_lock()
+        self.consent_id = tokens.consent_id
+        self.version = tokens.version
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.consent_id} at a bank of version {self.version}>"
+
+    @property
+    def tokens(self) -> Tokens:
+        """The tokens in use."""
+        return self._tokens
+
+    async def bearer(self) -> Tokens:
+        """The tokens in use, refreshed if they are about to expire."""
+        if not self._tokens.is_due(_waiting.now()) and self._unstored is None:
+            return self._tokens
+        used = self._tokens
+        try:
+            await self.renew(used)
+        except (errors.ApiError, errors.ConnectionLost) as error:
+            if used.has_expired(_waiting.now()):
+                raise
+            log.warning("consent %s: not refreshed, the old token is still valid: %s", self.consent_id, error)
+        return self._tokens
+
+    async def renew(self, used: Tokens) -> Tokens | None:
+        """Refresh the tokens, unless another caller has done so since they were ``used``.
+
+        Returns the newer tokens, or ``None`` if the consent has ended. New tokens are first handed to ``on_refresh``;
+        if that fails, its error is raised, and the next call hands over the same tokens again.
+        """
+        async with self._lock:
+            if self._tokens is used and self._unstored is None and not self._ended:
+                self._unstored = await self._refreshed(used)
+            if self._unstored is not None:
+                await self._store(self._unstored)
+            return None if self._tokens is used else self._tokens
+
+    async def _refreshed(self, used: Tokens) -> Tokens | None:
+        """New tokens; ``None`` if the hub no longer accepts the refresh token."""
+        asked_at = _waiting.now()
+        form = {"grant_type": "refresh_token", "refresh_token": used.refresh_token}
+        try:
+            answer = await self._transport.send(build_request(_calls.TOKEN, kind="refresh", form=form))
+        except errors.AuthorizationEnded:
+            self._ended = True
+            return None
+        log.info("consent %s: tokens refreshed", self.consent_id)
+        return Tokens.of(_calls.TOKEN.read(answer.data), asked_at)
+
+    async def _store(self, tokens: Tokens) -> None:
+        if self._on_refresh is not None:
+            await _waiting.async_notify(self._on_refresh, tokens)
+        self._tokens, self._unstored = tokens, None
+
+    async def refresh(self) -> Tokens:
+        """Refresh the tokens now. Raises ``AuthorizationEnded`` if the consent has ended."""
+        renewed = await self.renew(self._tokens)
+        if renewed is None:
+            raise errors.AuthorizationEnded(400, title="the consent has ended", error="invalid_grant")
+        return renewed
+
+    async def _send(self, request: Request) -> Attempt:
+        return await self._transport.send(request, self)
+
+    async def details(self) -> ConsentAnswer:
+        """The scopes and accounts that the PSU approved, and the consent's end (``GET /tpp/consent``)."""
+        answer: ConsentAnswer = await self._fetch(build_request(_calls.CONSENT))
+        return answer
+
+    async def introspect(self) -> IntrospectionAnswer:
+        """What the hub knows about the access token (``POST /oauth/introspect``)."""
+        form = {"token": self._tokens.access_token}
+        answer = await self._transport.send(build_request(_calls.OAUTH_INTROSPECT, form=form))
+        found: IntrospectionAnswer = _calls.OAUTH_INTROSPECT.read(answer.data)
+        return found
+
+    async def revoke(self) -> None:
+        """End the consent and all its tokens (``POST /tpp/token/revoke``)."""
+        form = {"token": self._tokens.refresh_token}
+        await self._transport.send(build_request(_calls.TOKEN_REVOKE, form=form))
+        self._ended = True
+
+    async def accounts(
+        self, *, psu: Psu | None = None, prefer_async: bool = False
+    ) -> AsyncIterator[AccountV1 | AccountReferenceV2]:
+        """The PSU's accounts (``GET /tpp/accounts``), requested at the first step."""
+        answer = await self.accounts_answer(psu=psu, prefer_async=prefer_async)
+        for account in answer.accounts:
+            yield account
+
+    async def accounts_answer(
+        self, *, psu: Psu | None = None, prefer_async: bool = False
+    ) -> AccountsAnswerV1 | AccountsAnswerV2:
+        """The PSU's accounts, as one answer (``GET /tpp/accounts``)."""
+        answer: AccountsAnswerV1 | AccountsAnswerV2 = await self._read(_calls.ACCOUNTS, {}, psu, prefer_async)
+        return answer
+
+    async def account(
+        self,
+        account_id: str | None = None,
+        *,
+        iban: str | None = None,
+        psu: Psu | None = None,
+        prefer_async: bool = False,
+    ) -> AccountAnswerV1 | AccountAnswerV2:
+        """One account (``GET /tpp/account``): ``.account`` has it. Only banks of version 1 know ``iban``."""
+        query = {"account_id": account_id, "iban": iban}
+        answer: AccountAnswerV1 | AccountAnswerV2 = await self._read(_calls.ACCOUNT, query, psu, prefer_async)
+        return answer
+
+    async def balances(
+        self,
+        account_id: str | None = None,
+        *,
+        iban: str | None = None,
+        psu: Psu | None = None,
+        prefer_async: bool = False,
+    ) -> BalancesAnswerV1 | BalancesAnswerV2:
+        """An account's balances (``GET /tpp/account_balance``).
+
+        Version 1: ``.accounts``, with one entry and its ``balance``. Version 2: ``.balances``, one of each type.
+        """
+        query = {"account_id": account_id, "iban": iban}
+        answer: BalancesAnswerV1 | BalancesAnswerV2 = await self._read(_calls.ACCOUNT_BALANCE, query, psu, prefer_async)
+        return answer
+
+    async def payments(
+        self, account_id: str | None = None, *, iban: str | None = None, page_size: int = 100, psu: Psu | None = None
+    ) -> AsyncIterator[ListedPaymentV1]:
+        """All payments of an account at a bank of version 1 (``GET /tpp/account_payments``), page by page."""
+        page = 1
+        while True:
+            answer = await self.payments_page(account_id, iban=iban, record_count=page_size, current_page=page, psu=psu)
+            for payment in answer.payments:
+                yield payment
+            if not answer.payments or len(answer.payments) < answer.paginator.limit:
+                return
+            page += 1
+
+    async def payments_page(
+        self,
+        account_id: str | None = None,
+        *,
+        iban: str | None = None,
+        record_count: int | None = None,
+        current_page: int | None = None,
+        psu: Psu | None = None,
+        prefer_async: bool = False,
+    ) -> PaymentsAnswerV1:
+        """One page of an account's payments at a bank of version 1 (``GET /tpp/account_payments``).
+
+        ``record_count`` is 1 to 100; the last page has fewer payments than its ``paginator.limit``.
+        """
+        query = {"account_id": account_id, "iban": iban, "record_count": record_count, "current_page": current_page}
+        answer: PaymentsAnswerV1 = await self._read(_calls.ACCOUNT_PAYMENTS, query, psu, prefer_async)
+        return answer
+
+    async def payment(self, payment_id: str, *, psu: Psu | None = None, prefer_async: bool = False) -> PaymentAnswerV1:
+        """One payment of an account at a bank of version 1 (``GET /tpp/account_payment``): ``.payment`` has it."""
+        query = {"payment_id": payment_id}
+        answer: PaymentAnswerV1 = await self._read(_calls.ACCOUNT_PAYMENT, query, psu, prefer_async)
+        return answer
+
+    async def transactions(
+        self,
+        account_id: str,
+        *,
+        booking_status: Literal["booked", "pending"] = "booked",
+        date_from: Day | None = None,
+        date_to: Day | None = None,
+        page_size: int | None = None,
+        psu: Psu | None = None,
+    ) -> AsyncIterator[TransactionV2]:
+        """All booked or all pending transactions of an account at a bank of version 2, page by page."""
+        pages = self.transactions_pages(
+            account_id,
+            booking_status=booking_status,
+            date_from=date_from,
+            date_to=date_to,
+            page_size=page_size,
+            psu=psu,
+        )
+        async for page in pages:
+            found = page.transactions
+            for transaction in (found.booked if booking_status == "booked" else found.pending) or ():
+                yield transaction
+
+    async def transactions_pages(
+        self,
+        account_id: str,
+        *,
+        booking_status: Literal["booked", "pending", "both"] = "both",
+        date_from: Day | None = None,
+        date_to: Day | None = None,
+        page_size: int | None = None,
+        psu: Psu | None = None,
+    ) -> AsyncIterator[TransactionsAnswerV2]:
+        """All pages of an account's transactions at a bank of version 2, with ``booked`` and ``pending`` apart."""
+        page_key: str | None = None
+        while True:
+            answer = await self.transactions_page(
+                account_id,
+                booking_status=booking_status,
+                page_key=page_key,
+                page_size=page_size,
+                date_from=date_from,
+                date_to=date_to,
+                psu=psu,
+            )
+            yield answer
+            page_key = answer.page_key
+            if page_key is None:
+                return
+
+    async def transactions_page(
+        self,
+        account_id: str,
+        *,
+        booking_status: Literal["booked", "pending", "both"] = "both",
+        page_key: str | None = None,
+        page_size: int | None = None,
+        date_from: Day | None = None,
+        date_to: Day | None = None,
+        psu: Psu | None = None,
+        prefer_async: bool = False,
+    ) -> TransactionsAnswerV2:
+        """One page of an account's transactions at a bank of version 2 (``GET /tpp/account_transactions``).
+
+        Dates are ``datetime.date`` or ``YYYY-MM-DD``; ``page_size`` is 1 to 999. The last page has no ``page_key``.
+        """
+        query = {
+            "account_id": account_id,
+            "booking_status": booking_status,
+            "page_key": page_key,
+            "page_size": page_size,
+            "date_from": date_from,
+            "date_to": date_to,
+        }
+        answer: TransactionsAnswerV2 = await self._read(_calls.ACCOUNT_TRANSACTIONS, query, psu, prefer_async)
+        return answer
+
+    async def confirm_funds(
+        self, request: FundsRequestV1 | FundsRequestV2, *, psu: Psu | None = None, prefer_async: bool = False
+    ) -> FundsConfirmation:
+        """Whether an account has at least this amount (``POST /tpp/funds_confirmations``)."""
+        call = build_request(_calls.FUNDS_CONFIRMATIONS, body=request, psu=psu, prefer_async=prefer_async)
+        answer: FundsConfirmation = await self._fetch(call, self.version)
+        return answer
+
+    async def pay(
+        self,
+        order: SinglePaymentV1 | SinglePaymentV2,
+        *,
+        idempotency_key: str | None = None,
+        request_id: str | None = None,
+        psu: Psu | None = None,
+        prefer_async: bool = False,
+    ) -> InitiationAnswerV1 | InitiationAnswerV2:
+        """Initiate a payment (``POST /tpp/payment_initiation``). Open its ``confirmation_url`` in the PSU's browser.
+
+        The payment is repeated after lost answers and broken connections, always with one ``idempotency_key``, so that
+        it reaches the bank once. Pass your own key, such as the order number, to be able to repeat it after a crash:
+        for 24 hours, with the same order. Raises ``OutcomeUnknown`` if the bank may have the payment,
+        ``BankUnavailable`` if it was not sent, and ``ApiError`` with the ``reason_code`` ``refused_by_bank`` if the
+        bank refused it.
+        """
+        return await self._pay(_calls.PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
+
+    async def pay_bulk(
+        self,
+        order: BulkPaymentV1 | BulkPaymentV2,
+        *,
+        idempotency_key: str | None = None,
+        request_id: str | None = None,
+        psu: Psu | None = None,
+        prefer_async: bool = False,
+    ) -> InitiationAnswerV1 | InitiationAnswerV2:
+        """Initiate up to 1000 payments that the PSU confirms together (``POST /tpp/bulk_payment_initiation``).
+
+        Keys, repeats and errors are those of ``pay``.
+        """
+        return await self._pay(_calls.BULK_PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
+
+    async def _pay(
+        self,
+        call: Call,
+        order: SinglePaymentV1 | SinglePaymentV2 | BulkPaymentV1 | BulkPaymentV2,
+        idempotency_key: str | None,
+        request_id: str | None,
+        psu: Psu | None,
+        prefer_async: bool,
+    ) -> InitiationAnswerV1 | InitiationAnswerV2:
+        request = build_request(
+            call,
+            kind="payment",
+            body=order,
+            psu=psu,
+            prefer_async=prefer_async,
+            request_id=request_id,
+            idempotency_key=idempotency_key,
+        )
+        answer: InitiationAnswerV1 | InitiationAnswerV2 = await self._fetch(request, self.version)
+        return answer
+
+    async def _read(self, call: Call, query: dict[str, Any], psu: Psu | None, prefer_async: bool) -> Any:
+        request = build_request(call, query=query, psu=psu, prefer_async=prefer_async)
+        return await self._fetch(request, self.version)

@@ -1,0 +1,182 @@
+"""Sends requests to the hub, and repeats them as their kind allows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import httpx
+
+from causeway import _json, _retries, _waiting
+from causeway._retries import LOST, NOT_SENT, Retries
+from causeway.tpp import _calls
+from causeway.tpp._request import (
+    STILL_RUNNING,
+    Attempt,
+    Request,
+    build_request,
+    error_of,
+    nonce_demanded,
+    proof_refused,
+)
+
+if TYPE_CHECKING:
+    from causeway.tpp._credentials import Credentials
+    from causeway.tpp.tokens import Tokens
+
+log = logging.getLogger("causeway")
+TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+"""Seconds. The hub waits up to 20 for a bank."""
+UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+RUNNING_SECONDS = 45.0
+"""How long to wait for the outcome of a payment that is still being sent. After 30 seconds the hub tells it."""
+
+
+class AsyncSession(Protocol):
+    """What gives a request its access token."""
+
+    async def bearer(self) -> Tokens:
+        """The tokens to use now."""
+
+    async def renew(self, used: Tokens) -> Tokens | None:
+        """Newer tokens than those that were refused; ``None`` if there are none."""
+
+
+@dataclass
+class Progress:
+    """What is known about a request between its attempts."""
+
+    started: float
+    repeats: int = 0
+    lost: bool = False
+    renewed: bool = False
+    nonce_sent: bool = False
+    bearer: Tokens | None = field(default=None, repr=False)
+
+
+class AsyncTransport:
+    """One client's connections to one hub."""
+
+    def __init__(
+        self, base_url: str, credentials: Credentials, client: httpx.AsyncClient | None, retries: Retries
+    ) -> None:
+        self.base_url = base_url
+        self.credentials = credentials
+        self.retries = retries
+        self.client = client or httpx.AsyncClient(timeout=TIMEOUT)
+        self._issuer = ""
+        self._nonce: str | None = None
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self.client.aclose()
+
+    async def send(self, request: Request, session: AsyncSession | None = None) -> Attempt:
+        """The hub's answer to a request that succeeded. Raises the error of the last attempt."""
+        progress = Progress(_waiting.now())
+        while True:
+            progress.bearer = progress.bearer or (await session.bearer() if session else None)
+            attempt = await self._attempt(request, progress.bearer)
+            if attempt.succeeded and isinstance(attempt.data, dict):
+                return attempt
+            if await self._repaired(attempt, progress, session):
+                continue
+            wait = self._wait(request, attempt, progress)
+            if wait is None:
+                raise error_of(request, attempt, lost=progress.lost)
+            progress.lost |= attempt.is_lost
+            log.info(
+                "%s (request %s): %s, repeated in %.1f s",
+                request.call.operation,
+                request.request_id,
+                attempt.reason or attempt.outcome,
+                wait,
+            )
+            await _waiting.async_sleep(wait)
+
+    async def _repaired(self, attempt: Attempt, progress: Progress, session: AsyncSession | None) -> bool:
+        """Whether the request may succeed at once, because the cause of a refusal is gone: an old token or nonce."""
+        if self._nonce and not progress.nonce_sent and nonce_demanded(attempt):
+            progress.nonce_sent = True
+            return True
+        if session is None or progress.bearer is None or progress.renewed or not bearer_refused(attempt):
+            return False
+        progress.renewed = True
+        renewed = await session.renew(progress.bearer)
+        progress.bearer = renewed or progress.bearer
+        return renewed is not None
+
+    def _wait(self, request: Request, attempt: Attempt, progress: Progress) -> float | None:
+        """The seconds before the next attempt; ``None`` if this one is the last."""
+        elapsed = _waiting.now() - progress.started
+        if attempt.outcome == STILL_RUNNING and attempt.retry_after and request.kind == "payment":
+            return attempt.retry_after if elapsed < RUNNING_SECONDS else None
+        if not attempt.may_be_repeated(request.kind):
+            return None
+        retries = _retries.REFRESH_WAITS if request.kind == "refresh" else self.retries
+        wait = retries.wait(progress.repeats, attempt.retry_after)
+        progress.repeats += 1
+        if wait is not None and request.kind == "refresh" and elapsed + wait > _retries.REFRESH_SECONDS:
+            return None
+        return wait
+
+    async def _attempt(self, request: Request, bearer: Tokens | None) -> Attempt:
+        """Send a request once."""
+        issuer = await self._issuer_for(request)
+        try:
+            response = await self.client.send(self._http_request(request, bearer, issuer))
+        except UNSENT as error:
+            return Attempt(NOT_SENT, reason=f"no connection to {self.base_url} ({type(error).__name__})")
+        except httpx.TransportError as error:
+            return Attempt(LOST, reason=f"the connection broke or no answer came in time ({type(error).__name__})")
+        except httpx.DecodingError:
+            return Attempt(LOST, reason="the answer is damaged")
+        self._nonce = response.headers.get("DPoP-Nonce", self._nonce)
+        return read(response)
+
+    def _http_request(self, request: Request, bearer: Tokens | None, issuer: str) -> httpx.Request:
+        call, now, url = request.call, _waiting.now(), self.base_url + request.path
+        authorization = self.credentials.headers(call, url, bearer, now, issuer=issuer, nonce=self._nonce)
+        form = {**request.form, **self.credentials.form(call, now, issuer=issuer)} if call.form else None
+        return self.client.build_request(
+            call.method,
+            url,
+            params=dict(request.query) or None,
+            content=request.body,
+            data=form,
+            headers={**request.headers, **authorization},
+            timeout=_retries.REFRESH_TIMEOUT if request.kind == "refresh" else httpx.USE_CLIENT_DEFAULT,
+        )
+
+    async def _issuer_for(self, request: Request) -> str:
+        """The hub's issuer, which signed assertions name; empty if none is needed."""
+        if self.credentials.assertion is None or not request.call.client:
+            return ""
+        return await self.issuer()
+
+    async def issuer(self) -> str:
+        """The issuer in the hub's metadata; fetched once."""
+        if not self._issuer:
+            call = _calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER
+            self._issuer = str((await self.send(build_request(call))).data["issuer"])
+        return self._issuer
+
+
+def read(response: httpx.Response) -> Attempt:
+    """An answer as it came. A success without JSON is a damaged answer."""
+    headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
+    try:
+        data: Any = _json.loads(response.content)
+    except (ValueError, RecursionError):
+        data = None
+    wait = _retries.retry_after(headers.get("retry-after"), _waiting.now())
+    if response.is_success and not isinstance(data, dict):
+        return Attempt(LOST, None, headers, wait, "the answer is no JSON object")
+    return Attempt(response.status_code, data, headers, wait)
+
+
+def bearer_refused(attempt: Attempt) -> bool:
+    """Whether the hub did not accept the access token."""
+    return attempt.outcome == 401 and attempt.member("code") == "AUTHENTICATION_REQUIRED" and not proof_refused(attempt)

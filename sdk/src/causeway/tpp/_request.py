@@ -1,0 +1,217 @@
+"""One request, its attempts, and the errors that come of them."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
+
+from causeway import _json, errors
+from causeway._retries import LOST, NOT_SENT, REPEATED, Kind
+
+if TYPE_CHECKING:
+    from causeway._records import Record
+    from causeway.tpp._call import Call
+    from causeway.tpp.psu import Psu
+
+Error = TypeVar("Error", bound=errors.ApiError)
+STILL_RUNNING = 409
+"""A payment's first request with this key has no outcome yet."""
+PSU_MUST_RETURN = "must authorize again"
+"""The title of a bank's failure says so if the bank no longer accepts the consent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A call with its arguments. All attempts carry the same ids and the same body."""
+
+    call: Call
+    kind: Kind
+    path: str
+    query: Mapping[str, str]
+    body: str | None
+    form: Mapping[str, str]
+    headers: Mapping[str, str] = field(repr=False)
+
+    @property
+    def request_id(self) -> str:
+        """The X-Request-Id."""
+        return self.headers["X-Request-Id"]
+
+
+def build_request(
+    call: Call,
+    *,
+    kind: Kind = "read",
+    path: Mapping[str, str] | None = None,
+    query: Mapping[str, object] | None = None,
+    body: Record | Mapping[str, Any] | None = None,
+    form: Mapping[str, str | None] | None = None,
+    psu: Psu | None = None,
+    prefer_async: bool = False,
+    request_id: str | None = None,
+    idempotency_key: str | None = None,
+) -> Request:
+    """A request. Arguments that are ``None`` are left out. Raises ``ConfigurationError`` if the body is not exact."""
+    headers = {"X-Request-Id": request_id or str(uuid.uuid4()), "Accept": "application/json"}
+    if psu is not None:
+        headers |= psu_headers(psu)
+    if prefer_async:
+        headers["Prefer"] = "respond-async"
+    if call.idempotency_key:
+        headers["Idempotency-Key"] = idempotency_key or str(uuid.uuid4())
+    if body is not None:
+        headers["Content-Type"] = "application/json"
+    return Request(
+        call,
+        kind,
+        call.path.format(**{name: quote(value, safe="") for name, value in (path or {}).items()}),
+        {name: str(value) for name, value in (query or {}).items() if value is not None},
+        None if body is None else body_text(body),
+        {name: value for name, value in (form or {}).items() if value is not None},
+        headers,
+    )
+
+
+def psu_headers(psu: Psu) -> dict[str, str]:
+    """The headers about the PSU's request."""
+    from causeway.tpp.psu import HEADERS
+
+    found = {header: getattr(psu, name) for name, header in HEADERS.items()}
+    return {header: value for header, value in found.items() if value is not None}
+
+
+def body_text(body: Record | Mapping[str, Any]) -> str:
+    """A body's JSON."""
+    try:
+        if isinstance(body, Mapping):
+            return _json.dumps({name: value for name, value in body.items() if value is not None})
+        return _json.dumps(body.to_json())
+    except (TypeError, ValueError) as error:
+        raise errors.ConfigurationError(f"{type(body).__name__}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What came of sending a request once."""
+
+    outcome: int | str
+    """The status, or ``not_sent`` or ``lost``."""
+    data: Any = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    retry_after: float | None = None
+    reason: str = ""
+    """Why no usable answer came."""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the hub did what it was asked."""
+        return isinstance(self.outcome, int) and 200 <= self.outcome < 300
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the hub may have done what it was asked, although no answer of it came."""
+        return self.outcome == LOST or (self.outcome in (500, 502, 503, 504) and not self.member("reason_code"))
+
+    def member(self, name: str) -> str:
+        """A member of an error body; empty if it is absent."""
+        value = self.data.get(name) if isinstance(self.data, dict) else None
+        return value if isinstance(value, str) else ""
+
+    def may_be_repeated(self, kind: Kind) -> bool:
+        """Whether the same request may be sent again, and may get another answer."""
+        if self.outcome not in REPEATED[kind]:
+            return False
+        return not (self.member("reason_code") or PSU_MUST_RETURN in self.member("title"))
+
+
+def error_of(request: Request, attempt: Attempt, *, lost: bool) -> errors.CausewayError:
+    """The error of a request's last attempt. ``lost`` says that an earlier one may have been carried out."""
+    if request.kind == "payment" and payment_is_unknown(attempt, lost=lost):
+        return unknown_outcome(request, attempt)
+    if isinstance(attempt.outcome, str):
+        return connection_error(request, attempt)
+    if attempt.succeeded or 300 <= attempt.outcome < 400:
+        return errors.UnexpectedAnswer(
+            f"{request.call.operation}: {attempt.outcome}, but {attempt.reason or 'no answer of the hub'}",
+            status=attempt.outcome,
+            request_id=request.request_id,
+        )
+    return api_error(error_class(request.kind, attempt), request, attempt)
+
+
+def payment_is_unknown(attempt: Attempt, *, lost: bool) -> bool:
+    """Whether the bank may have a payment of which the TPP has no usable answer.
+
+    After a lost answer, 401 and 403 tell nothing: the hub checks the bearer before it looks for the key's outcome.
+    """
+    reason = attempt.member("reason_code")
+    if reason:
+        return reason in ("outcome_unknown", "bad_answer")
+    if attempt.succeeded or attempt.is_lost or attempt.outcome == STILL_RUNNING:
+        return True
+    return lost and attempt.outcome in (NOT_SENT, 401, 403, 429)
+
+
+def unknown_outcome(request: Request, attempt: Attempt) -> errors.OutcomeUnknown:
+    """The error of a payment whose outcome is unknown, with all that is needed to find out."""
+    error = api_error(errors.OutcomeUnknown, request, attempt)
+    error.order_id = request.request_id
+    error.idempotency_key = request.headers["Idempotency-Key"]
+    return error
+
+
+def connection_error(request: Request, attempt: Attempt) -> errors.CausewayError:
+    """The error of a request to which no answer came."""
+    message = f"{request.call.operation}: {attempt.reason} (request {request.request_id})"
+    if request.kind == "code" and attempt.outcome == LOST:
+        return errors.ConnectionLost(message, advice="Ask the PSU to authorize again: the code may be used up.")
+    if request.kind == "once" and attempt.outcome == LOST:
+        return errors.ConnectionLost(message, advice="Repeat the call with a new state: the hub may know the old one.")
+    return errors.ConnectionLost(message)
+
+
+def error_class(kind: Kind, attempt: Attempt) -> type[errors.ApiError]:
+    """The class of a refusal or a failure."""
+    if PSU_MUST_RETURN in attempt.member("title") or attempt.member("error") == "invalid_grant":
+        return errors.AuthorizationEnded
+    if attempt.outcome == 401 and attempt.member("code") == "AUTHENTICATION_REQUIRED" and not proof_refused(attempt):
+        return errors.AuthorizationEnded
+    if attempt.outcome == 429:
+        return errors.RateLimited
+    if attempt.outcome in (502, 503, 504) and attempt.member("reason_code") != "refused_by_bank":
+        return errors.BankUnavailable
+    return errors.ApiError
+
+
+def proof_refused(attempt: Attempt) -> bool:
+    """Whether the DPoP proof is at fault, not the token."""
+    return "dpop" in attempt.headers.get("www-authenticate", "").partition("error=")[2].lower()
+
+
+def nonce_demanded(attempt: Attempt) -> bool:
+    """Whether the proof needs the nonce of this answer (RFC 9449 section 8)."""
+    challenge = attempt.headers.get("www-authenticate", "")
+    return (
+        attempt.member("error") == "use_dpop_nonce"
+        or "use_dpop_nonce" in challenge
+        or (attempt.outcome == 400 and "DPoP-Nonce" in attempt.member("title"))
+    )
+
+
+def api_error(kind: type[Error], request: Request, attempt: Attempt) -> Error:
+    """An error with all that the hub told."""
+    data = attempt.data if isinstance(attempt.data, dict) else {}
+    additional = data.get("additionalErrors")
+    return kind(
+        attempt.outcome if isinstance(attempt.outcome, int) else 0,
+        attempt.member("code"),
+        attempt.member("title") or attempt.reason or "no answer of the hub",
+        request_id=attempt.member("requestId") or attempt.headers.get("x-request-id", "") or request.request_id,
+        reason_code=attempt.member("reason_code"),
+        error=attempt.member("error"),
+        additional=[item for item in additional if isinstance(item, dict)] if isinstance(additional, list) else (),
+        retry_after=attempt.retry_after,
+    )

@@ -1,0 +1,43 @@
+"""Which statuses of payments are final."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from causeway.tpp.models import AskedStatus, OrderWithoutPayment, ReportedStatus
+
+FINAL_V1 = {2, 3, 4}
+"""Failed, cancelled, confirmed."""
+FINAL_V2 = {"ACSC", "ACCC", "RJCT", "CANC"}
+"""``ACSC`` may still become ``ACCC``, which most banks never report."""
+PAID_V1 = {4}
+PAID_V2 = {"ACSC", "ACCC"}
+
+
+def is_final(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool:
+    """Whether a payment's status no longer changes."""
+    from causeway.tpp.models import AskedStatus, ReportedStatus
+
+    if status.outcome == "not_accepted":
+        return True
+    match status:
+        case ReportedStatus():
+            return status.payment_status in FINAL_V1
+        case AskedStatus():
+            return status.transaction_status in FINAL_V2
+        case _:
+            return False
+
+
+def is_paid(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool:
+    """Whether the bank has carried the payment out."""
+    from causeway.tpp.models import AskedStatus, ReportedStatus
+
+    match status:
+        case ReportedStatus():
+            return status.payment_status in PAID_V1
+        case AskedStatus():
+            return status.transaction_status in PAID_V2
+        case _:
+            return False

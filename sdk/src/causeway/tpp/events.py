@@ -1,0 +1,103 @@
+"""Events: verified as the hub signs them (Standard Webhooks), and read into dataclasses."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import hmac
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from causeway import _json, _waiting
+from causeway._records import Record, RecordError
+from causeway.errors import ConfigurationError, InvalidEvent
+from causeway.tpp.event_models import EVENTS, KnownEvent
+
+TOLERANCE = 300.0
+"""Seconds. Older and later events are refused, so that nobody can replay them."""
+PREFIX = "whsec_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownEvent(Record):
+    """An event of a type that this version of the package does not know."""
+
+    type: str
+    timestamp: datetime
+    data: Mapping[str, Any]
+
+
+Event = KnownEvent | UnknownEvent
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedEvent:
+    """A verified event. The hub may send an event more than once: ``id`` tells duplicates."""
+
+    id: str
+    event: Event
+
+
+def parse_event(body: str | bytes) -> Event:
+    """The event of a body, such as that of an ``EventEntry``. Raises ``InvalidEvent`` if it is none."""
+    try:
+        data = _json.loads(body)
+        kind = EVENTS.get(str(data["type"]), UnknownEvent)
+        return kind.from_json(data)
+    except (ValueError, TypeError, KeyError, RecordError) as error:
+        raise InvalidEvent(f"the body is not an event: {error}") from error
+
+
+class EventVerifier:
+    """Verifies what comes to the client's Events URL."""
+
+    def __init__(self, secret: str | Sequence[str]) -> None:
+        """Take the Events URL's secret, ``whsec_…``; during its rotation take both."""
+        secrets = [secret] if isinstance(secret, str) else secret
+        self._keys = [secret_key(text) for text in secrets]
+        if not self._keys:
+            raise ConfigurationError("an Events URL has a secret")
+
+    def verify(self, headers: Mapping[str, str], body: str | bytes) -> ReceivedEvent:
+        """The event of a request: ``body`` is the text as it came, before any parsing.
+
+        Raises ``InvalidEvent`` if a header is missing, the event is more than five minutes old or early, no signature
+        is right, or the body is no event. Answer 400 then, otherwise 204 as soon as the event is stored.
+        """
+        found = {name.lower(): value for name, value in headers.items()}
+        try:
+            event_id, moment = found["webhook-id"], found["webhook-timestamp"]
+            signatures = found["webhook-signature"].split(" ")
+        except KeyError as error:
+            raise InvalidEvent(f"the header {error} is missing") from None
+        if not moment.isascii() or not moment.isdigit() or abs(int(moment) - _waiting.now()) > TOLERANCE:
+            raise InvalidEvent("the event is too old or too early")
+        expected = [_signature(key, event_id, moment, body) for key in self._keys]
+        if not any(hmac.compare_digest(one.encode(), other.encode()) for one in expected for other in signatures):
+            raise InvalidEvent("no signature is right")
+        return ReceivedEvent(event_id, parse_event(body))
+
+
+def sign(secret: str, event_id: str, timestamp: int, body: str | bytes) -> str:
+    """The ``webhook-signature`` of an event, as the hub makes it. For tests of a receiver, and for forwarding."""
+    return _signature(secret_key(secret), event_id, str(timestamp), body)
+
+
+def secret_key(secret: str) -> bytes:
+    """The key in a secret. Raises ``ConfigurationError`` if it is none."""
+    try:
+        key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+    except binascii.Error:
+        key = b""
+    if not secret.startswith(PREFIX) or not key:
+        raise ConfigurationError("the secret of an Events URL begins with whsec_ and is base64")
+    return key
+
+
+def _signature(key: bytes, event_id: str, timestamp: str, body: str | bytes) -> str:
+    content = body.encode() if isinstance(body, str) else body
+    signed = f"{event_id}.{timestamp}.".encode() + content
+    return "v1," + base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()

@@ -1,0 +1,17 @@
+"""PKCE (RFC 7636): a secret that ties an authorization code to the program that asked for it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+
+
+def new_code_verifier() -> str:
+    """A new secret for one authorization. Keep it in the PSU's session until the code is redeemed."""
+    return secrets.token_urlsafe(48)
+
+
+def code_challenge(verifier: str) -> str:
+    """The challenge of a verifier, by the method ``S256``."""
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()

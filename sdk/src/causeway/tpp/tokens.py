@@ -1,0 +1,65 @@
+"""The tokens of a consent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from causeway._records import Record
+from causeway._retries import utc
+from causeway.tpp import _calls
+
+if TYPE_CHECKING:
+    from causeway.tpp.models import TokenAnswer
+
+MARGIN = timedelta(seconds=60)
+"""An access token is refreshed this long before it expires."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens(Record):
+    """A consent's tokens, as to be stored: ``to_json()`` gives what ``Tokens.from_json`` reads. Encrypt them."""
+
+    access_token: str = field(repr=False)
+    refresh_token: str = field(repr=False)
+    token_type: Literal["Bearer", "DPoP"] = "Bearer"  # noqa: S105 - the name of a scheme
+    expires_at: datetime
+    """When the access token expires."""
+    scope: str
+    """The scopes of the consent, separated by spaces."""
+    consent_id: str
+    valid_until: datetime
+    """The end of the consent."""
+
+    @classmethod
+    def of(cls, answer: TokenAnswer, asked_at: float) -> Tokens:
+        """The tokens of an answer to a request that was sent at ``asked_at`` (Unix seconds)."""
+        return cls(
+            access_token=answer.access_token,
+            refresh_token=answer.refresh_token,
+            token_type=answer.token_type,
+            expires_at=utc(asked_at + answer.expires_in),
+            scope=answer.scope,
+            consent_id=answer.consent_id,
+            valid_until=answer.valid_until,
+        )
+
+    @property
+    def version(self) -> int:
+        """The version of the bank's protocol, 1 or 2: a consent has the scopes of one version as long as it lives."""
+        return 1 if _calls.SCOPES_V1.intersection(self.scope.split()) else 2
+
+    def is_due(self, now: float) -> bool:
+        """Whether the access token should be refreshed before its next use; never at the consent's end."""
+        return utc(now) >= self.expires_at - MARGIN and self.expires_at < self.valid_until
+
+    def has_expired(self, now: float) -> bool:
+        """Whether the access token is no longer valid."""
+        return utc(now) >= self.expires_at
+
+
+OnRefresh = Callable[[Tokens], object]
+"""Gets each new pair of tokens before it is used, and stores it. For the asynchronous client it may be a coroutine
+function. If it fails, its error is raised by the call that needed the tokens."""

@@ -1,0 +1,154 @@
+"""A hub that answers as a test says, and a clock that moves when the SDK sleeps."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qs
+
+import httpx
+import pytest
+
+from causeway import _waiting
+from causeway._retries import utc
+from causeway.tpp import AsyncTpp, Retries, Tokens, Tpp
+
+BASE = "https://hub.example"
+START = 1_800_000_000.0
+SCOPES = {
+    1: "account.list account.balance account.payments payment.init",
+    2: "accounts accounts.balances payments.single",
+}
+
+Step = httpx.Response | Exception | Callable[[httpx.Request], httpx.Response]
+
+
+def answer(status: int = 200, body: Any = None, **headers: str) -> httpx.Response:
+    """An answer of the hub."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.Response(status, json={} if body is None else body, headers=named)
+
+
+def failure(
+    status: int, code: str, title: str = "", *, retry_after: int | None = None, **members: Any
+) -> httpx.Response:
+    """An error body of the hub."""
+    body = {
+        "code": code,
+        "title": title,
+        "timestamp": "2026-11-21T09:30:00+00:00",
+        "requestId": "the-hubs-id",
+        **members,
+    }
+    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    return httpx.Response(status, json=body, headers=headers)
+
+
+def token_answer(number: int = 2, version: int = 2, expires_in: int = 3600) -> httpx.Response:
+    """A pair of tokens."""
+    return answer(
+        body={
+            "access_token": f"access-{number}",
+            "token_type": "Bearer",
+            "expires_in": expires_in,
+            "refresh_token": f"refresh-{number}",
+            "scope": SCOPES[version],
+            "consent_id": "consent-1",
+            "valid_until": utc(START + 180 * 86400).isoformat(),
+        }
+    )
+
+
+def tokens(number: int = 1, version: int = 2, expires_in: float = 3600) -> Tokens:
+    """Stored tokens of a consent."""
+    return Tokens(
+        access_token=f"access-{number}",
+        refresh_token=f"refresh-{number}",
+        expires_at=utc(START + expires_in),
+        scope=SCOPES[version],
+        consent_id="consent-1",
+        valid_until=utc(START + 180 * 86400),
+    )
+
+
+@dataclass
+class Clock:
+    """A clock that moves when somebody sleeps."""
+
+    moment: float = START
+    slept: list[float] = field(default_factory=list)
+
+    def now(self) -> float:
+        return self.moment
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.moment += seconds
+
+    async def async_sleep(self, seconds: float) -> None:
+        self.sleep(seconds)
+
+    def install(self, patch: pytest.MonkeyPatch) -> Clock:
+        for name in ("now", "sleep", "async_sleep"):
+            patch.setattr(_waiting, name, getattr(self, name))
+        return self
+
+
+class ScriptedHub:
+    """Answers requests in the order of its script, and keeps them."""
+
+    def __init__(self, *steps: Step) -> None:
+        self.steps = list(steps)
+        self.requests: list[httpx.Request] = []
+        self._lock = threading.Lock()
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        with self._lock:
+            self.requests.append(request)
+            assert self.steps, f"an unexpected request: {request.method} {request.url}"
+            step = self.steps.pop(0)
+        if isinstance(step, Exception):
+            raise step
+        return step if isinstance(step, httpx.Response) else step(request)
+
+    async def asynchronously(self, request: httpx.Request) -> httpx.Response:
+        return self(request)
+
+    def tpp(self, **options: Any) -> Tpp:
+        """A client of this hub."""
+        client = httpx.Client(transport=httpx.MockTransport(self))
+        return Tpp(BASE, **{"client_id": "client-1", "client_secret": "secret-1", "http_client": client, **options})
+
+    def async_tpp(self, **options: Any) -> AsyncTpp:
+        """An asynchronous client of this hub."""
+        client = httpx.AsyncClient(transport=httpx.MockTransport(self.asynchronously))
+        return AsyncTpp(
+            BASE, **{"client_id": "client-1", "client_secret": "secret-1", "http_client": client, **options}
+        )
+
+    @property
+    def paths(self) -> list[str]:
+        return [request.url.path for request in self.requests]
+
+    def header(self, name: str) -> list[str | None]:
+        """A header of each request."""
+        return [request.headers.get(name) for request in self.requests]
+
+    def json(self, number: int = -1) -> Any:
+        """The JSON body of a request."""
+        return json.loads(self.requests[number].content)
+
+    def form(self, number: int = -1) -> dict[str, str]:
+        """The form of a request."""
+        return {name: values[0] for name, values in parse_qs(self.requests[number].content.decode()).items()}
+
+
+def repeated(step: Callable[[], Step], times: int) -> Iterable[Step]:
+    """The same step several times."""
+    return (step() for _ in range(times))
+
+
+NO_RETRIES = Retries(waits=())

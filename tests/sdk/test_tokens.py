@@ -1,0 +1,192 @@
+"""Access tokens: refreshed in time, once, and never lost."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from causeway.errors import AuthorizationEnded, ConnectionLost
+from causeway.tpp import Tokens
+from tests.sdk.scripted_hub import START, Clock, ScriptedHub, answer, failure, token_answer, tokens
+
+pytestmark = pytest.mark.usefixtures("clock")
+ACCOUNTS = {"accounts": []}
+REFUSED = "the bearer token is not valid: refresh it, or ask the PSU to authorize again"
+
+
+def bearer_refused() -> httpx.Response:
+    return failure(401, "AUTHENTICATION_REQUIRED", REFUSED)
+
+
+def grant_refused() -> httpx.Response:
+    return failure(400, "FORMAT_ERROR", "the refresh token has been used", error="invalid_grant", error_description="…")
+
+
+def test_a_valid_token_is_not_refreshed() -> None:
+    hub = ScriptedHub(answer(body=ACCOUNTS))
+    consent = hub.tpp().consent(tokens())
+
+    assert list(consent.accounts()) == []
+    assert hub.header("Authorization") == ["Bearer access-1"]
+    assert hub.header("X-Api-Key") == ["client-1"]
+
+
+def test_a_token_that_expires_within_a_minute_is_refreshed_and_stored_before_its_use() -> None:
+    stored: list[Tokens] = []
+    hub = ScriptedHub(token_answer(), lambda request: answer(body=ACCOUNTS) if stored else bearer_refused())
+    consent = hub.tpp().consent(tokens(expires_in=59), on_refresh=stored.append)
+
+    list(consent.accounts())
+
+    assert hub.paths == ["/tpp/token", "/tpp/accounts"]
+    assert hub.form(0)["refresh_token"] == "refresh-1"
+    assert hub.requests[1].headers["Authorization"] == "Bearer access-2"
+    assert [pair.refresh_token for pair in stored] == ["refresh-2"]
+    assert consent.tokens is stored[0]
+
+
+def test_fifty_threads_with_an_expired_token_make_one_refresh() -> None:
+    at_once = threading.Barrier(50)
+    hub = ScriptedHub(token_answer(), *(answer(body=ACCOUNTS) for _ in range(50)))
+    stored: list[Tokens] = []
+    consent = hub.tpp().consent(tokens(expires_in=-10), on_refresh=stored.append)
+
+    def read() -> None:
+        at_once.wait()
+        list(consent.accounts())
+
+    with ThreadPoolExecutor(50) as pool:
+        for done in [pool.submit(read) for _ in range(50)]:
+            done.result()
+
+    assert hub.paths.count("/tpp/token") == len(stored) == 1
+    assert set(hub.header("Authorization")[1:]) == {"Bearer access-2"}
+
+
+def test_fifty_threads_with_a_refused_token_make_one_refresh() -> None:
+    def serve(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/tpp/token":
+            return token_answer()
+        return bearer_refused() if "access-1" in request.headers["Authorization"] else answer(body=ACCOUNTS)
+
+    hub = ScriptedHub(*[serve] * 101)
+    consent = hub.tpp().consent(tokens())
+    with ThreadPoolExecutor(50) as pool:
+        for done in [pool.submit(lambda: list(consent.accounts())) for _ in range(50)]:
+            done.result()
+
+    assert hub.paths.count("/tpp/token") == 1
+
+
+def test_fifty_tasks_with_an_expired_token_make_one_refresh() -> None:
+    hub = ScriptedHub(token_answer(), *(answer(body=ACCOUNTS) for _ in range(50)))
+    stored: list[Tokens] = []
+
+    async def store(pair: Tokens) -> None:
+        await asyncio.sleep(0)
+        stored.append(pair)
+
+    async def run() -> None:
+        consent = hub.async_tpp().consent(tokens(expires_in=-10), on_refresh=store)
+        await asyncio.gather(*(consent.accounts_answer() for _ in range(50)))
+
+    asyncio.run(run())
+
+    assert hub.paths.count("/tpp/token") == len(stored) == 1
+
+
+@pytest.mark.parametrize("lost", [httpx.ReadTimeout("silence"), httpx.ReadError("reset"), httpx.Response(502)])
+def test_a_lost_answer_to_a_refresh_is_asked_for_again_with_the_same_token(lost: httpx.Response | Exception) -> None:
+    hub = ScriptedHub(lost, token_answer(), answer(body=ACCOUNTS))
+    consent = hub.tpp().consent(tokens(expires_in=0))
+
+    list(consent.accounts())
+
+    assert [hub.form(number)["refresh_token"] for number in (0, 1)] == ["refresh-1", "refresh-1"]
+    assert consent.tokens.refresh_token == "refresh-2"
+
+
+def test_a_refresh_is_not_repeated_after_its_answer_may_be_gone(clock: Clock) -> None:
+    def silence(request: httpx.Request) -> httpx.Response:
+        clock.moment += 10
+        raise httpx.ReadTimeout("silence")
+
+    hub = ScriptedHub(*[silence] * 9)
+    consent = hub.tpp().consent(tokens(expires_in=0))
+
+    with pytest.raises(ConnectionLost):
+        list(consent.accounts())
+    assert clock.moment - START < 60
+
+
+def test_a_consent_whose_tokens_could_not_be_stored_keeps_them_for_the_next_call() -> None:
+    stored: list[Tokens] = []
+
+    def store(pair: Tokens) -> None:
+        stored.append(pair)
+        if len(stored) == 1:
+            raise OSError("the disk is full")
+
+    hub = ScriptedHub(token_answer(), answer(body=ACCOUNTS))
+    consent = hub.tpp().consent(tokens(expires_in=0), on_refresh=store)
+
+    with pytest.raises(OSError, match="disk"):
+        list(consent.accounts())
+    list(consent.accounts())
+
+    assert hub.paths == ["/tpp/token", "/tpp/accounts"]
+    assert [pair.refresh_token for pair in stored] == ["refresh-2", "refresh-2"]
+
+
+def test_a_consent_that_has_ended_is_refreshed_once_and_then_refused() -> None:
+    hub = ScriptedHub(bearer_refused(), grant_refused(), bearer_refused())
+    consent = hub.tpp().consent(tokens())
+
+    for _ in range(2):
+        with pytest.raises(AuthorizationEnded) as caught:
+            list(consent.accounts())
+        assert "authorize again" in caught.value.advice
+
+    assert hub.paths == ["/tpp/accounts", "/tpp/token", "/tpp/accounts"]
+
+
+def test_a_spent_consent_reads_its_payment_with_its_old_token() -> None:
+    hub = ScriptedHub(grant_refused(), answer(body={"payment_id": "p", "transaction_status": "ACSC"}))
+    consent = hub.tpp().consent(tokens(expires_in=-100))
+
+    assert consent.payment_status("p").outcome is None
+    assert hub.requests[1].headers["Authorization"] == "Bearer access-1"
+
+
+def test_a_token_that_lasts_until_the_consents_end_is_not_refreshed() -> None:
+    ending = Tokens.from_json(
+        {**tokens(expires_in=30).to_json(), "valid_until": tokens(expires_in=30).to_json()["expires_at"]}
+    )
+    hub = ScriptedHub(answer(body=ACCOUNTS))
+
+    list(hub.tpp().consent(ending).accounts())
+
+    assert hub.paths == ["/tpp/accounts"]
+
+
+def test_a_still_valid_token_is_used_while_the_refresh_fails(caplog: pytest.LogCaptureFixture) -> None:
+    hub = ScriptedHub(*(httpx.ConnectError("refused") for _ in range(6)), answer(body=ACCOUNTS))
+    consent = hub.tpp().consent(tokens(expires_in=50))
+
+    list(consent.accounts())
+
+    assert hub.requests[-1].headers["Authorization"] == "Bearer access-1"
+    assert "access-1" not in caplog.text
+    assert "refresh-1" not in caplog.text
+
+
+def test_stored_tokens_come_back_as_they_were_and_are_not_shown() -> None:
+    pair = tokens()
+
+    assert Tokens.from_json(pair.to_json()) == pair
+    assert "access-1" not in repr(pair)
+    assert "refresh-1" not in repr(pair)
