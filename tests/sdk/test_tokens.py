@@ -14,7 +14,7 @@ from causeway.tpp import Tokens
 from tests.sdk.scripted_hub import START, Clock, ScriptedHub, answer, failure, token_answer, tokens
 
 pytestmark = pytest.mark.usefixtures("clock")
-ACCOUNTS = {"accounts": []}
+ACCOUNTS: dict[str, list[str]] = {"accounts": []}
 REFUSED = "the bearer token is not valid: refresh it, or ask the PSU to authorize again"
 
 

@@ -1,0 +1,281 @@
+"""Payments: one Idempotency-Key, whatever happens on the way, and an error that says what is known."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from causeway.errors import (
+    ApiError,
+    AuthorizationEnded,
+    BankUnavailable,
+    CausewayError,
+    ConfigurationError,
+    ConnectionLost,
+    OutcomeUnknown,
+    WaitTimeout,
+)
+from causeway.tpp import (
+    AskedStatus,
+    DirectPaymentV1,
+    InitiationAnswerV1,
+    InitiationAnswerV2,
+    InstructedAmountV2,
+    PaymentAccountV2,
+    SinglePaymentV2,
+    is_paid,
+)
+from tests.sdk.scripted_hub import Clock, ScriptedHub, answer, failure, token_answer, tokens
+
+pytestmark = pytest.mark.usefixtures("clock")
+INITIATED = {"status": "RCVD", "payment_id": "P1", "confirmation_url": "https://bank.example/confirm"}
+LOST: list[Any] = [
+    httpx.ReadError("reset"),
+    httpx.ReadTimeout("silence"),
+    httpx.RemoteProtocolError("the server disconnected"),
+    httpx.WriteError("broken pipe"),
+]
+GATEWAY = [502, 503, 504, 500]
+
+
+def order(amount: Any = Decimal("12.50")) -> SinglePaymentV2:
+    return SinglePaymentV2(
+        creditor_account=PaymentAccountV2(iban="DE12100999000005820011"),
+        creditor_name="Oak Street Books",
+        instructed_amount=InstructedAmountV2(amount=amount, currency="EUR"),
+        callback_url="https://tpp.example.com/callback",
+    )
+
+
+def bank_failed(reason_code: str, **members: Any) -> httpx.Response:
+    return failure(502, "ASPSP_UNKNOWN_ERROR", reason_code, reason_code=reason_code, **members)
+
+
+def keys(hub: ScriptedHub) -> set[str | None]:
+    return set(hub.header("Idempotency-Key"))
+
+
+@pytest.mark.parametrize("lost", [*LOST, *(httpx.Response(status, text="<html>") for status in GATEWAY)], ids=repr)
+def test_a_payment_whose_answer_was_lost_is_repeated_under_its_key(lost: Any) -> None:
+    hub = ScriptedHub(lost, lost, answer(body=INITIATED))
+
+    paid = hub.tpp().consent(tokens()).pay(order())
+
+    assert isinstance(paid, InitiationAnswerV2)
+    assert len(keys(hub)) == len(set(hub.header("X-Request-Id"))) == 1
+    assert len({request.content for request in hub.requests}) == 1
+    assert hub.json()["instructed_amount"] == {"amount": "12.50", "currency": "EUR"}
+
+
+def test_each_payment_has_a_key_of_its_own() -> None:
+    hub = ScriptedHub(answer(body=INITIATED), answer(body=INITIATED))
+    consent = hub.tpp().consent(tokens())
+
+    consent.pay(order())
+    consent.pay(order())
+
+    assert len(keys(hub)) == 2
+
+
+def test_the_programs_own_key_is_sent() -> None:
+    hub = ScriptedHub(httpx.ReadError("reset"), answer(body=INITIATED))
+
+    hub.tpp().consent(tokens()).pay(order(), idempotency_key="order-117")
+
+    assert keys(hub) == {"order-117"}
+
+
+@pytest.mark.parametrize("lost", LOST, ids=repr)
+def test_a_payment_that_stays_without_answer_is_unknown_and_names_how_to_find_out(lost: Any) -> None:
+    hub = ScriptedHub(*[lost] * 4)
+
+    with pytest.raises(OutcomeUnknown) as caught:
+        hub.tpp().consent(tokens()).pay(order())
+
+    assert keys(hub) == {caught.value.idempotency_key}
+    assert set(hub.header("X-Request-Id")) == {caught.value.order_id}
+    assert "order_id" in caught.value.advice
+
+
+def test_a_payment_without_any_connection_was_not_sent() -> None:
+    hub = ScriptedHub(*(httpx.ConnectError("refused") for _ in range(4)))
+
+    with pytest.raises(ConnectionLost) as caught:
+        hub.tpp().consent(tokens()).pay(order())
+    assert not isinstance(caught.value, OutcomeUnknown)
+
+
+def test_a_payment_that_was_lost_once_is_unknown_even_if_nothing_connects_later() -> None:
+    hub = ScriptedHub(httpx.ReadError("reset"), *(httpx.ConnectError("refused") for _ in range(3)))
+
+    with pytest.raises(OutcomeUnknown):
+        hub.tpp().consent(tokens()).pay(order())
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refusal_of_the_bearer_after_a_lost_answer_does_not_say_that_nothing_was_paid(status: int) -> None:
+    refused = [failure(status, "SERVICE_BLOCKED", "no"), *(failure(400, "", error="invalid_grant") for _ in range(1))]
+    hub = ScriptedHub(httpx.ReadError("reset"), *refused)
+
+    with pytest.raises(OutcomeUnknown):
+        hub.tpp().consent(tokens()).pay(order())
+
+
+def test_a_refusal_of_the_order_after_a_lost_answer_says_that_nothing_was_stored() -> None:
+    hub = ScriptedHub(httpx.ReadError("reset"), failure(400, "FORMAT_ERROR", "wrong"))
+
+    with pytest.raises(ApiError) as caught:
+        hub.tpp().consent(tokens()).pay(order())
+    assert not isinstance(caught.value, OutcomeUnknown)
+
+
+def test_a_payment_that_is_still_running_is_waited_for(clock: Clock) -> None:
+    running = [failure(409, "HEADERS_ERROR", "in progress", retry_after=1) for _ in range(25)]
+    hub = ScriptedHub(httpx.ReadTimeout("silence"), *running, answer(body=INITIATED))
+
+    hub.tpp().consent(tokens()).pay(order())
+
+    assert len(keys(hub)) == 1
+    assert clock.slept[1:] == [1.0] * 25
+
+
+def test_a_payment_that_never_stops_running_is_unknown() -> None:
+    hub = ScriptedHub(*(failure(409, "HEADERS_ERROR", "in progress", retry_after=1) for _ in range(60)))
+
+    with pytest.raises(OutcomeUnknown):
+        hub.tpp().consent(tokens()).pay(order())
+    assert 40 < len(hub.requests) < 60
+
+
+@pytest.mark.parametrize(
+    ("reason_code", "expected"),
+    [
+        ("not_sent", BankUnavailable),
+        ("refused_by_bank", ApiError),
+        ("outcome_unknown", OutcomeUnknown),
+        ("bad_answer", OutcomeUnknown),
+    ],
+)
+def test_the_hubs_word_about_a_payment_is_final(reason_code: str, expected: type[CausewayError]) -> None:
+    hub = ScriptedHub(bank_failed(reason_code))
+
+    with pytest.raises(expected) as caught:
+        hub.tpp().consent(tokens()).pay(order())
+
+    assert type(caught.value) is expected
+    assert len(hub.requests) == 1
+    assert isinstance(caught.value, ApiError)
+    assert caught.value.reason_code == reason_code
+    assert caught.value.advice
+
+
+def test_a_payment_after_a_lost_answer_that_the_hub_did_not_send_was_not_sent() -> None:
+    hub = ScriptedHub(httpx.ReadError("reset"), bank_failed("not_sent"))
+
+    with pytest.raises(BankUnavailable):
+        hub.tpp().consent(tokens()).pay(order())
+
+
+def test_a_bank_that_no_longer_accepts_the_consent_ends_the_authorization() -> None:
+    title = "the bank refused the payment: the bank no longer accepts the PSU's token: the PSU must authorize again"
+    hub = ScriptedHub(failure(502, "ASPSP_UNKNOWN_ERROR", title, reason_code="refused_by_bank"))
+
+    with pytest.raises(AuthorizationEnded):
+        hub.tpp().consent(tokens()).pay(order())
+
+
+def test_a_payment_with_an_expired_token_is_repeated_under_its_key_with_a_new_one() -> None:
+    hub = ScriptedHub(
+        failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid"), token_answer(), answer(body=INITIATED)
+    )
+
+    hub.tpp().consent(tokens()).pay(order())
+
+    assert hub.paths == ["/tpp/payment_initiation", "/tpp/token", "/tpp/payment_initiation"]
+    assert len({hub.header("Idempotency-Key")[number] for number in (0, 2)}) == 1
+    assert hub.header("Idempotency-Key")[1] is None
+
+
+def test_a_success_that_is_no_initiation_is_unknown() -> None:
+    hub = ScriptedHub(answer(body={"payment_id": "P1"}))
+
+    with pytest.raises(OutcomeUnknown, match="confirmation_url"):
+        hub.tpp().consent(tokens()).pay(order())
+
+
+def test_a_binary_float_is_refused_before_anything_is_sent() -> None:
+    hub = ScriptedHub()
+
+    with pytest.raises(ConfigurationError, match="Decimal"):
+        hub.tpp().consent(tokens()).pay(order(amount=12.5))
+
+
+def test_a_deferred_payment_is_awaited_until_its_outcome() -> None:
+    accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
+    waiting = answer(body={"state": "running", "status": None, "body": None})
+    done = answer(body={"state": "done", "status": 200, "body": INITIATED})
+    hub = ScriptedHub(accepted, waiting, httpx.ReadError("reset"), done)
+
+    paid = hub.tpp().consent(tokens()).pay(order(), prefer_async=True)
+
+    assert paid.payment_id == "P1"
+    assert hub.requests[0].headers["Prefer"] == "respond-async"
+    assert hub.paths[1:] == ["/tpp/requests/r1"] * 3
+
+
+def test_a_deferred_payment_that_failed_raises_what_an_immediate_one_raises() -> None:
+    accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
+    body = bank_failed("outcome_unknown").json()
+    hub = ScriptedHub(accepted, answer(body={"state": "failed", "status": 502, "body": body}))
+
+    with pytest.raises(OutcomeUnknown) as caught:
+        hub.tpp().consent(tokens()).pay(order(), prefer_async=True)
+    assert caught.value.request_id == "the-hubs-id"
+    assert caught.value.order_id == hub.requests[0].headers["X-Request-Id"]
+
+
+def test_a_direct_payment_is_authorized_by_the_clients_secret() -> None:
+    direct = DirectPaymentV1(
+        bic="DEMOGB21",
+        amount=Decimal("1.10"),
+        currency="GBP",
+        receiver_name="Oak Street Books",
+        receiver_iban="GB10DEMO04000431926801",
+        callback_url="https://tpp.example.com/callback",
+    )
+    hub = ScriptedHub(answer(body={"payment_id": "P1", "confirmation_url": "https://bank.example/"}))
+
+    paid = hub.tpp().pay_direct(direct)
+
+    assert isinstance(paid, InitiationAnswerV1)
+    assert str(hub.header("Authorization")[0]).startswith("Basic ")
+    assert hub.json()["amount"] == "1.10"
+
+
+def test_a_payment_is_waited_for_until_its_status_is_final() -> None:
+    statuses: list[Any] = [
+        answer(body={"payment_id": "P1", "transaction_status": "ACTC"}),
+        *(failure(502, "ASPSP_UNKNOWN_ERROR", "failed", retry_after=20) for _ in range(4)),
+        answer(body={"payment_id": "P1", "transaction_status": "ACSC"}),
+    ]
+    hub = ScriptedHub(*statuses)
+
+    status = hub.tpp().consent(tokens()).wait_for_payment("P1")
+
+    assert isinstance(status, AskedStatus)
+    assert is_paid(status)
+
+
+def test_waiting_for_a_payment_ends_in_time_with_the_last_status(clock: Clock) -> None:
+    started = clock.moment
+    pending = {"payment_id": "P1", "payment_status": 1, "history": []}
+    hub = ScriptedHub(*(answer(body=pending) for _ in range(50)))
+
+    with pytest.raises(WaitTimeout) as caught:
+        hub.tpp().consent(tokens(version=1)).wait_for_payment("P1", timeout=60)
+
+    assert caught.value.last.payment_status == 1
+    assert clock.moment - started <= 60

@@ -1,0 +1,258 @@
+"""Reads: repeated while that helps, and answered with the class of the bank's version."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from causeway.errors import (
+    ApiError,
+    AuthorizationEnded,
+    BankUnavailable,
+    CausewayError,
+    ConnectionLost,
+    RateLimited,
+    UnexpectedAnswer,
+)
+from causeway.tpp import AccountReferenceV2, AccountV1, BalancesAnswerV1, BalancesAnswerV2, Psu, Retries
+from tests.sdk.scripted_hub import Clock, ScriptedHub, answer, failure, tokens
+
+pytestmark = pytest.mark.usefixtures("clock")
+ACCOUNT_V1 = {"id": 1031926801, "name": "Everyday", "iban": "GB10DEMO04000431926801", "currency": "GBP"}
+ACCOUNT_V2 = {"resource_id": "65e1d84d", "currency": "EUR", "a_new_member": [1, 2]}
+TEMPORARY: list[Any] = [
+    httpx.ConnectError("refused"),
+    httpx.ReadError("reset"),
+    httpx.ReadTimeout("silence"),
+    httpx.Response(200, text="{"),
+    failure(500, "INTERNAL_SERVER_ERROR", "the storage did not respond: repeat the same request", retry_after=1),
+    failure(502, "ASPSP_UNKNOWN_ERROR", "the request to the bank failed"),
+    httpx.Response(503, text="no backend"),
+    httpx.Response(504),
+    httpx.Response(429, headers={"Retry-After": "2"}),
+]
+
+
+@pytest.mark.parametrize("step", TEMPORARY, ids=repr)
+def test_a_read_is_repeated_after_a_temporary_failure(step: Any) -> None:
+    hub = ScriptedHub(step, step, answer(body={"accounts": [ACCOUNT_V2]}))
+
+    assert len(list(hub.tpp().consent(tokens()).accounts())) == 1
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (httpx.ConnectError("refused"), ConnectionLost),
+        (httpx.ReadTimeout("silence"), ConnectionLost),
+        (httpx.Response(200, text="<html>"), ConnectionLost),
+        (httpx.Response(503), BankUnavailable),
+        (failure(502, "ASPSP_UNKNOWN_ERROR", "the request to the bank failed"), BankUnavailable),
+        (httpx.Response(429), RateLimited),
+        (failure(500, "INTERNAL_SERVER_ERROR", "the service failed"), ApiError),
+    ],
+)
+def test_a_failure_that_stays_is_an_error_of_its_own_class(step: Any, expected: type[CausewayError]) -> None:
+    hub = ScriptedHub(*[step] * 4)
+
+    with pytest.raises(expected) as caught:
+        list(hub.tpp().consent(tokens()).accounts())
+    assert type(caught.value) is expected
+    assert caught.value.advice
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (failure(400, "FORMAT_ERROR", "iban is wrong"), ApiError),
+        (failure(403, "SERVICE_BLOCKED", "the consent does not include the scope accounts.balances"), ApiError),
+        (failure(404, "RESOURCE_UNKNOWN", "no"), ApiError),
+        (failure(401, "API_ACTION_DOES_NOT_EXIST", "banks of version 1 do not support this call"), ApiError),
+        (failure(401, "WRONG_CREDENTIALS", "no active client has this Client ID"), ApiError),
+        (failure(502, "ASPSP_UNKNOWN_ERROR", "…: the PSU must authorize again"), AuthorizationEnded),
+        (failure(429, "ACCESS_EXCEEDED", "the bank's limit", retry_after=40000), RateLimited),
+        (httpx.Response(302, headers={"Location": "https://elsewhere.example/"}), UnexpectedAnswer),
+        (answer(body={"accounts": "none"}), UnexpectedAnswer),
+        (answer(body={}), UnexpectedAnswer),
+    ],
+)
+def test_a_refusal_is_not_repeated(step: Any, expected: type[CausewayError]) -> None:
+    hub = ScriptedHub(step)
+
+    with pytest.raises(expected) as caught:
+        list(hub.tpp().consent(tokens()).accounts())
+    assert type(caught.value) is expected
+    assert caught.value.advice
+
+
+def test_an_error_tells_everything_and_no_secret() -> None:
+    details = [{"code": "ASPSP_ERROR_DESC", "title": "The bank's own description", "details": "4305: iban"}]
+    hub = ScriptedHub(failure(400, "FORMAT_ERROR", "iban is wrong", retry_after=7, additionalErrors=details))
+
+    with pytest.raises(ApiError) as caught:
+        list(hub.tpp().consent(tokens()).accounts())
+
+    error = caught.value
+    assert (error.status, error.code, error.title) == (400, "FORMAT_ERROR", "iban is wrong")
+    assert error.request_id == "the-hubs-id"
+    assert error.retry_after == 7
+    assert error.additional == tuple(details)
+    assert "the-hubs-id" in str(error)
+    for secret in ("access-1", "refresh-1", "secret-1"):
+        assert secret not in f"{error!r} {error} {vars(error)}"
+
+
+def test_retry_after_is_waited_and_limited(clock: Clock) -> None:
+    hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "12"}), answer(body={"accounts": []}))
+
+    list(hub.tpp().consent(tokens()).accounts())
+
+    assert clock.slept == [12.0]
+
+
+def test_nothing_is_repeated_if_the_program_wants_that() -> None:
+    hub = ScriptedHub(httpx.ReadError("reset"))
+
+    with pytest.raises(ConnectionLost):
+        list(hub.tpp(retries=Retries(waits=())).consent(tokens()).accounts())
+
+
+def test_accounts_have_the_class_of_the_banks_version_and_keep_unknown_members() -> None:
+    hub = ScriptedHub(answer(body={"accounts": [ACCOUNT_V1]}), answer(body={"accounts": [ACCOUNT_V2]}))
+    tpp = hub.tpp()
+
+    (first,) = tpp.consent(tokens(version=1)).accounts()
+    (second,) = tpp.consent(tokens(version=2)).accounts()
+
+    assert isinstance(first, AccountV1)
+    assert first.id == "1031926801"
+    assert isinstance(second, AccountReferenceV2)
+    assert second.extra == {"a_new_member": [1, 2]}
+    assert second.to_json() == ACCOUNT_V2
+
+
+def test_amounts_keep_every_digit() -> None:
+    body_v1 = '{"accounts": [{"id": "1", "name": "n", "balance": 1250.7500000000000000001, "currency": "GBP"}]}'
+    body_v2 = '{"balances": [{"balance_amount": {"amount": "0.10", "currency": "EUR"}, "balance_type": "t"}]}'
+    hub = ScriptedHub(httpx.Response(200, text=body_v1), httpx.Response(200, text=body_v2))
+    tpp = hub.tpp()
+
+    first = tpp.consent(tokens(version=1)).balances("1")
+    second = tpp.consent(tokens(version=2)).balances("1")
+
+    assert isinstance(first, BalancesAnswerV1)
+    assert first.accounts[0].balance == Decimal("1250.7500000000000000001")
+    assert isinstance(second, BalancesAnswerV2)
+    assert str(second.balances[0].balance_amount.amount) == "0.10"
+
+
+def payment(number: int) -> dict[str, Any]:
+    return {"id": str(number), "reference": "r", "date_created": "2026-11-20", "amount": "1", "description": "d"}
+
+
+def test_payments_of_version_1_are_read_until_a_page_is_shorter_than_its_limit() -> None:
+    pages = [
+        answer(body={"payments": [payment(1), payment(2)], "paginator": {"limit": "2", "current_page": 1}}),
+        answer(body={"payments": [payment(3)], "paginator": {"limit": 2, "current_page": 2}}),
+    ]
+    hub = ScriptedHub(*pages)
+
+    found = list(hub.tpp().consent(tokens(version=1)).payments("1", page_size=50))
+
+    assert [one.id for one in found] == ["1", "2", "3"]
+    assert [request.url.params["current_page"] for request in hub.requests] == ["1", "2"]
+    assert hub.requests[0].url.params["record_count"] == "50"
+
+
+def transaction(number: int) -> dict[str, Any]:
+    return {"transaction_id": str(number), "transaction_amount": {"amount": "-1.00", "currency": "EUR"}}
+
+
+def test_transactions_of_version_2_are_read_until_no_page_key_comes() -> None:
+    pages = [
+        answer(body={"transactions": {"booked": [transaction(1)]}, "page_key": "k/2"}),
+        answer(body={"transactions": {"booked": []}, "page_key": "k3"}),
+        answer(body={"transactions": {"booked": [transaction(2)]}, "page_key": None}),
+    ]
+    hub = ScriptedHub(*pages)
+    consent = hub.tpp().consent(tokens())
+
+    found = list(consent.transactions("a", date_from=datetime.date(2026, 11, 1), date_to="2026-11-30"))
+
+    assert [one.transaction_id for one in found] == ["1", "2"]
+    assert [request.url.params.get("page_key") for request in hub.requests] == [None, "k/2", "k3"]
+    assert hub.requests[2].url.params["date_from"] == "2026-11-01"
+    assert hub.requests[0].url.params["booking_status"] == "booked"
+
+
+def test_a_page_that_fails_is_repeated_without_losing_or_doubling_items() -> None:
+    hub = ScriptedHub(
+        answer(body={"transactions": {"pending": [transaction(1)]}, "page_key": "2"}),
+        httpx.ReadError("reset"),
+        answer(body={"transactions": {"pending": [transaction(2)]}}),
+    )
+
+    found = list(hub.tpp().consent(tokens()).transactions("a", booking_status="pending"))
+
+    assert [one.transaction_id for one in found] == ["1", "2"]
+
+
+def test_what_is_known_of_the_psu_is_sent() -> None:
+    hub = ScriptedHub(answer(body={"accounts": []}))
+
+    list(hub.tpp().consent(tokens()).accounts(psu=Psu(ip_address="203.0.113.7", user_agent="Firefox")))
+
+    assert hub.header("PSU-IP-Address") == ["203.0.113.7"]
+    assert hub.header("PSU-User-Agent") == ["Firefox"]
+    assert hub.header("PSU-IP-Port") == [None]
+
+
+def test_a_deferred_read_is_awaited() -> None:
+    hub = ScriptedHub(
+        answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1"),
+        answer(body={"state": "queued", "status": None, "body": None}),
+        answer(body={"state": "done", "status": 200, "body": {"accounts": [ACCOUNT_V2]}}),
+    )
+
+    assert len(list(hub.tpp().consent(tokens()).accounts(prefer_async=True))) == 1
+
+
+def test_the_asynchronous_client_reads_the_same() -> None:
+    hub = ScriptedHub(httpx.ReadError("reset"), answer(body={"accounts": [ACCOUNT_V2]}))
+
+    async def run() -> list[AccountV1 | AccountReferenceV2]:
+        async with hub.async_tpp() as tpp:
+            return [account async for account in tpp.consent(tokens()).accounts()]
+
+    (account,) = asyncio.run(run())
+    assert isinstance(account, AccountReferenceV2)
+
+
+def test_all_banks_are_listed_page_by_page() -> None:
+    bank = {
+        "bic": "DEMODEF1",
+        "name": "Demo",
+        "country": "DE",
+        "api_version": 2,
+        "scopes": ["accounts"],
+        "payment_schemes": ["SCT"],
+        "history_days": None,
+        "reachable": True,
+        "average_ms": None,
+        "logo_url": None,
+    }
+    hub = ScriptedHub(
+        answer(body={"banks": [bank, bank], "page": 1, "limit": 2, "total": 3}),
+        answer(body={"banks": [bank], "page": 2, "limit": 2, "total": 3}),
+    )
+
+    found = list(hub.tpp().banks(country="DE"))
+
+    assert len(found) == 3
+    assert found[0].to_json() == bank
+    assert [request.url.params["country"] for request in hub.requests] == ["DE", "DE"]
