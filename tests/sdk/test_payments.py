@@ -202,7 +202,7 @@ def test_a_payment_with_an_expired_token_is_repeated_under_its_key_with_a_new_on
 def test_a_success_that_is_no_initiation_is_unknown() -> None:
     hub = ScriptedHub(answer(body={"payment_id": "P1"}))
 
-    with pytest.raises(OutcomeUnknown, match="confirmation_url"):
+    with pytest.raises(OutcomeUnknown, match="status is missing"):
         hub.tpp().consent(tokens()).pay(order())
 
 

@@ -1,0 +1,134 @@
+"""Events: verified as Standard Webhooks, and read into the class of their type."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+
+import pytest
+from standardwebhooks.webhooks import Webhook
+
+from causeway.errors import ConfigurationError, InvalidEvent
+from causeway.tpp import (
+    ConsentAuthorisedEvent,
+    ConsentExpiringEvent,
+    DeliveryTestEvent,
+    EventVerifier,
+    PaymentStatusChangedEvent,
+    UnknownEvent,
+    parse_event,
+)
+from causeway.tpp.event_models import EVENTS
+from causeway.tpp.events import sign
+from infra.sdk import tpp as document
+from tests.sdk.scripted_hub import START, Clock
+
+pytestmark = pytest.mark.usefixtures("clock")
+SECRET = "whsec_" + base64.b64encode(b"a secret of 24 bytes----").decode()
+OTHER = "whsec_" + base64.b64encode(b"another secret----------").decode()
+BODY = json.dumps(
+    {"type": "test", "timestamp": "2026-11-21T09:30:00+00:00", "data": {"message": "Ün test"}}, ensure_ascii=False
+)
+
+
+def headers(body: str = BODY, secret: str = SECRET, moment: float = START) -> dict[str, str]:
+    """The headers of an event, signed by another implementation."""
+    signature = Webhook(secret).sign("msg-1", datetime.datetime.fromtimestamp(moment, datetime.UTC), body)
+    return {"Webhook-Id": "msg-1", "Webhook-Timestamp": str(int(moment)), "Webhook-Signature": signature}
+
+
+def test_an_event_of_the_hub_is_verified_and_read() -> None:
+    received = EventVerifier(SECRET).verify(headers(), BODY.encode())
+
+    assert received.id == "msg-1"
+    assert isinstance(received.event, DeliveryTestEvent)
+    assert received.event.data.message == "Ün test"
+
+
+def test_one_of_several_signatures_and_secrets_is_enough() -> None:
+    rotated = headers()
+    rotated["Webhook-Signature"] = f"v1,AAAA v2,x {rotated['Webhook-Signature']}"
+
+    assert EventVerifier([OTHER, SECRET]).verify(rotated, BODY).id == "msg-1"
+
+
+@pytest.mark.parametrize(
+    "wrong", ["body", "secret", "old", "early", "id", "no timestamp", "no signature", "no id", "text"]
+)
+def test_any_other_event_is_refused(wrong: str) -> None:
+    sent, body = headers(moment=START + {"old": -301, "early": 301}.get(wrong, 0)), BODY
+    match wrong:
+        case "body":
+            body += " "
+        case "secret":
+            sent = headers(secret=OTHER)
+        case "id":
+            sent["Webhook-Id"] = "msg-2"
+        case "no timestamp":
+            sent["Webhook-Timestamp"] = "now"
+        case "no signature":
+            del sent["Webhook-Signature"]
+        case "no id":
+            del sent["Webhook-Id"]
+        case "text":
+            sent, body = headers("no event"), "no event"
+
+    with pytest.raises(InvalidEvent):
+        EventVerifier(SECRET).verify(sent, body)
+
+
+def test_an_event_may_be_five_minutes_old(clock: Clock) -> None:
+    EventVerifier(SECRET).verify(headers(moment=START - 299), BODY)
+
+
+@pytest.mark.parametrize("secret", ["", "whsec_", "whsec_%", "c2VjcmV0", []])
+def test_what_is_no_secret_is_refused(secret: str | list[str]) -> None:
+    with pytest.raises(ConfigurationError):
+        EventVerifier(secret)
+
+
+def test_a_signature_is_that_of_other_implementations() -> None:
+    assert sign(SECRET, "msg-1", int(START), BODY) == headers()["Webhook-Signature"]
+
+
+@pytest.mark.parametrize("kind", list(EVENTS))
+def test_the_examples_of_every_type_are_read_and_written_back(kind: str) -> None:
+    hook = document.document()["webhooks"][kind]["post"]
+    for example in hook["requestBody"]["content"]["application/json"]["examples"].values():
+        event = parse_event(json.dumps(example["value"]))
+        assert isinstance(event, EVENTS[kind])
+        assert event.to_json() == example["value"]
+        assert event.extra == {}
+
+
+def test_a_type_that_is_not_known_yet_is_kept() -> None:
+    event = parse_event('{"type": "card.new", "timestamp": "2026-11-21T09:30:00+00:00", "data": {"n": 1.10}}')
+
+    assert isinstance(event, UnknownEvent)
+    assert str(event.data["n"]) == "1.10"
+
+
+def test_a_member_that_is_not_known_yet_is_kept() -> None:
+    event = parse_event('{"type": "test", "timestamp": "2026-11-21T09:30:00+00:00", "data": {"message": "m", "n": 1}}')
+
+    assert isinstance(event, DeliveryTestEvent)
+    assert event.data.extra == {"n": 1}
+
+
+def test_events_are_told_apart_by_their_class() -> None:
+    def told(body: str) -> str:
+        match parse_event(body):
+            case ConsentAuthorisedEvent() as event:
+                return event.data.consent_id
+            case PaymentStatusChangedEvent() as event:
+                return event.data.payment_id
+            case ConsentExpiringEvent() as event:
+                return str(event.data.valid_until.year)
+            case other:
+                return other.type
+
+    ending = '{"consent_id": "c", "bic": "DEMODEF1", "valid_until": "2027-05-20T09:30:00+00:00"}'
+    body = f'{{"type": "consent.expiring", "timestamp": "2026-11-21T09:30:00+00:00", "data": {ending}}}'
+    assert told(body) == "2027"
+    assert told(body.replace("expiring", "expired")) == "consent.expired"
