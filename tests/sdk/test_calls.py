@@ -1,0 +1,185 @@
+"""Every call of the TPP API has a method, with the document's parameters and answers."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from typing import Any
+
+import pytest
+
+from causeway import tpp as package
+from causeway._records import Record
+from causeway.tpp import AsyncConsent, AsyncTpp, Consent, Tpp, _calls
+from causeway.tpp._call import Call, load
+from infra.sdk import tpp as document
+
+METHODS: dict[str, list[Any]] = {
+    "authorize": [Tpp.authorize],
+    "oauth_par": [Tpp.push_authorization],
+    "token": [Tpp.exchange, Tpp.redeem, Tpp.redeem_callback, Consent.refresh],
+    "oauth_introspect": [Tpp.introspect, Consent.introspect],
+    "token_revoke": [Tpp.revoke, Consent.revoke],
+    "scope": [Tpp.scopes],
+    "banks": [Tpp.banks_page, Tpp.banks],
+    "bank": [Tpp.bank],
+    "consent": [Consent.details],
+    "consents": [Tpp.consents_page, Tpp.consents],
+    "events": [Tpp.events_page, Tpp.events],
+    "requests": [Tpp.deferred, Consent.deferred],
+    "well_known_oauth_authorization_server": [Tpp.server_metadata],
+    "well_known_oauth_protected_resource": [Tpp.resource_metadata],
+    "well_known_jwks_json": [Tpp.keys],
+    "oauth_authorize": [Tpp.authorization_url],
+    "accounts": [Consent.accounts_answer, Consent.accounts],
+    "account": [Consent.account],
+    "account_balance": [Consent.balances],
+    "account_payments": [Consent.payments_page, Consent.payments],
+    "account_payment": [Consent.payment],
+    "account_transactions": [Consent.transactions_page, Consent.transactions_pages, Consent.transactions],
+    "funds_confirmations": [Consent.confirm_funds],
+    "payment_initiation": [Consent.pay],
+    "bulk_payment_initiation": [Consent.pay_bulk],
+    "direct_payment_initiation": [Tpp.pay_direct],
+    "payment_status": [Tpp.payment_status, Consent.payment_status],
+}
+"""The methods of each call; the first takes all of its parameters."""
+OTHERWISE = {
+    "scope": "scopes",
+    "authorization_code": "code",
+    "code_challenge": "code_verifier",
+    "code_challenge_method": "code_verifier",
+    "X-Request-Id": "request_id",
+    "Idempotency-Key": "idempotency_key",
+    "Prefer": "prefer_async",
+    "PSU-IP-Address": "psu",
+}
+"""Parameters that a method has under another name, or computes from it."""
+BY_ITSELF = {
+    *("client_id", "client_secret", "client_assertion", "client_assertion_type", "grant_type", "response_type"),
+    *("DPoP", "dpop_jkt"),
+}
+"""What the client adds by itself."""
+NOT_OFFERED = {"chosen_bic": "only the hub's own page sends it", "token_type_hint": "ignored by the hub"}
+"""Parameters that no program needs."""
+OPERATIONS = {operation["operationId"]: operation for _, _, operation in document.operations()}
+TABLE = {name: call for name, call in vars(_calls).items() if isinstance(call, Call)}
+
+
+def test_every_call_has_a_method_and_a_row() -> None:
+    assert set(METHODS) == set(OPERATIONS) == {call.operation for call in TABLE.values()}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_a_method_takes_every_parameter_of_its_call(operation: str) -> None:
+    taken = set(inspect.signature(METHODS[operation][0]).parameters)
+
+    assert expected_parameters(operation) <= taken
+
+
+def expected_parameters(operation: str) -> set[str]:
+    """The names of a call's parameters and of a form's or a small body's members."""
+    description = OPERATIONS[operation]
+    parameters = [document.resolved(parameter) for parameter in description["parameters"]]
+    names = {parameter["name"] for parameter in parameters if parameter["in"] != "header"}
+    headers = {parameter["name"] for parameter in parameters if parameter["in"] == "header"}
+    names |= headers & {"Idempotency-Key", "Prefer", "PSU-IP-Address"}
+    for content in description.get("requestBody", {}).get("content", {}).values():
+        if "anyOf" not in content["schema"]:
+            names |= set(document.document()["components"]["schemas"][class_of(content)]["properties"])
+    names -= BY_ITSELF | set(NOT_OFFERED)
+    known = {"scope": "scope"} if operation == "banks" else OTHERWISE
+    if operation == "token":
+        names.discard("scope")
+    return {known.get(name, OTHERWISE.get(name, name)) for name in names}
+
+
+def class_of(content: Any) -> str:
+    return str(content["schema"]["$ref"]).rsplit("/", 1)[-1]
+
+
+@pytest.mark.parametrize(
+    "operation", ["payment_initiation", "bulk_payment_initiation", "direct_payment_initiation", "funds_confirmations"]
+)
+def test_an_order_is_typed_as_the_documents_bodies(operation: str) -> None:
+    (content,) = OPERATIONS[operation]["requestBody"]["content"].values()
+    expected = {option["$ref"].rsplit("/", 1)[-1] for option in content["schema"]["anyOf"]}
+    hints = hints_of(METHODS[operation][0])
+    order = hints.get("order") or hints["request"]
+
+    assert {kind.__name__ for kind in typing.get_args(order)} == expected
+
+
+@pytest.mark.parametrize("operation", sorted(OPERATIONS))
+def test_a_method_answers_with_the_documents_classes(operation: str) -> None:
+    hint = hints_of(METHODS[operation][0])["return"]
+    expected = {load(name) for name in row(operation).answers}
+
+    if operation == "token_revoke":
+        assert hint is type(None)
+    elif operation == "oauth_authorize":
+        assert hint is str
+    else:
+        assert set(typing.get_args(hint) or [hint]) == expected
+
+
+def row(operation: str) -> Call:
+    return TABLE[operation.upper()]
+
+
+def hints_of(method: Any) -> dict[str, Any]:
+    """A method's annotations, whose names its module imports for type checkers only."""
+    return typing.get_type_hints(method, vars(typing) | method.__globals__ | exported())
+
+
+def exported() -> dict[str, Any]:
+    return {name: getattr(package, name) for name in package.__all__}
+
+
+@pytest.mark.parametrize(("one", "other"), [(Tpp, AsyncTpp), (Consent, AsyncConsent)])
+def test_both_clients_have_the_same_methods_with_the_same_parameters(one: type, other: type) -> None:
+    def signatures(kind: type) -> dict[str, list[str]]:
+        found = {name: member for name, member in inspect.getmembers(kind, callable) if not name.startswith("_")}
+        names = {"aclose": "close"}
+        return {names.get(name, name): list(inspect.signature(member).parameters) for name, member in found.items()}
+
+    assert signatures(one) == signatures(other)
+
+
+@pytest.mark.parametrize("name", sorted(document.schemas()))
+def test_the_documents_examples_of_a_schema_are_read_and_written_back(name: str) -> None:
+    """An object made of the members' examples."""
+    schema = document.schemas()[name]
+    if "properties" not in schema:
+        pytest.skip("a list of values")
+    examples = {member: example(part) for member, part in schema["properties"].items()}
+    record = getattr(package, name).from_json(examples)
+
+    assert isinstance(record, Record)
+    assert record.extra == {}
+    assert comparable(record.to_json()) == comparable(examples)
+
+
+def example(schema: Any) -> Any:
+    """An example of a member."""
+    if schema.get("examples"):
+        return schema["examples"][0]
+    if "$ref" in schema:
+        found = document.document()["components"]["schemas"][schema["$ref"].rsplit("/", 1)[-1]]
+        return example(found) if "properties" not in found else {k: example(v) for k, v in found["properties"].items()}
+    if "anyOf" in schema:
+        return example(schema["anyOf"][0])
+    if "const" in schema or "enum" in schema:
+        return schema.get("const") or schema["enum"][0]
+    if "array" in schema["type"]:
+        return [example(schema["items"])]
+    raise AssertionError(f"no example of {schema}")
+
+
+def comparable(value: Any) -> Any:
+    """JSON in which numbers that mean texts are texts."""
+    if isinstance(value, dict):
+        return {name: comparable(member) for name, member in value.items() if member is not None}
+    if isinstance(value, list):
+        return [comparable(item) for item in value]
+    return value if isinstance(value, bool) else str(value)

@@ -1,0 +1,199 @@
+"""The package as its users get it: generated modules are up to date, types hold, and importing takes little time."""
+
+from __future__ import annotations
+
+import ast
+import re
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from infra.sdk import __main__ as command
+from infra.sdk import modules
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "sdk" / "src"
+BUDGET = 0.150
+"""Seconds."""
+PROGRAM = """
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from decimal import Decimal
+
+from causeway.tpp import AccountReferenceV2, AccountV1, ApiError, AsyncTpp, BalancesAnswerV1, OutcomeUnknown, Psu
+from causeway.tpp import InstructedAmountV2, PaymentAccountV2, SinglePaymentV2, Tokens, Tpp, parse_event
+from causeway.tpp import ConsentAuthorisedEvent, PaymentStatusChangedEvent
+
+
+def number(account: AccountV1 | AccountReferenceV2) -> str | None:
+    match account:
+        case AccountV1():
+            return account.id
+        case AccountReferenceV2():
+            return account.iban
+
+
+def total(tpp: Tpp, tokens: Tokens) -> Decimal:
+    consent = tpp.consent(tokens, on_refresh=lambda pair: print(pair.expires_at))
+    found = Decimal()
+    for account in consent.accounts(psu=Psu(ip_address="203.0.113.7")):
+        answer = consent.balances(number(account))
+        if isinstance(answer, BalancesAnswerV1):
+            found += answer.accounts[0].balance
+        else:
+            found += answer.balances[0].balance_amount.amount
+    return found
+
+
+def pay(tpp: Tpp, tokens: Tokens, currency: str) -> str:
+    order = SinglePaymentV2(
+        creditor_account=PaymentAccountV2(iban="DE12100999000005820011"),
+        instructed_amount=InstructedAmountV2(amount=Decimal("1.10"), currency=currency),
+        callback_url="https://tpp.example.com/callback",
+    )
+    try:
+        return tpp.consent(tokens).pay(order, idempotency_key="order-1").payment_id
+    except OutcomeUnknown as error:
+        return error.order_id
+    except ApiError as error:
+        return error.advice
+
+
+async def names(tpp: AsyncTpp, tokens: Tokens) -> AsyncIterator[str | None]:
+    async for account in tpp.consent(tokens).accounts():
+        yield account.name
+
+
+def told(body: bytes) -> str:
+    match parse_event(body):
+        case ConsentAuthorisedEvent(data=data):
+            return data.consent_id
+        case PaymentStatusChangedEvent(data=data):
+            return data.payment_id
+        case event:
+            return event.type
+"""
+MISTAKES = {
+    "a scope that does not exist": 'tpp.authorize(bic="DEMODEF1", scopes=["account"])',
+    "a float as amount": 'InstructedAmountV2(amount=1.1, currency="EUR")',
+    "a member that does not exist": "[account.number for account in tpp.consent(tokens).accounts()]",
+    "an answer of one version only": "tpp.consent(tokens).balances().balances",
+    "no client id": 'Tpp("https://hub.example")',
+}
+
+
+def test_generated_modules_are_up_to_date() -> None:
+    assert command.update(check=True) == []
+
+
+def test_outdated_and_strange_modules_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changed, strange = tmp_path / "changed.py", tmp_path / "strange.py"
+    changed.write_text("old")
+    strange.write_text("")
+    monkeypatch.setattr(modules, "texts", lambda: {changed: "new"})
+    monkeypatch.setattr(modules, "strange", lambda: [strange])
+
+    assert command.main(["--check"]) == 1
+    assert changed.read_text() == "old"
+    assert command.main([]) == 0
+    assert changed.read_text() == "new"
+    assert not strange.exists()
+    monkeypatch.setattr(modules, "strange", list)
+    assert command.main(["--check"]) == 0
+
+
+def test_the_package_imports_nothing_of_this_repository_and_only_what_it_declares() -> None:
+    allowed = {*sys.stdlib_module_names, "causeway", "httpx", "joserfc", "cryptography", "starlette"}
+    for file in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert {name.split(".")[0] for name in names} <= allowed, file
+
+
+def test_everything_that_users_need_is_documented() -> None:
+    missing = [
+        f"{file.name}: {node.name}"
+        for file in (SOURCE / "causeway" / "tpp").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and not node.name.startswith("_")
+        and ast.get_docstring(node) is None
+    ]
+    assert missing == []
+
+
+def mypy(program: Path) -> str:
+    """What mypy says to a program of a user."""
+    options = ["--strict", "--config-file=", f"--cache-dir={program.parent}/cache", "--follow-imports=normal"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, str(program)],
+        capture_output=True,
+        text=True,
+        env={"MYPYPATH": str(SOURCE), "PATH": ""},
+        cwd=program.parent,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def test_a_program_of_a_user_is_strictly_typed_and_mistakes_are_found(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    lines = "\n\n\n".join(
+        f"def mistake_{number}(tpp: Tpp, tokens: Tokens) -> object:\n    return {mistake}"
+        for number, mistake in enumerate(MISTAKES.values())
+    )
+    program.write_text(f"{PROGRAM}\n\n{lines}\n")
+    found = mypy(program)
+    first = len(PROGRAM.splitlines()) + 1
+    wrong = {int(line) for line in re.findall(r"program\.py:(\d+): error", found)}
+
+    assert "causeway/" not in found, found
+    assert {line for line in wrong if line <= first} == set(), found
+    assert len({line for line in wrong if line > first}) == len(MISTAKES), found
+
+
+def seconds(statement: str) -> float:
+    """The least time that a fresh interpreter needs for a statement, without its own start."""
+    command = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(SOURCE)!r}); {statement}"]
+
+    def once() -> float:
+        started = time.perf_counter()
+        subprocess.run(command, check=True)
+        return time.perf_counter() - started
+
+    once()
+    return min(once() for _ in range(5))
+
+
+def test_importing_the_client_is_fast() -> None:
+    """In seconds where the machine is idle; anywhere in proportion to httpx, which the first client imports."""
+    nothing = seconds("pass")
+    client, httpx = seconds("from causeway.tpp import Tpp") - nothing, seconds("import httpx") - nothing
+
+    assert client < BUDGET
+    assert client < httpx * 0.75, f"{client:.3f} s, httpx {httpx:.3f} s"
+
+
+def test_importing_the_client_imports_neither_httpx_nor_models() -> None:
+    statement = "import sys; from causeway.tpp import Tpp; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", statement], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split())
+    assert not loaded & {"httpx", "asyncio", "causeway.tpp.models", "causeway.tpp.models_v1", "cryptography"}
+
+
+def test_all_names_of_the_package_can_be_imported() -> None:
+    import causeway.tpp as package
+
+    assert all(getattr(package, name) is not None for name in package.__all__)
+    assert set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match="nothing_such"):
+        package.nothing_such  # noqa: B018
+    assert statistics.mean(len(name) for name in package.__all__) > 3

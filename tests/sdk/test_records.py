@@ -1,0 +1,143 @@
+"""Records: exact, frozen, complete."""
+
+from __future__ import annotations
+
+import dataclasses
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from causeway import _json
+from causeway._records import RecordError
+from causeway.tpp import (
+    AccountReferenceV2,
+    AdditionalError,
+    BalanceAmountV2,
+    BankEntry,
+    Error,
+    InstructedAmountV2,
+    IntrospectionAnswer,
+    TokenAnswer,
+    TransactionsV2,
+)
+
+AMOUNT = {"amount": "1.10", "currency": "EUR"}
+
+
+@pytest.mark.parametrize("digits", ["0.1", "1250.750", "-42.90", "9" * 70, "0.1234567890123456789012345678901", "1E+2"])
+def test_an_amount_keeps_every_digit_whether_it_comes_as_text_or_number(digits: str) -> None:
+    as_number = BalanceAmountV2.from_json(_json.loads(f'{{"amount": {digits}, "currency": "EUR"}}'))
+    as_text = BalanceAmountV2.from_json({"amount": digits, "currency": "EUR"})
+
+    assert as_number.amount == as_text.amount == Decimal(digits)
+    assert as_text.to_json()["amount"] == format(Decimal(digits), "f")
+
+
+@pytest.mark.parametrize("wrong", [0.1, True, None, [], "one", {}])
+def test_what_is_no_amount_is_refused(wrong: Any) -> None:
+    with pytest.raises(RecordError, match=r"BalanceAmountV2\.amount"):
+        BalanceAmountV2.from_json({"amount": wrong, "currency": "EUR"})
+
+
+def test_a_missing_member_is_named() -> None:
+    with pytest.raises(RecordError, match=r"BalanceAmountV2\.currency is missing"):
+        BalanceAmountV2.from_json({"amount": "1"})
+
+
+@pytest.mark.parametrize("wrong", [None, [], "text", 1])
+def test_what_is_no_object_is_refused(wrong: Any) -> None:
+    with pytest.raises(RecordError, match="object"):
+        BalanceAmountV2.from_json(wrong)
+
+
+def test_a_float_is_never_sent() -> None:
+    amount: Any = 0.1
+    with pytest.raises(TypeError, match="Decimal"):
+        InstructedAmountV2(amount=amount, currency="EUR").to_json()
+
+
+@pytest.mark.parametrize("amount", [Decimal("NaN"), Decimal("Infinity")])
+def test_what_is_no_number_is_never_sent(amount: Decimal) -> None:
+    with pytest.raises(ValueError, match="not a number"):
+        InstructedAmountV2(amount=amount, currency="EUR").to_json()
+
+
+def test_a_record_is_frozen_hashable_and_comparable() -> None:
+    one, same = BalanceAmountV2.from_json(AMOUNT), BalanceAmountV2.from_json(AMOUNT)
+
+    assert one == same
+    assert len({one, same}) == 1
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.currency = "GBP"  # type: ignore[misc]
+    with pytest.raises((AttributeError, TypeError)):
+        one.other = 1  # type: ignore[attr-defined]
+
+
+def test_unknown_members_are_kept_at_every_depth_and_written_back() -> None:
+    data = {"booked": [{"transaction_amount": {**AMOUNT, "rate": "1.2"}, "colour": {"red": 1}}], "pages": 3}
+    found = TransactionsV2.from_json(data)
+
+    assert found.booked is not None
+    assert found.extra == {"pages": 3}
+    assert found.booked[0].extra == {"colour": {"red": 1}}
+    assert found.booked[0].transaction_amount.extra == {"rate": "1.2"}
+    assert found.to_json() == data
+
+
+def test_a_value_that_is_not_in_the_document_is_kept() -> None:
+    error = AdditionalError.from_json({"code": "A_NEW_CODE"})
+    assert str(error.code) == "A_NEW_CODE"
+
+
+def test_members_in_camel_case_have_names_of_python() -> None:
+    body = {
+        "code": "FORMAT_ERROR",
+        "title": "t",
+        "timestamp": "2026-11-21T09:30:00+00:00",
+        "requestId": "id",
+        "additionalErrors": [{"code": "FORMAT_ERROR", "details": "d"}],
+    }
+    error = Error.from_json(body)
+
+    assert error.request_id == "id"
+    assert error.additional_errors is not None
+    assert error.additional_errors[0].details == "d"
+    assert error.to_json() == body
+
+
+def test_an_identifier_that_comes_as_a_number_is_a_text() -> None:
+    assert AccountReferenceV2.from_json({"resource_id": 17, "currency": "EUR"}).resource_id == "17"
+
+
+def test_a_mandatory_null_is_written_and_an_optional_one_is_left_out() -> None:
+    assert BankEntry.__dataclass_fields__["history_days"].default is dataclasses.MISSING
+    assert IntrospectionAnswer(active=False).to_json() == {"active": False}
+
+
+def test_secrets_of_answers_are_not_shown() -> None:
+    answer = TokenAnswer.from_json(
+        {
+            "access_token": "the-access-token",
+            "token_type": "Bearer",
+            "expires_in": 1,
+            "refresh_token": "the-refresh-token",
+            "scope": "accounts",
+            "consent_id": "c",
+            "valid_until": "2027-05-20T09:30:00+00:00",
+        }
+    )
+    assert "the-" not in repr(answer)
+
+
+@pytest.mark.parametrize("text", ["NaN", "[Infinity]", "{", ""])
+def test_what_is_no_json_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        _json.loads(text)
+
+
+def test_json_is_written_with_exact_numbers_and_all_letters() -> None:
+    value = {"n": Decimal("1.10"), "t": 'ü"', "l": [True, None, 3], "o": {}}
+
+    assert _json.dumps(value) == '{"n":1.10,"t":"ü\\"","l":[true,null,3],"o":{}}'
+    assert _json.loads(_json.dumps(value)) == value
