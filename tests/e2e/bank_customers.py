@@ -17,7 +17,7 @@ def bearer(tpp: Tpp, bank: Mapping[str, Any], customer: str) -> str:
     asked = tpp.call(
         "POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": list(VERSIONS[bank["api_version"]].scopes)}
     )
-    callback = _walk(Browser(tpp.callback, lambda *_: None), asked.json()["redirect_url"], customer)
+    callback = walk_through(Browser(tpp.callback, lambda *_: None), asked.json()["redirect_url"], customer)
     answer = tpp.redeem(parse_qs(urlsplit(callback).query)["authorization_code"][0])
     assert answer.status_code == 200, answer.text
     return str(answer.json()["access_token"])
@@ -34,11 +34,11 @@ def initiate(tpp: Tpp, bank: Mapping[str, Any], access_token: str) -> Any:
 
 def pay(tpp: Tpp, confirmation_url: str, customer: str) -> dict[str, str]:
     """Confirm a payment; answers the query with which the browser comes back."""
-    back = _walk(Browser(f"{tpp.base}/payments/callback", lambda *_: None), confirmation_url, customer)
+    back = walk_through(Browser(f"{tpp.base}/payments/callback", lambda *_: None), confirmation_url, customer)
     return {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
 
 
-def _walk(browser: Browser, url: str, customer: str) -> str:
+def walk_through(browser: Browser, url: str, customer: str) -> str:
     """From the bank's first page to the return to the TPP."""
     page = browser.open(url)
     while isinstance(page, BrowserPage):

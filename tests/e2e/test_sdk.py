@@ -1,0 +1,403 @@
+"""The Python SDK on the whole stack: both banks, every fault that a bank can have, and a network that loses answers."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import random
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from causeway import tpp as sdk
+from causeway._retries import Retries
+from causeway.errors import (
+    ApiError,
+    AuthorizationEnded,
+    BankUnavailable,
+    CausewayError,
+    ConsentRefused,
+    OutcomeUnknown,
+    WaitTimeout,
+)
+from chalicelib import bootstrap
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.tour.browser import Browser, approve_consent, confirm_payment
+from tests.e2e.bank_customers import walk_through
+from tests.e2e.own_bank import PayingBank
+from tests.e2e.parties import at_once
+from tests.sdk.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
+
+pytestmark = pytest.mark.e2e
+FAST = Retries(waits=(0.01, 0.02, 0.03, 0.04))
+AT_ONCE = Retries(waits=())
+IBANS = {1: "GB33BUKB20201555555555", 2: "DE89370400440532013000"}
+Credentials = dict[str, Any]
+CALLED_ONCE = ("/tpp/token", "/tpp/authorize")
+
+
+class Network:
+    """Loses some attempts of each request, never all of them, and neither codes nor states."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+
+    def __call__(self, path: str, attempts: int) -> Fate:
+        if attempts > 1 or path in CALLED_ONCE:
+            return "pass"
+        return self._random.choice((*LOSSES, "pass"))
+
+
+@pytest.fixture
+def credentials(operator: bootstrap.Hub) -> Credentials:
+    """A client with a secret."""
+    made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True)
+    assert made.secret is not None
+    return {"client_id": made.client.client_id, "client_secret": made.secret}
+
+
+@pytest.fixture
+def client(stack: dict[str, Any], credentials: Credentials) -> Iterator[sdk.Tpp]:
+    with sdk.Tpp(stack["base_url"], **credentials, retries=FAST) as tpp:
+        yield tpp
+
+
+@pytest.fixture
+def network(stack: dict[str, Any]) -> Iterator[LossyProxy]:
+    with lossy_proxy(stack["base_url"]) as proxy:
+        yield proxy
+
+
+@pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
+def bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any]:
+    return next(bank for bank in stack["banks"] if bank["api_version"] == request.param)
+
+
+def callback_of(hub: str) -> str:
+    return f"{hub}/authorize/callback"
+
+
+def browser(stack: dict[str, Any], path: str = "/authorize/callback") -> Browser:
+    return Browser(stack["base_url"] + path, lambda *_: None)
+
+
+def consent_of(
+    tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any], customer: str = "", **options: Any
+) -> sdk.Consent:
+    """The consent of a bank's customer, for everything."""
+    verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
+    scopes: Any = list(VERSIONS[bank["api_version"]].scopes)
+    asked = tpp.authorize(bic=bank["bic"], scopes=scopes, state=state, code_verifier=verifier)
+    if customer:
+        back = walk_through(browser(stack), asked.redirect_url, customer)
+    else:
+        back = approve_consent(browser(stack), asked.redirect_url)
+    return tpp.redeem_callback(back, state=state, code_verifier=verifier, **options)
+
+
+def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: str = "SDK") -> Any:
+    """A payment from an account that the PSU chooses."""
+    callback = stack["base_url"] + "/payments/callback"
+    if version == 1:
+        return sdk.SinglePaymentV1(
+            amount=Decimal(amount),
+            currency="GBP",
+            receiver_name="Oak Street Books",
+            receiver_iban=IBANS[1],
+            reference=reference,
+            callback_url=callback,
+        )
+    return sdk.SinglePaymentV2(
+        creditor_account=sdk.PaymentAccountV2(iban=IBANS[2]),
+        creditor_name="Oak Street Books",
+        instructed_amount=sdk.InstructedAmountV2(amount=Decimal(amount), currency="EUR"),
+        remittance_information_unstructured=reference,
+        payment_scheme="SCTI",
+        callback_url=callback,
+    )
+
+
+def account_id(account: sdk.AccountV1 | sdk.AccountReferenceV2) -> str:
+    return account.id if isinstance(account, sdk.AccountV1) else account.resource_id
+
+
+def act(consent: sdk.Consent, stack: dict[str, Any]) -> None:
+    """Read everything, and pay."""
+    first, *_ = consent.accounts()
+    number = account_id(first)
+    assert account_id(consent.account(number).account) == number
+    match consent.balances(number):
+        case sdk.BalancesAnswerV1(accounts=(balance, *_)):
+            assert isinstance(balance.balance, Decimal)
+            listed = [payment.id for payment in consent.payments(number, page_size=17)]
+            assert listed == [payment.id for payment in consent.payments(number)]
+            assert len(set(listed)) == len(listed) > 17
+        case sdk.BalancesAnswerV2(balances=(balance_v2, *_)):
+            assert isinstance(balance_v2.balance_amount.amount, Decimal)
+            booked = [one.transaction_id for one in consent.transactions(number, page_size=7)]
+            page = consent.transactions_page(number, booking_status="booked", page_size=999).transactions
+            assert booked == [one.transaction_id for one in page.booked or ()]
+        case other:
+            pytest.fail(f"an answer without balances: {other}")
+    paid = consent.pay(order(stack, consent.version))
+    confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
+    status = consent.wait_for_payment(paid.payment_id, timeout=60)
+    assert sdk.is_paid(status), status
+
+
+def test_a_tpp_reads_and_pays_at_both_banks(client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> None:
+    stored: list[sdk.Tokens] = []
+    consent = consent_of(client, stack, bank, on_refresh=stored.append)
+
+    act(consent, stack)
+    details = consent.details()
+    renewed = consent.refresh()
+
+    assert details.consent_id == consent.consent_id
+    assert stored == [renewed]
+    assert consent.introspect().active is True
+    assert {one.consent_id for one in client.consents(status="authorised")} == {consent.consent_id}
+    assert client.bank(bank["bic"]).api_version == consent.version
+    assert {one.bic for one in client.banks()} >= {bank["bic"]}
+    consent.revoke()
+    with pytest.raises(AuthorizationEnded):
+        list(client.consent(renewed).accounts())
+
+
+def test_a_network_that_loses_answers_loses_and_doubles_nothing(
+    stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
+) -> None:
+    with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
+        consent = consent_of(tpp, stack, bank)
+        for seed in range(2):
+            network.plan = Network(seed)
+            act(consent, stack)
+
+    assert {fate for _, fate in network.seen} >= set(LOSSES)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_each_of_many_payments_reaches_the_bank_once_although_answers_are_lost(
+    operator: bootstrap.Hub, stack: dict[str, Any], credentials: Credentials, network: LossyProxy, version: int
+) -> None:
+    paying = PayingBank(operator, stack["base_url"], version)
+    paying.open()
+    try:
+        with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
+            consent = consent_at(paying, tpp)
+            network.plan = Network(version)
+            amounts = [f"1.{number:02}" for number in range(1, 31)]
+            with ThreadPoolExecutor(6) as pool:
+                paid = list(pool.map(lambda amount: pay_until_known(consent, order(stack, version, amount)), amounts))
+    finally:
+        paying.close()
+
+    received = [one.body.get("amount") or one.body["instructed_amount"]["amount"] for one in paying.received]
+    assert sorted(received) == sorted(amounts)
+    assert len({one.payment_id for one in paid}) == len(amounts)
+    assert network.count("/tpp/payment_initiation", "lose", "cut", "gateway") > 0
+
+
+def consent_at(paying: PayingBank, tpp: sdk.Tpp) -> sdk.Consent:
+    """A consent for payments at a bank of the test's own."""
+    scope: Any = "payment.init" if paying.version == 1 else "payments.single"
+    asked = tpp.authorize(bic=paying.bic, scopes=[scope])
+    saved = paying.consent(asked.redirect_url, scopes=[scope]).json()
+    callback = saved.get("callback_url") or saved["callbackUrl"]
+    return tpp.redeem_callback(callback, state=asked.state) if "iss=" in callback else tpp.redeem(code_in(callback))
+
+
+def code_in(callback: str) -> str:
+    return callback.partition("code=")[2].partition("&")[0]
+
+
+def pay_until_known(consent: sdk.Consent, payment: Any) -> sdk.InitiationAnswerV1 | sdk.InitiationAnswerV2:
+    """Pay as the error's advice says: again under the same key, if the outcome is unknown."""
+    try:
+        return consent.pay(payment)
+    except OutcomeUnknown as error:
+        return consent.pay(payment, idempotency_key=error.idempotency_key, request_id=error.order_id)
+
+
+def test_fifty_threads_with_an_expired_token_refresh_it_once_although_the_answer_is_lost(
+    stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
+) -> None:
+    with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
+        fresh = consent_of(tpp, stack, bank).tokens
+        stored: list[sdk.Tokens] = []
+        consent = tpp.consent(expired(fresh), on_refresh=stored.append)
+        network.seen.clear()
+        network.plan = lambda path, attempts: "lose" if path == "/tpp/token" and not attempts else "pass"
+
+        found = at_once(50, lambda: len(list(consent.accounts())))
+
+    assert len(set(found)) == 1
+    assert [fate for path, fate in network.seen if path == "/tpp/token"] == ["lose", "pass"]
+    assert len(stored) == 1
+    assert stored[0].refresh_token != fresh.refresh_token
+
+
+def expired(tokens: sdk.Tokens) -> sdk.Tokens:
+    """Tokens whose access token has expired by the program's clock."""
+    return replace(tokens, expires_at=tokens.expires_at - timedelta(hours=2))
+
+
+def test_the_asynchronous_client_does_the_same(
+    stack: dict[str, Any], credentials: Credentials, network: LossyProxy, bank: dict[str, Any]
+) -> None:
+    with sdk.Tpp(stack["base_url"], **credentials) as tpp:
+        tokens = consent_of(tpp, stack, bank).tokens
+
+    async def run() -> sdk.ReportedStatus | sdk.AskedStatus | sdk.OrderWithoutPayment:
+        async with sdk.AsyncTpp(network.url, **credentials, retries=FAST) as tpp:
+            consent = tpp.consent(expired(tokens))
+            network.plan = Network(5)
+            counts = await asyncio.gather(*(count(consent) for _ in range(20)))
+            assert len(set(counts)) == 1
+            paid = await consent.pay(order(stack, consent.version), prefer_async=True)
+            await asyncio.to_thread(confirm_payment, browser(stack, "/payments/callback"), paid.confirmation_url)
+            return await consent.wait_for_payment(paid.payment_id, timeout=60)
+
+    async def count(consent: sdk.AsyncConsent) -> int:
+        return len([account async for account in consent.accounts()])
+
+    assert sdk.is_paid(asyncio.run(run()))
+    assert network.count("/tpp/token") == 1
+
+
+def test_a_direct_payment_is_found_by_its_bank(client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> None:
+    single = order(stack, bank["api_version"]).to_json()
+    kind = sdk.DirectPaymentV1 if bank["api_version"] == 1 else sdk.DirectPaymentV2
+    paid = client.pay_direct(kind.from_json({**single, "bic": bank["bic"]}))
+    confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
+
+    assert sdk.is_paid(client.wait_for_payment(paid.payment_id, bic=bank["bic"], timeout=60))
+
+
+def test_a_customer_who_declines_gives_no_consent(client: sdk.Tpp, stack: dict[str, Any]) -> None:
+    issuer = client.server_metadata().issuer
+    back = f"{callback_of(stack['base_url'])}?error=access_denied&state=s&iss={issuer}"
+
+    with pytest.raises(ConsentRefused, match="access_denied"):
+        client.redeem_callback(back, state="s")
+
+
+@pytest.fixture(params=[1, 2], ids=["fault bank one", "fault bank two"])
+def fault_bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any]:
+    return next(bank for bank in stack["fault_banks"] if bank["api_version"] == request.param)
+
+
+@pytest.fixture
+def impatient(stack: dict[str, Any], credentials: Credentials) -> Iterator[sdk.Tpp]:
+    """A client that repeats nothing: repeats would pause the fault banks for other tests."""
+    with sdk.Tpp(stack["base_url"], **credentials, retries=AT_ONCE) as tpp:
+        yield tpp
+
+
+@pytest.mark.parametrize(
+    ("customer", "expected", "advice"),
+    [
+        ("down", BankUnavailable, "later"),
+        ("rate-limited", BankUnavailable, "later"),
+        ("nonsense", BankUnavailable, "later"),
+        ("token-refused", AuthorizationEnded, "authorize again"),
+    ],
+)
+def test_a_fault_of_the_bank_is_an_error_that_says_what_to_do(
+    impatient: sdk.Tpp,
+    stack: dict[str, Any],
+    fault_bank: dict[str, Any],
+    customer: str,
+    expected: type[CausewayError],
+    advice: str,
+) -> None:
+    consent = consent_of(impatient, stack, fault_bank, customer)
+
+    with pytest.raises(expected) as caught:
+        list(consent.accounts())
+
+    assert isinstance(caught.value, ApiError)
+    assert type(caught.value) is expected
+    assert advice in caught.value.advice
+    assert caught.value.additional
+    assert uuid.UUID(caught.value.request_id)
+    assert (caught.value.retry_after == 30) is (customer == "rate-limited") or caught.value.retry_after
+
+
+def test_a_refused_payment_says_that_the_bank_refused(
+    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
+) -> None:
+    consent = consent_of(impatient, stack, fault_bank, "refuses-payments")
+
+    with pytest.raises(ApiError) as caught:
+        consent.pay(order(stack, consent.version))
+
+    assert (type(caught.value), caught.value.reason_code) == (ApiError, "refused_by_bank")
+    assert "new payment" in caught.value.advice
+
+
+def test_a_slow_bank_is_waited_for_at_once_or_later(
+    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
+) -> None:
+    consent = consent_of(impatient, stack, fault_bank, "slow")
+
+    assert len(list(consent.accounts())) == len(list(consent.accounts(prefer_async=True))) > 0
+
+
+def test_a_long_history_is_read_page_by_page(
+    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
+) -> None:
+    consent = consent_of(impatient, stack, fault_bank, "many")
+    accounts = list(consent.accounts())
+    number = account_id(accounts[0])
+    history: Iterator[Any] = consent.payments(number) if consent.version == 1 else consent.transactions(number)
+
+    found = [getattr(one, "id", None) or one.transaction_id for one in itertools.islice(history, 250)]
+
+    assert len(accounts) == 200
+    assert len(set(found)) == 250
+
+
+def test_an_empty_list_of_accounts_is_no_error(
+    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
+) -> None:
+    assert list(consent_of(impatient, stack, fault_bank, "no-accounts").accounts()) == []
+
+
+def test_a_payment_that_stays_pending_ends_the_wait_with_its_status(
+    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
+) -> None:
+    consent = consent_of(impatient, stack, fault_bank, "payment-stays-pending")
+    paid = consent.pay(order(stack, consent.version))
+    walk_through(browser(stack, "/payments/callback"), paid.confirmation_url, "payment-stays-pending")
+
+    with pytest.raises(WaitTimeout) as caught:
+        consent.wait_for_payment(paid.payment_id, timeout=2)
+
+    assert isinstance(caught.value.last, sdk.ReportedStatus | sdk.AskedStatus)
+    assert not sdk.is_paid(caught.value.last)
+
+
+def test_an_unknown_outcome_is_followed_up_by_the_orders_id(
+    client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]
+) -> None:
+    consent = consent_of(client, stack, bank)
+
+    with pytest.raises(OutcomeUnknown) as caught:
+        consent.pay(order(stack, consent.version, reference="TEST-MALFORMED"))
+    known = consent.payment_status(request_id=caught.value.order_id)
+
+    assert isinstance(known, sdk.OrderWithoutPayment)
+    assert known.outcome == "unknown"
+    with pytest.raises(OutcomeUnknown):
+        consent.pay(
+            order(stack, consent.version, reference="TEST-MALFORMED"),
+            idempotency_key=caught.value.idempotency_key,
+            request_id=caught.value.order_id,
+        )
