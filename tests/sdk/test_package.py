@@ -14,9 +14,8 @@ import pytest
 
 from infra.sdk import __main__ as command
 from infra.sdk import modules
+from tests.sdk.user_programs import SOURCE, mypy
 
-ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "sdk" / "src"
 BUDGET = 0.150
 """Seconds."""
 PROGRAM = """
@@ -126,20 +125,6 @@ def test_everything_that_users_need_is_documented() -> None:
         and ast.get_docstring(node) is None
     ]
     assert missing == []
-
-
-def mypy(program: Path) -> str:
-    """What mypy says to a program of a user."""
-    options = ["--strict", "--config-file=", f"--cache-dir={program.parent}/cache", "--follow-imports=normal"]
-    done = subprocess.run(
-        [sys.executable, "-m", "mypy", *options, str(program)],
-        capture_output=True,
-        text=True,
-        env={"MYPYPATH": str(SOURCE), "PATH": ""},
-        cwd=program.parent,
-        check=False,
-    )
-    return done.stdout + done.stderr
 
 
 def test_a_program_of_a_user_is_strictly_typed_and_mistakes_are_found(tmp_path: Path) -> None:
