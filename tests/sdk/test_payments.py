@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from decimal import Decimal
 from typing import Any
 
@@ -199,6 +200,39 @@ def test_a_payment_with_an_expired_token_is_repeated_under_its_key_with_a_new_on
     assert hub.header("Idempotency-Key")[1] is None
 
 
+def test_a_payment_whose_token_expires_after_a_lost_answer_goes_on_under_its_key() -> None:
+    refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
+    hub = ScriptedHub(httpx.ReadError("reset"), refused, token_answer(), answer(body=INITIATED))
+
+    hub.tpp().consent(tokens()).pay(order())
+
+    assert len(keys(hub) - {None}) == 1
+
+
+def test_a_failed_refresh_after_a_lost_answer_leaves_the_payment_unknown() -> None:
+    refused = failure(401, "AUTHENTICATION_REQUIRED", "the bearer token is not valid")
+    hub = ScriptedHub(httpx.ReadError("reset"), refused, *(httpx.ConnectError("refused") for _ in range(6)))
+
+    with pytest.raises(OutcomeUnknown):
+        hub.tpp().consent(tokens()).pay(order())
+
+
+@pytest.mark.parametrize("key", ["", "order-ü", "a\nb"])
+def test_a_key_that_no_header_can_have_is_refused(key: str) -> None:
+    with pytest.raises(ConfigurationError, match="Idempotency-Key"):
+        ScriptedHub().tpp().consent(tokens()).pay(order(), idempotency_key=key)
+
+
+def test_an_error_survives_being_pickled() -> None:
+    hub = ScriptedHub(bank_failed("outcome_unknown"))
+    with pytest.raises(OutcomeUnknown) as caught:
+        hub.tpp().consent(tokens()).pay(order(), idempotency_key="order-1")
+
+    again = pickle.loads(pickle.dumps(caught.value))  # noqa: S301 - made one line before
+
+    assert (type(again), str(again), vars(again)) == (OutcomeUnknown, str(caught.value), vars(caught.value))
+
+
 def test_a_success_that_is_no_initiation_is_unknown() -> None:
     hub = ScriptedHub(answer(body={"payment_id": "P1"}))
 
@@ -235,6 +269,26 @@ def test_a_deferred_payment_that_failed_raises_what_an_immediate_one_raises() ->
         hub.tpp().consent(tokens()).pay(order(), prefer_async=True)
     assert caught.value.request_id == "the-hubs-id"
     assert caught.value.order_id == hub.requests[0].headers["X-Request-Id"]
+
+
+@pytest.mark.parametrize("failed", [httpx.ReadError("reset"), failure(404, "RESOURCE_UNKNOWN", "no such request")])
+def test_a_deferred_payment_whose_outcome_cannot_be_fetched_is_unknown(failed: Any) -> None:
+    accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
+    hub = ScriptedHub(accepted, *[failed] * 4)
+
+    with pytest.raises(OutcomeUnknown) as caught:
+        hub.tpp().consent(tokens()).pay(order(), prefer_async=True)
+    assert caught.value.order_id == hub.requests[0].headers["X-Request-Id"]
+
+
+def test_a_deferred_payment_that_is_never_done_is_unknown(clock: Clock) -> None:
+    accepted = answer(202, {"request_id": "r1", "state": "queued"}, location="/tpp/requests/r1")
+    hub = ScriptedHub(accepted, *(answer(body={"state": "queued", "status": None, "body": None}) for _ in range(300)))
+    started = clock.moment
+
+    with pytest.raises(OutcomeUnknown):
+        hub.tpp().consent(tokens()).pay(order(), prefer_async=True)
+    assert 300 <= clock.moment - started < 400
 
 
 def test_a_direct_payment_is_authorized_by_the_clients_secret() -> None:

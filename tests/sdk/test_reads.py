@@ -190,6 +190,14 @@ def test_transactions_of_version_2_are_read_until_no_page_key_comes() -> None:
     assert hub.requests[0].url.params["booking_status"] == "booked"
 
 
+def test_a_page_that_names_itself_as_the_next_ends_the_loop() -> None:
+    page = {"transactions": {"booked": []}, "page_key": "2"}
+    hub = ScriptedHub(answer(body=page), answer(body=page))
+
+    with pytest.raises(UnexpectedAnswer, match="page 2"):
+        list(hub.tpp().consent(tokens()).transactions("a"))
+
+
 def test_a_page_that_fails_is_repeated_without_losing_or_doubling_items() -> None:
     hub = ScriptedHub(
         answer(body={"transactions": {"pending": [transaction(1)]}, "page_key": "2"}),

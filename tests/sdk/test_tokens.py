@@ -173,6 +173,30 @@ def test_a_token_that_lasts_until_the_consents_end_is_not_refreshed() -> None:
     assert hub.paths == ["/tpp/accounts"]
 
 
+def test_a_failed_refresh_is_the_failure_of_all_who_waited_for_it() -> None:
+    waiting = threading.Semaphore(0)
+
+    def refuse_when_all_wait(request: httpx.Request) -> httpx.Response:
+        for _ in range(10):
+            assert waiting.acquire(timeout=30)
+        threading.Event().wait(0.1)  # until the last has begun to wait
+        raise httpx.ConnectError("refused")
+
+    hub = ScriptedHub(refuse_when_all_wait, *(httpx.ConnectError("refused") for _ in range(5)))
+    consent = hub.tpp().consent(tokens(expires_in=-10))
+
+    def read() -> bool:
+        waiting.release()
+        with pytest.raises(ConnectionLost):
+            list(consent.accounts())
+        return True
+
+    with ThreadPoolExecutor(10) as pool:
+        assert all(done.result() for done in [pool.submit(read) for _ in range(10)])
+
+    assert len(hub.requests) == 6
+
+
 def test_a_still_valid_token_is_used_while_the_refresh_fails(caplog: pytest.LogCaptureFixture) -> None:
     hub = ScriptedHub(*(httpx.ConnectError("refused") for _ in range(6)), answer(body=ACCOUNTS))
     consent = hub.tpp().consent(tokens(expires_in=50))

@@ -12,7 +12,12 @@ SOURCE = Path(__file__).parents[2] / "sdk" / "src"
 
 def mypy(program: Path) -> str:
     """What mypy says to a program of a user."""
-    options = ["--strict", "--config-file=", f"--cache-dir={program.parent.parent}/mypy-cache", "--follow-imports=normal"]
+    options = [
+        "--strict",
+        "--config-file=",
+        f"--cache-dir={program.parent.parent}/mypy-cache",
+        "--follow-imports=normal",
+    ]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", *options, str(program)],
         capture_output=True,

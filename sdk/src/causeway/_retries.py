@@ -11,19 +11,20 @@ from typing import Literal
 
 Kind = Literal["read", "payment", "refresh", "code", "once"]
 """``read``: repeating has no effect. ``payment``: repeated with the same Idempotency-Key. ``refresh``: the same refresh
-token is answered again for 60 seconds. ``code``: an authorization code, whose second use is refused. ``once``: repeated
-only if the hub cannot have done it."""
+token is answered again for 60 seconds. ``code``: an authorization code, whose second use is refused and ends the
+consent; without the answer to its first use nobody has the consent's tokens, so a repeat can only help. ``once``:
+repeated only if the hub cannot have done it."""
 NOT_SENT, LOST = "not_sent", "lost"
 """No connection was made; a connection broke, or no answer came in time."""
 
 REPEATED: Mapping[Kind, frozenset[str | int]] = {
     "read": frozenset({NOT_SENT, LOST, 429, 500, 502, 503, 504}),
     "payment": frozenset({NOT_SENT, LOST, 409, 429, 500, 502, 503, 504}),
-    "refresh": frozenset({NOT_SENT, LOST, 409, 429, 500, 502, 503, 504}),
-    "code": frozenset({NOT_SENT, LOST, 429, 502, 503, 504}),
+    "refresh": frozenset({NOT_SENT, LOST, 429, 500, 502, 503, 504}),
+    "code": frozenset({NOT_SENT, LOST, 429, 500, 502, 503, 504}),
     "once": frozenset({NOT_SENT, 429}),
 }
-"""The failures after which each kind of call is repeated: statuses of 502 and more only without the hub's last word."""
+"""The failures after which each kind of call is repeated. An answer with a ``reason_code`` is final."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

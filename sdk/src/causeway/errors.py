@@ -107,7 +107,10 @@ class ApiError(CausewayError):
         self.additional = tuple(additional)
         self.retry_after = retry_after
         self.advice = self.advice_for()
-        super().__init__(f"{status} {code or 'without a code'}: {title} (request {request_id or 'unknown'})")
+        super().__init__(status, code, title)
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.code or 'without a code'}: {self.title} (request {self.request_id or 'unknown'})"
 
     def advice_for(self) -> str:
         """The advice for the most specific code that has one."""

@@ -55,15 +55,18 @@ def build_request(
     idempotency_key: str | None = None,
 ) -> Request:
     """A request. Arguments that are ``None`` are left out. Raises ``ConfigurationError`` if the body is not exact."""
-    headers = {"X-Request-Id": request_id or str(uuid.uuid4()), "Accept": "application/json"}
+    headers = {"X-Request-Id": str(uuid.uuid4()) if request_id is None else request_id, "Accept": "application/json"}
     if psu is not None:
         headers |= psu_headers(psu)
     if prefer_async:
         headers["Prefer"] = "respond-async"
     if call.idempotency_key:
-        headers["Idempotency-Key"] = idempotency_key or str(uuid.uuid4())
+        headers["Idempotency-Key"] = str(uuid.uuid4()) if idempotency_key is None else idempotency_key
     if body is not None:
         headers["Content-Type"] = "application/json"
+    for name, value in headers.items():
+        if not (value.isascii() and value.isprintable() and value.strip()):
+            raise errors.ConfigurationError(f"{name} must be printable ASCII, not {value!r}")
     return Request(
         call,
         kind,

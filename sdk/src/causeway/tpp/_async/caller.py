@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from causeway import _waiting, errors
 from causeway._records import RecordError
 from causeway.tpp import _calls
-from causeway.tpp._request import Attempt, Request, build_request, error_of
+from causeway.tpp._request import Attempt, Request, build_request, error_of, unknown_outcome
 from causeway.tpp._statuses import is_final
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 DEFERRED_SECONDS = 330.0
 """A deferred call has its outcome five minutes after its acceptance."""
+POLL_SECONDS = 1.5
+"""How long to wait before a deferred call is asked for again."""
 
 
 class AsyncCaller:
@@ -36,18 +38,26 @@ class AsyncCaller:
             raise error_of(request, replace(answer, reason=str(error)), lost=True) from error
 
     async def _outcome(self, request: Request, accepted: Attempt) -> Attempt:
-        """The outcome of a deferred call."""
-        deadline = _waiting.now() + DEFERRED_SECONDS
-        found = await self.deferred(accepted.data["request_id"])
-        while found.status is None or found.body is None:
-            if _waiting.now() >= deadline:
-                raise errors.WaitTimeout(f"{request.call.operation}: deferred, and not yet done", found)
-            await _waiting.async_sleep(1.5)
-            found = await self.deferred(accepted.data["request_id"])
-        outcome = Attempt(found.status, found.body, accepted.headers)
+        """The outcome of a deferred call. A payment whose outcome cannot be fetched is unknown."""
+        try:
+            outcome = await self._poll(request, str(accepted.data.get("request_id")))
+        except errors.CausewayError as error:
+            if request.kind == "payment":
+                raise unknown_outcome(request, replace(accepted, reason=f"deferred, but {error}")) from error
+            raise
         if not outcome.succeeded:
             raise error_of(request, outcome, lost=False)
         return outcome
+
+    async def _poll(self, request: Request, request_id: str) -> Attempt:
+        deadline = _waiting.now() + DEFERRED_SECONDS
+        while True:
+            found = await self.deferred(request_id)
+            if found.status is not None and found.body is not None:
+                return Attempt(found.status, found.body)
+            if _waiting.now() >= deadline:
+                raise errors.WaitTimeout(f"{request.call.operation}: deferred, and not yet done", found)
+            await _waiting.async_sleep(POLL_SECONDS)
 
     async def deferred(self, request_id: str) -> AcceptedRequest:
         """The state of a deferred call (``GET /tpp/requests/{request_id}``), with its answer once it is done.

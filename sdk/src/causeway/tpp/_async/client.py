@@ -70,8 +70,8 @@ class AsyncTpp(AsyncCaller):
 
         if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
             raise errors.ConfigurationError(f"base_url must be an http or https address, not {base_url!r}")
-        if not client_id:
-            raise errors.ConfigurationError("client_id is empty")
+        if not (client_id.isascii() and client_id.isprintable() and client_id.strip()):
+            raise errors.ConfigurationError("client_id must be printable ASCII")
         if client_secret is not None and assertion is not None:
             raise errors.ConfigurationError("a client has either client_secret or assertion")
         self.base_url = base_url.rstrip("/")

@@ -64,6 +64,7 @@ class AsyncConsent(AsyncCaller):
         self._on_refresh = on_refresh
         self._unstored: Tokens | None = None
         self._ended = False
+        self._failures: list[errors.CausewayError] = []
         self._lock = _waiting.async_lock()
         self.consent_id = tokens.consent_id
         self.version = tokens.version
@@ -93,9 +94,13 @@ class AsyncConsent(AsyncCaller):
         """Refresh the tokens, unless another caller has done so since they were ``used``.
 
         Returns the newer tokens, or ``None`` if the consent has ended. New tokens are first handed to ``on_refresh``;
-        if that fails, its error is raised, and the next call hands over the same tokens again.
+        if that fails, its error is raised, and the next call hands over the same tokens again. A failure to refresh is
+        the failure of all who have waited for it.
         """
+        failures = len(self._failures)
         async with self._lock:
+            if len(self._failures) > failures and self._tokens is used:
+                raise self._failures[-1]
             if self._tokens is used and self._unstored is None and not self._ended:
                 self._unstored = await self._refreshed(used)
             if self._unstored is not None:
@@ -111,6 +116,10 @@ class AsyncConsent(AsyncCaller):
         except errors.AuthorizationEnded:
             self._ended = True
             return None
+        except errors.CausewayError as error:
+            self._failures.append(error)
+            raise
+        self._failures.clear()
         log.info("consent %s: tokens refreshed", self.consent_id)
         return Tokens.of(_calls.TOKEN.read(answer.data), asked_at)
 
@@ -275,9 +284,11 @@ class AsyncConsent(AsyncCaller):
                 psu=psu,
             )
             yield answer
-            page_key = answer.page_key
-            if page_key is None:
+            if answer.page_key is None:
                 return
+            if answer.page_key == page_key:
+                raise errors.UnexpectedAnswer(f"the bank names the page {page_key} as the one after itself")
+            page_key = answer.page_key
 
     async def transactions_page(
         self,

@@ -81,7 +81,7 @@ class AsyncTransport:
             attempt = await self._attempt(request, progress.bearer)
             if attempt.succeeded and isinstance(attempt.data, dict):
                 return attempt
-            if await self._repaired(attempt, progress, session):
+            if await self._repaired(request, attempt, progress, session):
                 continue
             wait = self._wait(request, attempt, progress)
             if wait is None:
@@ -96,7 +96,9 @@ class AsyncTransport:
             )
             await _waiting.async_sleep(wait)
 
-    async def _repaired(self, attempt: Attempt, progress: Progress, session: AsyncSession | None) -> bool:
+    async def _repaired(
+        self, request: Request, attempt: Attempt, progress: Progress, session: AsyncSession | None
+    ) -> bool:
         """Whether the request may succeed at once, because the cause of a refusal is gone: an old token or nonce."""
         if self._nonce and not progress.nonce_sent and nonce_demanded(attempt):
             progress.nonce_sent = True
@@ -104,7 +106,12 @@ class AsyncTransport:
         if session is None or progress.bearer is None or progress.renewed or not bearer_refused(attempt):
             return False
         progress.renewed = True
-        renewed = await session.renew(progress.bearer)
+        try:
+            renewed = await session.renew(progress.bearer)
+        except Exception as error:
+            if request.kind == "payment" and progress.lost:
+                raise error_of(request, attempt, lost=True) from error
+            raise
         progress.bearer = renewed or progress.bearer
         return renewed is not None
 
