@@ -114,7 +114,7 @@ class ApiError(CausewayError):
 
     def advice_for(self) -> str:
         """The advice for the most specific code that has one."""
-        keys: tuple[Any, ...] = (self.reason_code, self.error, (self.status, self.code), self.code, self.status)
+        keys: tuple[Any, ...] = (self.reason_code, self.error, self.code, self.status)
         return next((ADVICE[key] for key in keys if key in ADVICE), CausewayError.advice)
 
 
@@ -156,10 +156,15 @@ ADVICE: Mapping[Any, str] = {
     "invalid_grant": "Ask the PSU to authorize again.",
     "invalid_request": "Read title, and correct the call.",
     "invalid_scope": "Ask for scopes that scopes(bic) lists.",
-    "unauthorized_client": "Ask the hub's operator what this client may do.",
+    "unsupported_grant_type": "Use exchange(), which sends the grant types that the hub knows.",
+    "unsupported_response_type": "Use push_authorization(), which asks for a code.",
+    "request_not_supported": "Leave out request: the hub takes pushed requests instead.",
+    "request_uri_not_supported": "Use the request_uri of push_authorization().",
+    "registration_not_supported": "Leave out registration: the hub's operator registers clients.",
+    "server_error": "Repeat the call later; if it fails again, quote request_id to the hub's operator.",
     "invalid_dpop_proof": "Check the DPoP key and this machine's clock.",
     "use_dpop_nonce": "Repeat the call: the package sends the new nonce.",
-    (401, "AUTHENTICATION_REQUIRED"): "Call it with a consent's valid access token.",
+    "AUTHENTICATION_REQUIRED": "Call it with a consent's valid access token.",
     "WRONG_CREDENTIALS": "Check client_id and the client's secret, key or certificate.",
     "SSL_CREDENTIALS_NOT_FOUND": "Connect with the client's certificate.",
     "API_ACTION_DOES_NOT_EXIST": "Use the call of the bank's version: bank(bic).api_version tells it.",
@@ -178,4 +183,4 @@ ADVICE: Mapping[Any, str] = {
     503: "Repeat the call later.",
     504: "Repeat the call later.",
 }
-"""What to do, by reason code, OAuth code, status with code, code, and status."""
+"""What to do, by reason code, OAuth code, code, and status."""
