@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,12 +63,25 @@ BY_ITSELF = {
 """What the client adds by itself."""
 NOT_OFFERED = {"chosen_bic": "only the hub's own page sends it", "token_type_hint": "ignored by the hub"}
 """Parameters that no program needs."""
+README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")
 OPERATIONS = {operation["operationId"]: operation for _, _, operation in document.operations()}
 TABLE = {name: call for name, call in vars(_calls).items() if isinstance(call, Call)}
 
 
 def test_every_call_has_a_method_and_a_row() -> None:
     assert set(METHODS) == set(OPERATIONS) == {call.operation for call in TABLE.values()}
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_the_readme_names_every_call_with_its_methods(operation: str) -> None:
+    path = row(operation).path
+    known = "/.well-known/…" if path.startswith("/.well-known/") else path
+    (told,) = [line for line in README.splitlines() if f"`{row(operation).method} {known}`" in line]
+
+    for found in METHODS[operation]:
+        owner = "consent" if found.__qualname__.startswith("Consent.") else "tpp"
+        names = {f"`{owner}.{found.__name__}`", f"`tpp.{found.__name__}`"}
+        assert any(name in told for name in names), found.__qualname__
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)

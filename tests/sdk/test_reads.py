@@ -42,7 +42,7 @@ TEMPORARY: list[Any] = [
 def test_a_read_is_repeated_after_a_temporary_failure(step: Any) -> None:
     hub = ScriptedHub(step, step, answer(body={"accounts": [ACCOUNT_V2]}))
 
-    assert len(list(hub.tpp().consent(tokens()).accounts())) == 1
+    assert len(list(hub.tpp().consent(tokens()).accounts(psu=Psu(ip_address="203.0.113.7")))) == 1
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_a_failure_that_stays_is_an_error_of_its_own_class(step: Any, expected: 
     hub = ScriptedHub(*[step] * 4)
 
     with pytest.raises(expected) as caught:
-        list(hub.tpp().consent(tokens()).accounts())
+        list(hub.tpp().consent(tokens()).accounts(psu=Psu(ip_address="203.0.113.7")))
     assert type(caught.value) is expected
     assert caught.value.advice
 
@@ -105,6 +105,15 @@ def test_an_error_tells_everything_and_no_secret() -> None:
     assert "the-hubs-id" in str(error)
     for secret in ("access-1", "refresh-1", "secret-1"):
         assert secret not in f"{error!r} {error} {vars(error)}"
+
+
+@pytest.mark.parametrize(("psu", "times"), [(None, 2), (Psu(ip_address="203.0.113.7"), 4)])
+def test_a_read_without_the_psu_is_repeated_once_after_a_failure_of_the_bank(psu: Psu | None, times: int) -> None:
+    hub = ScriptedHub(*(failure(502, "ASPSP_UNKNOWN_ERROR", "the request to the bank failed") for _ in range(times)))
+
+    with pytest.raises(BankUnavailable):
+        list(hub.tpp().consent(tokens()).accounts(psu=psu))
+    assert len(hub.requests) == times
 
 
 def test_retry_after_is_waited_and_limited(clock: Clock) -> None:

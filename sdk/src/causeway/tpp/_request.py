@@ -40,6 +40,11 @@ class Request:
         """The X-Request-Id."""
         return self.headers["X-Request-Id"]
 
+    @property
+    def is_unattended(self) -> bool:
+        """Whether it is a read without the PSU, of which a bank may allow four a day."""
+        return self.call.psu and self.call.method == "GET" and "PSU-IP-Address" not in self.headers
+
 
 def build_request(
     call: Call,
@@ -122,6 +127,11 @@ class Attempt:
         """A member of an error body; empty if it is absent."""
         value = self.data.get(name) if isinstance(self.data, dict) else None
         return value if isinstance(value, str) else ""
+
+    @property
+    def is_failed_bank(self) -> bool:
+        """Whether the hub has asked the bank in vain, and names no moment at which to ask again."""
+        return self.outcome == 502 and self.member("code") != "" and self.retry_after is None
 
     def may_be_repeated(self, kind: Kind) -> bool:
         """Whether the same request may be sent again, and may get another answer."""

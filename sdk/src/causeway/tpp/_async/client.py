@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import AsyncIterator, Sequence
 from typing import TYPE_CHECKING, Self
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from causeway import _waiting, errors
 from causeway._retries import Retries
 from causeway.tpp import _calls
 from causeway.tpp._async.caller import AsyncCaller
 from causeway.tpp._async.consent import AsyncConsent
+from causeway.tpp._authorization import authorization_members, challenge_members, code_of_callback
 from causeway.tpp._credentials import Credentials
 from causeway.tpp._request import Attempt, Request, build_request
-from causeway.tpp.pkce import code_challenge
 from causeway.tpp.tokens import OnRefresh, Tokens
 
 if TYPE_CHECKING:
@@ -198,16 +197,8 @@ class AsyncTpp(AsyncCaller):
         ``state`` is the one that this PSU's session has. Raises ``ForgedCallback`` if the address does not belong to
         it (RFC 9207), and ``ConsentRefused`` if the PSU gave no consent.
         """
-        found = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
-        if not hmac.compare_digest(found.get("state", "").encode(), state.encode()):
-            raise errors.ForgedCallback("the state is not that of this session")
-        if not hmac.compare_digest(found.get("iss", "").encode(), (await self._transport.issuer()).encode()):
-            raise errors.ForgedCallback("the issuer is not this hub")
-        if "code" not in found:
-            raise errors.ConsentRefused(found.get("error", "access_denied"), found.get("error_description", ""))
-        return await self.redeem(
-            found["code"], redirect_uri=redirect_uri, code_verifier=code_verifier, on_refresh=on_refresh
-        )
+        code = code_of_callback(url, state=state, issuer=await self._transport.issuer())
+        return await self.redeem(code, redirect_uri=redirect_uri, code_verifier=code_verifier, on_refresh=on_refresh)
 
     def consent(self, tokens: Tokens, *, on_refresh: OnRefresh | None = None) -> AsyncConsent:
         """A consent from stored tokens. ``on_refresh`` gets each new pair before it is used: store it."""
@@ -382,30 +373,3 @@ class AsyncTpp(AsyncCaller):
         """The hub's public keys (``GET /.well-known/jwks.json``)."""
         answer: KeySet = await self._fetch(build_request(_calls.WELL_KNOWN_JWKS_JSON))
         return answer
-
-
-def challenge_members(code_verifier: str | None) -> dict[str, str | None]:
-    """The members of PKCE."""
-    if code_verifier is None:
-        return {}
-    return {"code_challenge": code_challenge(code_verifier), "code_challenge_method": "S256"}
-
-
-def authorization_members(
-    scopes: Sequence[Scope],
-    bic: str | None,
-    redirect_uri: str | None,
-    state: str | None,
-    code_verifier: str | None,
-    consent_type: ConsentType | None,
-) -> dict[str, str | None]:
-    """The members of an OAuth authorization request (RFC 6749 section 4.1.1)."""
-    return {
-        "response_type": "code",
-        "scope": " ".join(scopes),
-        "bic": bic,
-        "redirect_uri": redirect_uri,
-        "state": state,
-        **challenge_members(code_verifier),
-        "consent_type": consent_type,
-    }

@@ -30,6 +30,8 @@ log = logging.getLogger("causeway")
 TIMEOUT = httpx.Timeout(30.0, connect=5.0)
 """Seconds. The hub waits up to 20 for a bank."""
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+UNATTENDED_REPEATS = 1
+"""How often a read without the PSU is repeated that failed at the bank: banks count each attempt of the day."""
 RUNNING_SECONDS = 45.0
 """How long to wait for the outcome of a payment that is still being sent. After 30 seconds the hub tells it."""
 
@@ -121,6 +123,8 @@ class AsyncTransport:
         if attempt.outcome == STILL_RUNNING and attempt.retry_after and request.kind == "payment":
             return attempt.retry_after if elapsed < RUNNING_SECONDS else None
         if not attempt.may_be_repeated(request.kind):
+            return None
+        if request.is_unattended and attempt.is_failed_bank and progress.repeats >= UNATTENDED_REPEATS:
             return None
         retries = _retries.REFRESH_WAITS if request.kind == "refresh" else self.retries
         wait = retries.wait(progress.repeats, attempt.retry_after)

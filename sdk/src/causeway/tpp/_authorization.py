@@ -1,0 +1,56 @@
+"""What an authorization request contains, and what comes back with the PSU's browser."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
+
+from causeway import errors
+from causeway.tpp.pkce import code_challenge
+
+if TYPE_CHECKING:
+    from causeway.tpp.literals import ConsentType, Scope
+
+
+def challenge_members(code_verifier: str | None) -> dict[str, str | None]:
+    """The members of PKCE."""
+    if code_verifier is None:
+        return {}
+    return {"code_challenge": code_challenge(code_verifier), "code_challenge_method": "S256"}
+
+
+def authorization_members(
+    scopes: Sequence[Scope],
+    bic: str | None,
+    redirect_uri: str | None,
+    state: str | None,
+    code_verifier: str | None,
+    consent_type: ConsentType | None,
+) -> dict[str, str | None]:
+    """The members of an OAuth authorization request (RFC 6749 section 4.1.1)."""
+    return {
+        "response_type": "code",
+        "scope": " ".join(scopes),
+        "bic": bic,
+        "redirect_uri": redirect_uri,
+        "state": state,
+        **challenge_members(code_verifier),
+        "consent_type": consent_type,
+    }
+
+
+def code_of_callback(url: str, *, state: str, issuer: str) -> str:
+    """The code in the address that the browser came back to.
+
+    Raises ``ForgedCallback`` if its state or issuer is another (RFC 9207), ``ConsentRefused`` if it has no code.
+    """
+    found = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+    if not hmac.compare_digest(found.get("state", "").encode(), state.encode()):
+        raise errors.ForgedCallback("the state is not that of this session")
+    if not hmac.compare_digest(found.get("iss", "").encode(), issuer.encode()):
+        raise errors.ForgedCallback("the issuer is not this hub")
+    if "code" not in found:
+        raise errors.ConsentRefused(found.get("error", "access_denied"), found.get("error_description", ""))
+    return found["code"]
