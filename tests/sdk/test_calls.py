@@ -160,13 +160,11 @@ def test_both_clients_have_the_same_methods_with_the_same_parameters(one: type, 
     assert signatures(one) == signatures(other)
 
 
-@pytest.mark.parametrize("name", sorted(document.schemas()))
+@pytest.mark.parametrize("name", sorted(name for name, one in document.schemas().items() if one["type"] == "object"))
 def test_the_documents_examples_of_a_schema_are_read_and_written_back(name: str) -> None:
     """An object made of the members' examples."""
     schema = document.schemas()[name]
-    if "properties" not in schema:
-        pytest.skip("a list of values")
-    examples = {member: example(part) for member, part in schema["properties"].items()}
+    examples = {member: example(part) for member, part in schema.get("properties", {}).items()}
     record = getattr(package, name).from_json(examples)
 
     assert isinstance(record, Record)

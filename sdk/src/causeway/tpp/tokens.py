@@ -62,4 +62,4 @@ class Tokens(Record):
 
 OnRefresh = Callable[[Tokens], object]
 """Gets each new pair of tokens before it is used, and stores it. For the asynchronous client it may be a coroutine
-function. If it fails, its error is raised by the call that needed the tokens."""
+function. If it fails, its error is raised by the call that needed the tokens. It must not use the consent itself."""
