@@ -20,7 +20,7 @@ WRITTEN: Mapping[str, tuple[str, ...]] = {
     "causeway.tpp._sync.consent": ("Consent",),
     "causeway.tpp.events": ("Event", "EventVerifier", "ReceivedEvent", "UnknownEvent", "parse_event"),
     "causeway.tpp.pkce": ("new_code_verifier",),
-    "causeway.tpp.tokens": ("OnRefresh", "Tokens"),
+    "causeway.tpp.tokens": ("OnRefresh", "Reload", "Tokens"),
 }
 """Names in modules that are written by hand; of ``causeway.errors`` and the generated modules all are exported."""
 HEAD = '''"""The client for third-party providers: ``Tpp`` and, with the same methods awaited, ``AsyncTpp``.

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 import pytest
 
-from causeway.errors import AuthorizationEnded, ConnectionLost
+from causeway.errors import AuthorizationEnded, ConnectionLost, UnexpectedAnswer
 from causeway.tpp import Tokens
 from tests.sdk.scripted_hub import START, Clock, ScriptedHub, answer, failure, token_answer, tokens
 
@@ -140,6 +140,52 @@ def test_a_consent_whose_tokens_could_not_be_stored_keeps_them_for_the_next_call
 
     assert hub.paths == ["/tpp/token", "/tpp/accounts"]
     assert [pair.refresh_token for pair in stored] == ["refresh-2", "refresh-2"]
+
+
+def test_tokens_that_another_process_has_refreshed_are_used() -> None:
+    store = [tokens(3)]
+    hub = ScriptedHub(answer(body=ACCOUNTS), bearer_refused(), answer(body=ACCOUNTS))
+    consent = hub.tpp().consent(tokens(expires_in=10), on_refresh=store.append, reload=lambda: store[-1])
+
+    list(consent.accounts())
+    store.append(tokens(4))
+    list(consent.accounts())
+
+    assert hub.paths == ["/tpp/accounts"] * 3
+    assert hub.header("Authorization") == ["Bearer access-3", "Bearer access-3", "Bearer access-4"]
+    assert len(store) == 2
+
+
+def test_stored_tokens_that_expire_too_are_refreshed() -> None:
+    store = [tokens(3, expires_in=30)]
+    hub = ScriptedHub(token_answer(4), answer(body=ACCOUNTS))
+    consent = hub.tpp().consent(tokens(expires_in=10), on_refresh=store.append, reload=lambda: store[-1])
+
+    list(consent.accounts())
+
+    assert hub.form(0)["refresh_token"] == "refresh-3"
+    assert store[-1].refresh_token == "refresh-4"
+
+
+def test_stored_tokens_are_loaded_by_a_coroutine_too() -> None:
+    hub = ScriptedHub(answer(body=ACCOUNTS))
+
+    async def load() -> Tokens:
+        await asyncio.sleep(0)
+        return tokens(3)
+
+    async def run() -> None:
+        await hub.async_tpp().consent(tokens(expires_in=0), reload=load).accounts_answer()
+
+    asyncio.run(run())
+    assert hub.header("Authorization") == ["Bearer access-3"]
+
+
+def test_an_answer_to_a_refresh_that_is_no_token_is_an_error() -> None:
+    hub = ScriptedHub(answer(body={"access_token": "access-2"}))
+
+    with pytest.raises(UnexpectedAnswer, match="token_type"):
+        list(hub.tpp().consent(tokens(expires_in=0)).accounts())
 
 
 def test_a_consent_that_has_ended_is_refreshed_once_and_then_refused() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,13 +41,12 @@ def async_lock() -> asyncio.Lock:
     return asyncio.Lock()
 
 
-def notify(callback: Callable[[Any], object], value: object) -> None:
-    """Call a callback."""
-    callback(value)
+def call(callback: Callable[..., Any], *arguments: object) -> Any:
+    """Call a callback of the program."""
+    return callback(*arguments)
 
 
-async def async_notify(callback: Callable[[Any], Awaitable[object] | object], value: object) -> None:
-    """Call a callback, which may be a coroutine function."""
-    answer = callback(value)
-    if inspect.isawaitable(answer):
-        await answer
+async def async_call(callback: Callable[..., Any], *arguments: object) -> Any:
+    """Call a callback of the program, which may be a coroutine function."""
+    answer = callback(*arguments)
+    return await answer if inspect.isawaitable(answer) else answer

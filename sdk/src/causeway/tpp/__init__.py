@@ -151,6 +151,7 @@ if TYPE_CHECKING:
     from causeway.tpp.pkce import new_code_verifier as new_code_verifier
     from causeway.tpp.psu import Psu as Psu
     from causeway.tpp.tokens import OnRefresh as OnRefresh
+    from causeway.tpp.tokens import Reload as Reload
     from causeway.tpp.tokens import Tokens as Tokens
 
 __all__ = [
@@ -262,6 +263,7 @@ __all__ = [
     "RateLimited",
     "ReasonCode",
     "ReceivedEvent",
+    "Reload",
     "ReportedStatus",
     "ResourceMetadata",
     "Retries",
@@ -443,7 +445,7 @@ _NAMES = {
     ),
     "causeway.tpp.pkce": ("new_code_verifier",),
     "causeway.tpp.psu": ("Psu",),
-    "causeway.tpp.tokens": ("OnRefresh", "Tokens"),
+    "causeway.tpp.tokens": ("OnRefresh", "Reload", "Tokens"),
 }
 
 

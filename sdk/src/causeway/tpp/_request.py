@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from causeway import _json, errors
+from causeway._records import RecordError
 from causeway._retries import LOST, NOT_SENT, REPEATED, Kind
 
 if TYPE_CHECKING:
@@ -138,6 +139,14 @@ class Attempt:
         if self.outcome not in REPEATED[kind]:
             return False
         return not (self.member("reason_code") or PSU_MUST_RETURN in self.member("title"))
+
+
+def read_answer(request: Request, attempt: Attempt, version: int | None = None) -> Any:
+    """The record of an answer. Raises the error of an answer that is not as the document describes."""
+    try:
+        return request.call.read(attempt.data, version)
+    except RecordError as error:
+        raise error_of(request, replace(attempt, reason=str(error)), lost=True) from error
 
 
 def error_of(request: Request, attempt: Attempt, *, lost: bool) -> errors.CausewayError:

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from causeway import _waiting, errors
-from causeway._records import RecordError
 from causeway.tpp import _calls
-from causeway.tpp._request import Attempt, Request, build_request, error_of, unknown_outcome
+from causeway.tpp._request import Attempt, Request, build_request, error_of, read_answer, unknown_outcome
 from causeway.tpp._statuses import is_final
 
 if TYPE_CHECKING:
@@ -32,10 +31,7 @@ class AsyncCaller:
         answer = await self._send(request)
         if answer.outcome == 202 and "location" in answer.headers:
             answer = await self._outcome(request, answer)
-        try:
-            return request.call.read(answer.data, version)
-        except RecordError as error:
-            raise error_of(request, replace(answer, reason=str(error)), lost=True) from error
+        return read_answer(request, answer, version)
 
     async def _outcome(self, request: Request, accepted: Attempt) -> Attempt:
         """The outcome of a deferred call. A payment whose outcome cannot be fetched is unknown."""

@@ -14,7 +14,7 @@ from causeway.tpp._async.consent import AsyncConsent
 from causeway.tpp._authorization import authorization_members, challenge_members, code_of_callback
 from causeway.tpp._credentials import Credentials
 from causeway.tpp._request import Attempt, Request, build_request
-from causeway.tpp.tokens import OnRefresh, Tokens
+from causeway.tpp.tokens import OnRefresh, Reload, Tokens
 
 if TYPE_CHECKING:
     import httpx
@@ -200,9 +200,15 @@ class AsyncTpp(AsyncCaller):
         code = code_of_callback(url, state=state, issuer=await self._transport.issuer())
         return await self.redeem(code, redirect_uri=redirect_uri, code_verifier=code_verifier, on_refresh=on_refresh)
 
-    def consent(self, tokens: Tokens, *, on_refresh: OnRefresh | None = None) -> AsyncConsent:
-        """A consent from stored tokens. ``on_refresh`` gets each new pair before it is used: store it."""
-        return AsyncConsent(self._transport, tokens, on_refresh)
+    def consent(
+        self, tokens: Tokens, *, on_refresh: OnRefresh | None = None, reload: Reload | None = None
+    ) -> AsyncConsent:
+        """A consent from stored tokens. ``on_refresh`` gets each new pair before it is used: store it.
+
+        Before a refresh ``reload`` is asked for the stored tokens; if another process has refreshed them, they are
+        used.
+        """
+        return AsyncConsent(self._transport, tokens, on_refresh, reload)
 
     async def exchange(
         self,

@@ -16,7 +16,7 @@ from causeway.tpp._credentials import Credentials
 from causeway.tpp._request import Attempt, Request, build_request
 from causeway.tpp._sync.caller import AsyncCaller
 from causeway.tpp._sync.consent import Consent
-from causeway.tpp.tokens import OnRefresh, Tokens
+from causeway.tpp.tokens import OnRefresh, Reload, Tokens
 
 if TYPE_CHECKING:
     import httpx
@@ -202,9 +202,13 @@ class Tpp(AsyncCaller):
         code = code_of_callback(url, state=state, issuer=self._transport.issuer())
         return self.redeem(code, redirect_uri=redirect_uri, code_verifier=code_verifier, on_refresh=on_refresh)
 
-    def consent(self, tokens: Tokens, *, on_refresh: OnRefresh | None = None) -> Consent:
-        """A consent from stored tokens. ``on_refresh`` gets each new pair before it is used: store it."""
-        return Consent(self._transport, tokens, on_refresh)
+    def consent(self, tokens: Tokens, *, on_refresh: OnRefresh | None = None, reload: Reload | None = None) -> Consent:
+        """A consent from stored tokens. ``on_refresh`` gets each new pair before it is used: store it.
+
+        Before a refresh ``reload`` is asked for the stored tokens; if another process has refreshed them, they are
+        used.
+        """
+        return Consent(self._transport, tokens, on_refresh, reload)
 
     def exchange(
         self,

@@ -5,15 +5,14 @@
 from __future__ import annotations
 
 import datetime
-import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from causeway import _waiting, errors
+from causeway import errors
 from causeway.tpp import _calls
-from causeway.tpp._request import Attempt, Request, build_request
+from causeway.tpp._request import Attempt, Request, build_request, read_answer
 from causeway.tpp._sync.caller import AsyncCaller
-from causeway.tpp.tokens import OnRefresh, Tokens
+from causeway.tpp._sync.refresher import TokenRefresher
 
 if TYPE_CHECKING:
     from causeway.tpp._call import Call
@@ -45,8 +44,8 @@ if TYPE_CHECKING:
         TransactionV2,
     )
     from causeway.tpp.psu import Psu
+    from causeway.tpp.tokens import OnRefresh, Reload, Tokens
 
-log = logging.getLogger("causeway")
 Day = datetime.date | str
 
 
@@ -54,20 +53,17 @@ class Consent(AsyncCaller):
     """One consent. ``Tpp.redeem`` and ``Tpp.consent`` return it.
 
     It refreshes its access token by itself: a minute before the token expires, and when the hub refuses it; once,
-    however many callers wait for it. Use one object for each consent, and store the tokens that ``on_refresh`` gets:
-    two objects that refresh with the same old token can end the consent.
+    however many callers wait for it. Store the tokens that ``on_refresh`` gets, and where several objects or processes
+    use one consent, pass ``reload``: a refresh token that is used again after more than a minute ends the consent.
 
     Answers have the class of the bank's protocol version, which the consent's scopes tell; ``version`` is 1 or 2.
     """
 
-    def __init__(self, transport: Transport, tokens: Tokens, on_refresh: OnRefresh | None = None) -> None:
+    def __init__(
+        self, transport: Transport, tokens: Tokens, on_refresh: OnRefresh | None = None, reload: Reload | None = None
+    ) -> None:
         self._transport = transport
-        self._tokens = tokens
-        self._on_refresh = on_refresh
-        self._unstored: Tokens | None = None
-        self._ended = False
-        self._failures: list[errors.CausewayError] = []
-        self._lock = _waiting.lock()
+        self._session = TokenRefresher(transport, tokens, on_refresh, reload)
         self.consent_id = tokens.consent_id
         self.version = tokens.version
 
@@ -77,68 +73,17 @@ class Consent(AsyncCaller):
     @property
     def tokens(self) -> Tokens:
         """The tokens in use."""
-        return self._tokens
-
-    def bearer(self) -> Tokens:
-        """The tokens in use, refreshed if they are about to expire."""
-        if not self._tokens.is_due(_waiting.now()) and self._unstored is None:
-            return self._tokens
-        used = self._tokens
-        try:
-            self.renew(used)
-        except (errors.ApiError, errors.ConnectionLost) as error:
-            if used.has_expired(_waiting.now()):
-                raise
-            log.warning("consent %s: not refreshed, the old token is still valid: %s", self.consent_id, error)
-        return self._tokens
-
-    def renew(self, used: Tokens) -> Tokens | None:
-        """Refresh the tokens, unless another caller has done so since they were ``used``.
-
-        Returns the newer tokens, or ``None`` if the consent has ended. New tokens are first handed to ``on_refresh``;
-        if that fails, its error is raised, and the next call hands over the same tokens again. A failure to refresh is
-        the failure of all who have waited for it.
-        """
-        failures = len(self._failures)
-        with self._lock:
-            if len(self._failures) > failures and self._tokens is used:
-                raise self._failures[-1]
-            if self._tokens is used and self._unstored is None and not self._ended:
-                self._unstored = self._refreshed(used)
-            if self._unstored is not None:
-                self._store(self._unstored)
-            return None if self._tokens is used else self._tokens
-
-    def _refreshed(self, used: Tokens) -> Tokens | None:
-        """New tokens; ``None`` if the hub no longer accepts the refresh token."""
-        asked_at = _waiting.now()
-        form = {"grant_type": "refresh_token", "refresh_token": used.refresh_token}
-        try:
-            answer = self._transport.send(build_request(_calls.TOKEN, kind="refresh", form=form))
-        except errors.AuthorizationEnded:
-            self._ended = True
-            return None
-        except errors.CausewayError as error:
-            self._failures.append(error)
-            raise
-        self._failures.clear()
-        log.info("consent %s: tokens refreshed", self.consent_id)
-        return Tokens.of(_calls.TOKEN.read(answer.data), asked_at)
-
-    def _store(self, tokens: Tokens) -> None:
-        if self._on_refresh is not None:
-            _waiting.notify(self._on_refresh, tokens)
-        self._tokens, self._unstored = tokens, None
+        return self._session.tokens
 
     def refresh(self) -> Tokens:
         """Refresh the tokens now. Raises ``AuthorizationEnded`` if the consent has ended."""
-        renewed = self.renew(self._tokens)
+        renewed = self._session.renew(self.tokens)
         if renewed is None:
             raise errors.AuthorizationEnded(400, title="the consent has ended", error="invalid_grant")
         return renewed
 
     def _send(self, request: Request) -> Attempt:
-        return self._transport.send(request, self)
+        return self._transport.send(request, self._session)
 
     def details(self) -> ConsentAnswer:
         """The scopes and accounts that the PSU approved, and the consent's end (``GET /tpp/consent``)."""
@@ -147,16 +92,16 @@ class Consent(AsyncCaller):
 
     def introspect(self) -> IntrospectionAnswer:
         """What the hub knows about the access token (``POST /oauth/introspect``)."""
-        form = {"token": self._tokens.access_token}
-        answer = self._transport.send(build_request(_calls.OAUTH_INTROSPECT, form=form))
-        found: IntrospectionAnswer = _calls.OAUTH_INTROSPECT.read(answer.data)
-        return found
+        form = {"token": self.tokens.access_token}
+        request = build_request(_calls.OAUTH_INTROSPECT, form=form)
+        answer: IntrospectionAnswer = read_answer(request, self._transport.send(request))
+        return answer
 
     def revoke(self) -> None:
         """End the consent and all its tokens (``POST /tpp/token/revoke``)."""
-        form = {"token": self._tokens.refresh_token}
+        form = {"token": self.tokens.refresh_token}
         self._transport.send(build_request(_calls.TOKEN_REVOKE, form=form))
-        self._ended = True
+        self._session.ended = True
 
     def accounts(
         self, *, psu: Psu | None = None, prefer_async: bool = False
