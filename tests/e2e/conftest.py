@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import bootstrap
 from tests.e2e.parties import Journey, Tpp
 
 
@@ -14,3 +15,11 @@ def journey(request: pytest.FixtureRequest, stack: dict[str, Any], tpp: Tpp) -> 
     """A PSU's approval at one of the demonstration banks, with the code not yet exchanged."""
     bank = next(bank for bank in stack["banks"] if bank["api_version"] == request.param)
     return tpp.journey(bank)
+
+
+@pytest.fixture
+def credentials(operator: bootstrap.Hub) -> dict[str, Any]:
+    """A client with a secret."""
+    made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True)
+    assert made.secret is not None
+    return {"client_id": made.client.client_id, "client_secret": made.secret}

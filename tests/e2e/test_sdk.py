@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import random
+import re
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,29 +16,17 @@ from typing import Any
 import pytest
 
 from causeway import tpp as sdk
-from causeway._retries import Retries
-from causeway.errors import (
-    ApiError,
-    AuthorizationEnded,
-    BankUnavailable,
-    CausewayError,
-    ConsentRefused,
-    OutcomeUnknown,
-    WaitTimeout,
-)
+from causeway.errors import AuthorizationEnded, ConsentRefused, OutcomeUnknown
 from chalicelib import bootstrap
-from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.tour.browser import Browser, approve_consent, confirm_payment
-from tests.e2e.bank_customers import walk_through
+from infra.sdk import tpp as document
+from infra.tour.browser import approve_consent, confirm_payment
 from tests.e2e.own_bank import PayingBank
 from tests.e2e.parties import at_once
+from tests.e2e.sdk_users import FAST, IBANS, Credentials, account_id, browser, consent_of, order
 from tests.sdk.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
 
 pytestmark = pytest.mark.e2e
-FAST = Retries(waits=(0.01, 0.02, 0.03, 0.04))
-AT_ONCE = Retries(waits=())
-IBANS = {1: "GB33BUKB20201555555555", 2: "DE89370400440532013000"}
-Credentials = dict[str, Any]
+DOCUMENT = document.document()
 CALLED_ONCE = ("/tpp/token", "/tpp/authorize")
 
 
@@ -52,14 +40,6 @@ class Network:
         if attempts > 1 or path in CALLED_ONCE:
             return "pass"
         return self._random.choice((*LOSSES, "pass"))
-
-
-@pytest.fixture
-def credentials(operator: bootstrap.Hub) -> Credentials:
-    """A client with a secret."""
-    made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True)
-    assert made.secret is not None
-    return {"client_id": made.client.client_id, "client_secret": made.secret}
 
 
 @pytest.fixture
@@ -81,50 +61,6 @@ def bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any
 
 def callback_of(hub: str) -> str:
     return f"{hub}/authorize/callback"
-
-
-def browser(stack: dict[str, Any], path: str = "/authorize/callback") -> Browser:
-    return Browser(stack["base_url"] + path, lambda *_: None)
-
-
-def consent_of(
-    tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any], customer: str = "", **options: Any
-) -> sdk.Consent:
-    """The consent of a bank's customer, for everything."""
-    verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
-    scopes: Any = list(VERSIONS[bank["api_version"]].scopes)
-    asked = tpp.authorize(bic=bank["bic"], scopes=scopes, state=state, code_verifier=verifier)
-    if customer:
-        back = walk_through(browser(stack), asked.redirect_url, customer)
-    else:
-        back = approve_consent(browser(stack), asked.redirect_url)
-    return tpp.redeem_callback(back, state=state, code_verifier=verifier, **options)
-
-
-def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: str = "SDK") -> Any:
-    """A payment from an account that the PSU chooses."""
-    callback = stack["base_url"] + "/payments/callback"
-    if version == 1:
-        return sdk.SinglePaymentV1(
-            amount=Decimal(amount),
-            currency="GBP",
-            receiver_name="Oak Street Books",
-            receiver_iban=IBANS[1],
-            reference=reference,
-            callback_url=callback,
-        )
-    return sdk.SinglePaymentV2(
-        creditor_account=sdk.PaymentAccountV2(iban=IBANS[2]),
-        creditor_name="Oak Street Books",
-        instructed_amount=sdk.InstructedAmountV2(amount=Decimal(amount), currency="EUR"),
-        remittance_information_unstructured=reference,
-        payment_scheme="SCTI",
-        callback_url=callback,
-    )
-
-
-def account_id(account: sdk.AccountV1 | sdk.AccountReferenceV2) -> str:
-    return account.id if isinstance(account, sdk.AccountV1) else account.resource_id
 
 
 def act(consent: sdk.Consent, stack: dict[str, Any]) -> None:
@@ -271,6 +207,92 @@ def test_the_asynchronous_client_does_the_same(
     assert network.count("/tpp/token") == 1
 
 
+def test_every_call_of_the_document_is_made_on_the_real_stack(
+    operator: bootstrap.Hub, stack: dict[str, Any], network: LossyProxy
+) -> None:
+    made = operator.openbanking.clients.create(owner="sdk@example.com", title="Poller", secret=True, events="poll")
+    with sdk.Tpp(network.url, client_id=made.client.client_id, client_secret=made.secret, retries=FAST) as tpp:
+        for bank in stack["banks"]:
+            consent = pushed_consent(tpp, stack, bank)
+            use(tpp, consent, stack, bank)
+            events = [sdk.parse_event(entry.body) for entry in tpp.events()]
+            authorised = [event for event in events if isinstance(event, sdk.ConsentAuthorisedEvent)]
+            assert consent.consent_id in {event.data.consent_id for event in authorised}
+            tpp.revoke(consent.tokens.access_token)
+            assert tpp.introspect(consent.tokens.refresh_token).active is False
+        assert tpp.server_metadata().issuer == stack["base_url"]
+        assert tpp.resource_metadata().authorization_servers == (stack["base_url"],)
+        assert tpp.keys().keys
+
+    called = {path for path, _ in network.seen} | {"/oauth/authorize"}  # which the browser opens
+    missing = [path for path in DOCUMENT["paths"] if not any(re.fullmatch(pattern(path), one) for one in called)]
+    assert missing == []
+
+
+def pattern(path: str) -> str:
+    return re.sub(r"{\w+}", "[^/]+", path)
+
+
+def pushed_consent(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> sdk.Consent:
+    """The consent of a pushed authorization request."""
+    verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
+    scopes: Any = [one.scope for one in tpp.scopes(bank["bic"]).scopes]
+    pushed = tpp.push_authorization(bic=bank["bic"], scopes=scopes, state=state, code_verifier=verifier)
+    back = approve_consent(browser(stack), tpp.authorization_url(request_uri=pushed.request_uri))
+    return tpp.redeem_callback(back, state=state, code_verifier=verifier)
+
+
+def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[str, Any]) -> None:
+    """Make the calls of a consent that nothing else here makes, and those that all banks have."""
+    asked = tpp.authorize(bic=bank["bic"], scopes=["account.list"] if consent.version == 1 else ["accounts"])
+    assert asked.expires_in > 0
+    assert tpp.bank(bank["bic"]).bic in {one.bic for one in tpp.banks()}
+    assert consent.consent_id in {one.consent_id for one in tpp.consents(bic=bank["bic"])}
+    assert consent.details().valid_until == consent.tokens.valid_until
+    first, *_ = consent.accounts(psu=sdk.Psu(ip_address="203.0.113.7"), prefer_async=True)
+    act(consent, stack)
+    amount, iban = Decimal("0.01"), str(first.iban)
+    if isinstance(first, sdk.AccountV1):
+        listed = next(consent.payments(first.id))
+        assert consent.payment(listed.id).payment.amount == listed.amount
+        funds: Any = sdk.FundsRequestV1(
+            account=sdk.FundsAccountV1(iban=iban), instructed_amount=sdk.FundsAmountV1(amount=amount, currency="GBP")
+        )
+        item: Any = sdk.BulkItemV1(
+            amount=amount, currency="GBP", receiver_name="Ada", receiver_iban=IBANS[1], reference="SDK"
+        )
+        bulk: Any = sdk.BulkPaymentV1(
+            sender_iban=iban,
+            callback_url=stack["base_url"] + "/payments/callback",
+            totals=[sdk.TotalV1(currency="GBP", amount=amount * 2)],
+            payments=[item, item],
+        )
+    else:
+        funds = sdk.FundsRequestV2(
+            account=sdk.PaymentAccountV2(iban=iban),
+            instructed_amount=sdk.InstructedAmountV2(amount=amount, currency="EUR"),
+        )
+        item = sdk.TransferV2(
+            creditor_account=sdk.PaymentAccountV2(iban=IBANS[2]),
+            creditor_name="Ada",
+            instructed_amount=sdk.InstructedAmountV2(amount=amount, currency="EUR"),
+        )
+        bulk = sdk.BulkPaymentV2(
+            payment_scheme="SCTI",
+            debtor_account=sdk.PaymentAccountV2(iban=iban),
+            callback_url=stack["base_url"] + "/payments/callback",
+            instructed_totals=sdk.BulkTotalV2(currency="EUR", amount=amount * 2),
+            payments=[item, item],
+        )
+    assert consent.confirm_funds(funds).funds_available is True
+    paid = consent.pay_bulk(bulk)
+    confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
+    assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=60))
+    direct = sdk.DirectPaymentV1 if consent.version == 1 else sdk.DirectPaymentV2
+    order_json = {**order(stack, consent.version).to_json(), "bic": bank["bic"]}
+    assert tpp.pay_direct(direct.from_json(order_json), prefer_async=True).payment_id
+
+
 def test_a_direct_payment_is_found_by_its_bank(client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> None:
     single = order(stack, bank["api_version"]).to_json()
     kind = sdk.DirectPaymentV1 if bank["api_version"] == 1 else sdk.DirectPaymentV2
@@ -286,102 +308,6 @@ def test_a_customer_who_declines_gives_no_consent(client: sdk.Tpp, stack: dict[s
 
     with pytest.raises(ConsentRefused, match="access_denied"):
         client.redeem_callback(back, state="s")
-
-
-@pytest.fixture(params=[1, 2], ids=["fault bank one", "fault bank two"])
-def fault_bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any]:
-    return next(bank for bank in stack["fault_banks"] if bank["api_version"] == request.param)
-
-
-@pytest.fixture
-def impatient(stack: dict[str, Any], credentials: Credentials) -> Iterator[sdk.Tpp]:
-    """A client that repeats nothing: repeats would pause the fault banks for other tests."""
-    with sdk.Tpp(stack["base_url"], **credentials, retries=AT_ONCE) as tpp:
-        yield tpp
-
-
-@pytest.mark.parametrize(
-    ("customer", "expected", "advice"),
-    [
-        ("down", BankUnavailable, "later"),
-        ("rate-limited", BankUnavailable, "later"),
-        ("nonsense", BankUnavailable, "later"),
-        ("token-refused", AuthorizationEnded, "authorize again"),
-    ],
-)
-def test_a_fault_of_the_bank_is_an_error_that_says_what_to_do(
-    impatient: sdk.Tpp,
-    stack: dict[str, Any],
-    fault_bank: dict[str, Any],
-    customer: str,
-    expected: type[CausewayError],
-    advice: str,
-) -> None:
-    consent = consent_of(impatient, stack, fault_bank, customer)
-
-    with pytest.raises(expected) as caught:
-        list(consent.accounts())
-
-    assert isinstance(caught.value, ApiError)
-    assert type(caught.value) is expected
-    assert advice in caught.value.advice
-    assert caught.value.additional
-    assert uuid.UUID(caught.value.request_id)
-    assert (caught.value.retry_after == 30) is (customer == "rate-limited") or caught.value.retry_after
-
-
-def test_a_refused_payment_says_that_the_bank_refused(
-    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
-) -> None:
-    consent = consent_of(impatient, stack, fault_bank, "refuses-payments")
-
-    with pytest.raises(ApiError) as caught:
-        consent.pay(order(stack, consent.version))
-
-    assert (type(caught.value), caught.value.reason_code) == (ApiError, "refused_by_bank")
-    assert "new payment" in caught.value.advice
-
-
-def test_a_slow_bank_is_waited_for_at_once_or_later(
-    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
-) -> None:
-    consent = consent_of(impatient, stack, fault_bank, "slow")
-
-    assert len(list(consent.accounts())) == len(list(consent.accounts(prefer_async=True))) > 0
-
-
-def test_a_long_history_is_read_page_by_page(
-    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
-) -> None:
-    consent = consent_of(impatient, stack, fault_bank, "many")
-    accounts = list(consent.accounts())
-    number = account_id(accounts[0])
-    history: Iterator[Any] = consent.payments(number) if consent.version == 1 else consent.transactions(number)
-
-    found = [getattr(one, "id", None) or one.transaction_id for one in itertools.islice(history, 250)]
-
-    assert len(accounts) == 200
-    assert len(set(found)) == 250
-
-
-def test_an_empty_list_of_accounts_is_no_error(
-    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
-) -> None:
-    assert list(consent_of(impatient, stack, fault_bank, "no-accounts").accounts()) == []
-
-
-def test_a_payment_that_stays_pending_ends_the_wait_with_its_status(
-    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
-) -> None:
-    consent = consent_of(impatient, stack, fault_bank, "payment-stays-pending")
-    paid = consent.pay(order(stack, consent.version))
-    walk_through(browser(stack, "/payments/callback"), paid.confirmation_url, "payment-stays-pending")
-
-    with pytest.raises(WaitTimeout) as caught:
-        consent.wait_for_payment(paid.payment_id, timeout=2)
-
-    assert isinstance(caught.value.last, sdk.ReportedStatus | sdk.AskedStatus)
-    assert not sdk.is_paid(caught.value.last)
 
 
 def test_an_unknown_outcome_is_followed_up_by_the_orders_id(

@@ -1,0 +1,60 @@
+"""Programs that use the SDK on the running stack, and the customers whose consent they have."""
+
+from __future__ import annotations
+
+import uuid
+from decimal import Decimal
+from typing import Any
+
+from causeway import tpp as sdk
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.tour.browser import Browser, approve_consent
+from tests.e2e.bank_customers import walk_through
+
+Credentials = dict[str, Any]
+FAST = sdk.Retries(waits=(0.01, 0.02, 0.03, 0.04))
+IBANS = {1: "GB33BUKB20201555555555", 2: "DE89370400440532013000"}
+
+
+def browser(stack: dict[str, Any], path: str = "/authorize/callback") -> Browser:
+    return Browser(stack["base_url"] + path, lambda *_: None)
+
+
+def consent_of(
+    tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any], customer: str = "", **options: Any
+) -> sdk.Consent:
+    """The consent of a bank's customer, for everything."""
+    verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
+    scopes: Any = list(VERSIONS[bank["api_version"]].scopes)
+    asked = tpp.authorize(bic=bank["bic"], scopes=scopes, state=state, code_verifier=verifier)
+    if customer:
+        back = walk_through(browser(stack), asked.redirect_url, customer)
+    else:
+        back = approve_consent(browser(stack), asked.redirect_url)
+    return tpp.redeem_callback(back, state=state, code_verifier=verifier, **options)
+
+
+def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: str = "SDK") -> Any:
+    """A payment from an account that the PSU chooses."""
+    callback = stack["base_url"] + "/payments/callback"
+    if version == 1:
+        return sdk.SinglePaymentV1(
+            amount=Decimal(amount),
+            currency="GBP",
+            receiver_name="Oak Street Books",
+            receiver_iban=IBANS[1],
+            reference=reference,
+            callback_url=callback,
+        )
+    return sdk.SinglePaymentV2(
+        creditor_account=sdk.PaymentAccountV2(iban=IBANS[2]),
+        creditor_name="Oak Street Books",
+        instructed_amount=sdk.InstructedAmountV2(amount=Decimal(amount), currency="EUR"),
+        remittance_information_unstructured=reference,
+        payment_scheme="SCTI",
+        callback_url=callback,
+    )
+
+
+def account_id(account: sdk.AccountV1 | sdk.AccountReferenceV2) -> str:
+    return account.id if isinstance(account, sdk.AccountV1) else account.resource_id
