@@ -116,6 +116,20 @@ def test_a_read_without_the_psu_is_repeated_once_after_a_failure_of_the_bank(psu
     assert len(hub.requests) == times
 
 
+@pytest.mark.parametrize(("options", "expected"), [({}, 30.0), ({"timeout": 60.0}, 60.0)])
+def test_a_bank_has_its_time_to_answer_whatever_the_connections_are(options: Any, expected: float) -> None:
+    hub = ScriptedHub(answer(body={"accounts": []}))
+
+    list(hub.tpp(**options).consent(tokens()).accounts())
+
+    assert hub.requests[0].extensions["timeout"] == {
+        "connect": 5.0,
+        "read": expected,
+        "write": expected,
+        "pool": expected,
+    }
+
+
 def test_retry_after_is_waited_and_limited(clock: Clock) -> None:
     hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "12"}), answer(body={"accounts": []}))
 

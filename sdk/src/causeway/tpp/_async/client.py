@@ -48,8 +48,9 @@ class AsyncTpp(AsyncCaller):
 
     ``base_url`` is the hub's address. A client has one of: ``client_secret``; ``assertion``, a signing key; a TLS
     certificate, which ``http_client`` presents; nothing. ``dpop`` binds its tokens to a key. ``http_client`` replaces
-    the connections that this package makes (connect 5 s, read 30 s), for a proxy or a certificate. ``retries`` says how
-    often failed calls are repeated.
+    the connections that this package makes, for a proxy or a certificate; its own timeouts are not used. ``retries``
+    says how often failed calls are repeated. ``timeout`` is how long to wait for an answer, in seconds: the hub waits
+    up to 20 for a bank.
 
     Errors are those of ``causeway.errors``. The object is a context manager; ``aclose`` closes its connections.
     """
@@ -63,6 +64,7 @@ class AsyncTpp(AsyncCaller):
         assertion: ClientAssertion | None = None,
         dpop: ProofKey | None = None,
         retries: Retries | None = None,
+        timeout: float = 30.0,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
         from causeway.tpp._async.transport import AsyncTransport
@@ -77,7 +79,9 @@ class AsyncTpp(AsyncCaller):
         self.client_id = client_id
         self._dpop = dpop
         credentials = Credentials(client_id, client_secret, assertion, dpop)
-        self._transport: AsyncTransport = AsyncTransport(self.base_url, credentials, http_client, retries or Retries())
+        self._transport: AsyncTransport = AsyncTransport(
+            self.base_url, credentials, http_client, retries or Retries(), timeout
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r}, client_id={self.client_id!r})"

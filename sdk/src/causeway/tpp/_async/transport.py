@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from causeway.tpp.tokens import Tokens
 
 log = logging.getLogger("causeway")
-TIMEOUT = httpx.Timeout(30.0, connect=5.0)
-"""Seconds. The hub waits up to 20 for a bank."""
+CONNECT_SECONDS = 5.0
 UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 UNATTENDED_REPEATS = 1
 """How often a read without the PSU is repeated that failed at the bank: banks count each attempt of the day."""
@@ -62,12 +61,18 @@ class AsyncTransport:
     """One client's connections to one hub."""
 
     def __init__(
-        self, base_url: str, credentials: Credentials, client: httpx.AsyncClient | None, retries: Retries
+        self,
+        base_url: str,
+        credentials: Credentials,
+        client: httpx.AsyncClient | None,
+        retries: Retries,
+        timeout: float,
     ) -> None:
         self.base_url = base_url
         self.credentials = credentials
         self.retries = retries
-        self.client = client or httpx.AsyncClient(timeout=TIMEOUT)
+        self.timeout = httpx.Timeout(timeout, connect=CONNECT_SECONDS)
+        self.client = client or httpx.AsyncClient()
         self._issuer = ""
         self._nonce: str | None = None
 
@@ -158,7 +163,7 @@ class AsyncTransport:
             content=request.body,
             data=form,
             headers={**request.headers, **authorization},
-            timeout=_retries.REFRESH_TIMEOUT if request.kind == "refresh" else httpx.USE_CLIENT_DEFAULT,
+            timeout=_retries.REFRESH_TIMEOUT if request.kind == "refresh" else self.timeout,
         )
 
     async def _issuer_for(self, request: Request) -> str:

@@ -50,8 +50,9 @@ class Tpp(AsyncCaller):
 
     ``base_url`` is the hub's address. A client has one of: ``client_secret``; ``assertion``, a signing key; a TLS
     certificate, which ``http_client`` presents; nothing. ``dpop`` binds its tokens to a key. ``http_client`` replaces
-    the connections that this package makes (connect 5 s, read 30 s), for a proxy or a certificate. ``retries`` says how
-    often failed calls are repeated.
+    the connections that this package makes, for a proxy or a certificate; its own timeouts are not used. ``retries``
+    says how often failed calls are repeated. ``timeout`` is how long to wait for an answer, in seconds: the hub waits
+    up to 20 for a bank.
 
     Errors are those of ``causeway.errors``. The object is a context manager; ``close`` closes its connections.
     """
@@ -65,6 +66,7 @@ class Tpp(AsyncCaller):
         assertion: ClientAssertion | None = None,
         dpop: ProofKey | None = None,
         retries: Retries | None = None,
+        timeout: float = 30.0,
         http_client: httpx.Client | None = None,
     ) -> None:
         from causeway.tpp._sync.transport import Transport
@@ -79,7 +81,7 @@ class Tpp(AsyncCaller):
         self.client_id = client_id
         self._dpop = dpop
         credentials = Credentials(client_id, client_secret, assertion, dpop)
-        self._transport: Transport = Transport(self.base_url, credentials, http_client, retries or Retries())
+        self._transport: Transport = Transport(self.base_url, credentials, http_client, retries or Retries(), timeout)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.base_url!r}, client_id={self.client_id!r})"
