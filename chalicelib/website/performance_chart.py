@@ -299,9 +299,7 @@ def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side
         shapes=[*shapes, *axis.made_up(timed)],
         dots=dots,
         dates=axis.date_labels(),
-        days=axis.chart_days(
-            {each: latency_text(found) + made_up_text(timed[each]) for each, found in known.items()}
-        ),
+        days=axis.chart_days({each: latency_text(found) + made_up_text(timed[each]) for each, found in known.items()}),
     )
 
 

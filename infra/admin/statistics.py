@@ -88,11 +88,10 @@ def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank
     days = _parse_days(hub, day, since, until) or DayRange(latest - timedelta(days=_SHOWN_DAYS - 1), latest)
     found = _find_records(hub, days, bank)
     down = [[f"{clock_time(start)}-{clock_time(end)}" for start, end in record.down] for record in found]
-    shown = [
-        {**row, "made_up": record.made_up, "down": spans}
-        for row, record, spans in zip(layout.build_rows(found), found, down, strict=True)
-    ]
-    table = format_table([{**row, "down": ", ".join(row["down"])} for row in shown], _COLUMNS)
+    rows = [{**row, "made_up": each.made_up} for row, each in zip(layout.build_rows(found), found, strict=True)]
+    shown = [{**row, "down": spans} for row, spans in zip(rows, down, strict=True)]
+    told = [{**row, "down": ", ".join(spans)} for row, spans in zip(rows, down, strict=True)]
+    table = format_table(told, _COLUMNS)
     return Report({"days": shown}, table if shown else "There are no records for these days.")
 
 
@@ -133,12 +132,7 @@ def export(
         output.write_text(text, "utf-8", newline="")
     except OSError as error:
         raise CommandRefused(f"{output} cannot be written: {error.strerror}") from None
-    data = {
-        "file": str(output),
-        "format": written_as.value,
-        "rows": len(found),
-        "made_up_days_left_out": left_out,
-    }
+    data = {"file": str(output), "format": written_as.value, "rows": len(found), "made_up_days_left_out": left_out}
     return Report(data, f"{output} has {_pluralize(len(found), 'row')}.")
 
 
