@@ -26,7 +26,7 @@ _SHOWN_DAYS = 7
 _LOOKED_BACK = timedelta(days=92)
 _COLUMNS = (
     *("day", "aspsp_bic", "uptime_percent", "downtime_minutes", "error_response_rate_percent"),
-    *("answered", "unanswered", "bank_p95_ms", "hub_p95_ms", "report", "made_up", "down"),
+    *("answered", "unanswered", "bank_p95_ms", "hub_p95_ms", "report", "down"),
 )
 Parsed = TypeVar("Parsed")
 
@@ -91,7 +91,8 @@ def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank
     rows = [{**row, "made_up": each.made_up} for row, each in zip(layout.build_rows(found), found, strict=True)]
     shown = [{**row, "down": spans} for row, spans in zip(rows, down, strict=True)]
     told = [{**row, "down": ", ".join(spans)} for row, spans in zip(rows, down, strict=True)]
-    table = format_table(told, _COLUMNS)
+    marked = ("made_up",) if any(each.made_up for each in found) else ()
+    table = format_table(told, (*_COLUMNS, *marked))
     return Report({"days": shown}, table if shown else "There are no records for these days.")
 
 
@@ -123,16 +124,17 @@ def export(
     records = _find_records(hub, days, bank)
     found = list(layout.build_rows(measured(records)))
     left_out = len(records) - len(found)
+    remark = {"made_up_days_left_out": left_out} if left_out else {}
     if left_out:
         typer.echo(f"{_pluralize(left_out, 'made-up day')} left out.", err=True)
     text = layout.as_csv(found) if written_as is ExportFormat.CSV else f"{layout.as_json(found)}\n"
     if output is None:
-        return Report({"days": found, "made_up_days_left_out": left_out}, text.removesuffix("\n"))  # printing adds it
+        return Report({"days": found} | remark, text.removesuffix("\n"))  # printing adds it
     try:
         output.write_text(text, "utf-8", newline="")
     except OSError as error:
         raise CommandRefused(f"{output} cannot be written: {error.strerror}") from None
-    data = {"file": str(output), "format": written_as.value, "rows": len(found), "made_up_days_left_out": left_out}
+    data = {"file": str(output), "format": written_as.value, "rows": len(found)} | remark
     return Report(data, f"{output} has {_pluralize(len(found), 'row')}.")
 
 

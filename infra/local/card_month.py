@@ -7,7 +7,7 @@ ids are those of ``infra/programme/demo.yaml``. Almost every payment has been co
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import time
 from typing import Any
 
@@ -57,6 +57,7 @@ _BOOKS = Merchant("Buchhandlung Anker", "5942")
 _TRAINS = Merchant("Nordlicht Bahn", "4112", entry_mode=_ONLINE)
 _BISTRO = Merchant("Bistro Kranich", "5812", entry_mode=_CONTACTLESS)
 _ATM = Merchant("Geldautomat Hafenstrasse", "6011")
+_SEASIDE = Merchant("Hotel Leuchtturm", "7011")
 _DINER = Merchant("Bluebird Diner", "5812", _AMERICA, _DOLLAR)
 _INN = Merchant("Harbor Light Inn", "7011", _AMERICA, _DOLLAR)
 _TOURS = Merchant("Two Rivers Tours", "4722", _AMERICA, _DOLLAR)
@@ -115,10 +116,10 @@ class Card:
         return self.of_card(day, at, "activated", "activateCard")
 
     def asked(self, day: int, at: str, merchant: Merchant, amount: int, *, code: str = "00", **members: Any) -> Step:
-        """An authorization request; its step is named after the day and the merchant."""
+        """An authorization request; its step is named after the time and the merchant."""
         use: Members = {"transaction_type": _PURCHASE, "amount": amount, "currency_ison": merchant.currency}
         use |= {"entry_mode_type": merchant.entry_mode, **merchant.members, "card_id": self.id}
-        return self.step(day, at, f"{day} {merchant.name}", "simulateAuthorization", code, **use | members)
+        return self.step(day, at, f"{day} {at} {merchant.name}", "simulateAuthorization", code, **use | members)
 
     def cleared(self, asked: Step, days: int = 1, amount: int | None = None) -> Step:
         """The final collection of an authorized amount, or of another one, some days later in the morning."""
@@ -222,7 +223,7 @@ def _of_clara() -> Iterator[Step]:
     yield from (disputed, collected)
     number = Told(collected.name, ("transaction_id",))
     yield card.step(25, "08:30", "dispute", "simulateDispute", transaction_id=number, step="opened")
-    yield card.asked(26, "19:45", replace(_INN, name="Hotel Leuchtturm", country=_GERMANY, currency=_EURO), 21_000)
+    yield card.asked(26, "19:45", _SEASIDE, 21_000)
 
 
 def _of_clara_online() -> Iterator[Step]:
@@ -302,7 +303,7 @@ def _of_jonas() -> Iterator[Step]:
     yield from card.paid(6, "20:00", _GAMES, 2_999, **authenticated)
     yield from card.paid(9, "19:20", _STREAMING, 1_299, **authenticated)
     yield card.asked(12, "17:30", _SHOES, 8_900, code="1A")
-    shoes = card.asked(12, "17:33", replace(_SHOES, name="Schuhwerk Online 3DS"), 8_900, **authenticated)
+    shoes = card.asked(12, "17:33", _SHOES, 8_900, **authenticated)
     yield from (shoes, card.cleared(shoes))
     forgotten = card.asked(14, "21:00", _GAMES, 4_999, **authenticated)
     link: Members = {"trans_link": Told(forgotten.name, ("trans_link",))}
