@@ -3,7 +3,7 @@
 A record depends only on the day's counters (and those of earlier days, as far back as a series of
 unanswered requests may reach) and the bank's report; recomputing it gives the same record. The bank's
 name, and whether it had to report, stay as they were when the record was first created. A made-up record is
-replaced as if there were none, but only by counters or a report.
+replaced as if there were none, but only by counters, or by a report on a day since the bank's registration.
 """
 
 from __future__ import annotations
@@ -128,6 +128,8 @@ class _StoredDays:
         record, report = self.records.get(day), self.reports.get(day)
         if record is None:
             return bank.since <= day and (bank.is_active or report is not None)
+        if record.made_up:
+            return bank.since <= day and report is not None
         return report is not None and record.report_received_at != report.received_at
 
 
@@ -206,7 +208,7 @@ class Ingest:
         for day in days:
             before, of_day = known.records.get(day), counters.read_day(day)
             if before and before.made_up:
-                if not known.reports.get(day) and not _is_counted(day, of_day):
+                if not (known.needs(bank, day) or _is_counted(day, of_day)):
                     continue  # nothing is known that could replace it
                 before = None
             if before or of_day or known.needs(bank, day):

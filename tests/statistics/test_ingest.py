@@ -273,16 +273,25 @@ def test_counters_replace_a_made_up_day(night: World) -> None:
 
 
 def test_a_report_replaces_a_made_up_day_however_late_it_comes(night: World) -> None:
-    earlier = DAY - timedelta(days=9)
-    for day, consent in ((DAY, 41_250), (earlier, 31_000)):
-        invent(night, day, BETA)
-        report(night, day, consent)
+    invent(night, bic=BETA)
+    turn_to(night, DAY + timedelta(days=9))
+    report(night)
 
     ingest(night)
 
-    for day, consent in ((DAY, 41_250), (earlier, 31_000)):
-        (made,) = night.hub.statistics.records.of_bank(BETA, day, day)
-        assert (made.made_up, made.consent_duration, made.total.calls) == (False, consent, 0)
+    made = records(night, BETA)[DAY]
+    assert (made.made_up, made.consent_duration, made.total.calls) == (False, 41_250, 0)
+
+
+def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_day(night: World) -> None:
+    """Demonstration banks report the day before the stack was new."""
+    before = DAY - timedelta(days=2)
+    made = invent(night, before, BETA)
+    report(night, before)
+
+    ingest(night)
+
+    assert night.hub.statistics.records.of_bank(BETA, before, before) == [made]
 
 
 def test_counters_of_the_day_before_do_not_replace_a_made_up_day(night: World) -> None:
