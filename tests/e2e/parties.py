@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -63,8 +63,10 @@ class Tpp:
         order = payment_requests(bank["api_version"], account, f"{self.base}/payments/callback")["direct"]
         return {"bic": bank["bic"], **order}
 
-    def journey(self, bank: Mapping[str, Any]) -> Journey:
-        asked = self.call("POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": SCOPES[bank["api_version"]]}).json()
+    def journey(self, bank: Mapping[str, Any], scopes: Sequence[str] = ()) -> Journey:
+        """A PSU's approval of some scopes, or of few."""
+        scopes = list(scopes or SCOPES[bank["api_version"]])
+        asked = self.call("POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": scopes}).json()
         callback = approve_consent(Browser(self.callback, lambda *_: None), asked["redirect_url"])
         return Journey(bank, parse_qs(urlsplit(callback).query)["code"][0], callback)
 
