@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -15,8 +16,10 @@ import requests
 
 from chalicelib import bootstrap
 from chalicelib.cards.protocol.schemes import SCT, SEPA
+from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
 from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.local.summary import summary_rows
 from infra.tour.browser import Browser, approve_consent, confirm_payment
 from infra.tour.calls import CardCalls
 from infra.tour.receiver import EventReceiver, listen
@@ -78,12 +81,11 @@ def tokens_of_everything(tpp: Tpp, bank: Mapping[str, Any]) -> Any:
     return answer.json()
 
 
-def pay_directly(tpp: Tpp, bank: Mapping[str, Any], reference: str = "") -> str:
+def pay_directly(tpp: Tpp, bank: Mapping[str, Any], reference: str) -> str:
     """The id of a confirmed payment that takes a while."""
     version = bank["api_version"]
     order = tpp.direct_payment(bank) | {"payment_scheme": {1: "BACS", 2: "SCT"}[version]}
-    if reference:
-        order |= {{1: "reference", 2: "remittance_information_unstructured"}[version]: reference}
+    order |= {{1: "reference", 2: "remittance_information_unstructured"}[version]: reference}
     begun = tpp.call("POST", "/tpp/direct_payment_initiation", order)
     assert begun.status_code == 200, begun.text
     back = confirm_payment(Browser(f"{tpp.base}/payments/callback", lambda *_: None), begun.json()["confirmation_url"])
@@ -111,23 +113,22 @@ def test_an_access_token_expires_after_an_hour_and_is_refreshed(
     assert tpp.call("GET", "/tpp/accounts", bearer=fresh["access_token"]).status_code == 200
 
 
-def test_a_confirmed_payment_is_settled_20_seconds_later_and_its_tpp_is_told(
-    own_stack: OwnStack, told: Tpp, receiver: EventReceiver
+@pytest.mark.parametrize(
+    ("version", "reference", "confirmed", "ended"),
+    [(2, "Order 1042", "ACSP", "ACSC"), (2, "TEST-LATE-REJECT", "ACSP", "RJCT"), (1, "TEST-LATE-REJECT", 1, 2)],
+)
+def test_a_confirmed_payment_ends_20_seconds_later_and_its_tpp_is_told(
+    own_stack: OwnStack, told: Tpp, receiver: EventReceiver, version: int, reference: str, confirmed: Any, ended: Any
 ) -> None:
-    confirmed, settled = {1: 1, 2: "ACSP"}, {1: 4, 2: "ACSC"}
-    payments, before = [], {}
-    for bank in banks(own_stack.content):
-        payments.append((bank, payment_id := pay_directly(told, bank)))
-        before[bank["api_version"]] = status_of(told, bank, payment_id)
+    bank = next(bank for bank in banks(own_stack.content) if bank["api_version"] == version)
+    payment_id = pay_directly(told, bank, reference)
+    before = status_of(told, bank, payment_id)
 
     own_stack.advance("PT20S")
 
-    assert before == confirmed
-    for bank, payment_id in payments:
-        version = bank["api_version"]
-        name = {1: "payment_status", 2: "transaction_status"}[version]
-        receiver.wait_for_event("payment.status_changed", payment_id=payment_id, **{name: settled[version]})
-        assert status_of(told, bank, payment_id) == settled[version]
+    name = {1: "payment_status", 2: "transaction_status"}[version]
+    receiver.wait_for_event("payment.status_changed", payment_id=payment_id, **{name: ended})
+    assert (before, status_of(told, bank, payment_id)) == (confirmed, ended)
 
 
 def test_a_bank_ends_a_consent_after_a_day(own_stack: OwnStack, told: Tpp, receiver: EventReceiver) -> None:
@@ -395,15 +396,29 @@ def test_the_clock_of_prod_is_not_moved(own_stack: OwnStack) -> None:
     assert own_stack.time()["offset_seconds"] == before
 
 
-def test_a_stack_that_is_started_again_keeps_its_time_and_says_so(tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder = tmp_path_factory.mktemp("kept")
-    with running(folder) as first:
+def test_a_stack_that_is_started_again_keeps_its_time_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path) as first:
         moved = first.advance("P7D")
 
-    with running(folder) as second:
+    with running(tmp_path) as second:
+        rows = dict(summarise(second, monkeypatch))
         kept, page = second.time(), Window(second.content["base_url"]).get("/")
         bank = requests.get(f"{second.content['banks'][0]['domain']}/consents", timeout=60)
 
     assert kept["offset_seconds"] == moved["offset_seconds"] == 7 * DAY
+    assert f"moved {7 * DAY} s ahead" in rows["Clock"]
     for shown in (page, bank):
         assert "Time has been moved" in shown.text
+
+
+def summarise(own_stack: OwnStack, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The rows that a stack prints when it is ready."""
+    for name, value in own_stack.content["environment"].items():
+        monkeypatch.setenv(name, value)
+    bootstrap.use(bootstrap.Hub(Settings.from_environment(own_stack.content["environment"])))
+    try:
+        return summary_rows(own_stack.content, own_stack.folder / "stack.json")
+    finally:
+        bootstrap.use(None)
