@@ -36,7 +36,7 @@ SETTINGS, COMMANDS = (DOCUMENTS[f"docs/reference/{name}.md"] for name in ("setti
 SANDBOX, ARCHITECTURE, CAPACITY, DEPLOYMENT = (
     DOCUMENTS[f"docs/{name}.md"] for name in ("sandbox", "architecture", "capacity", "deployment")
 )
-FAULTS_PAGE = DOCUMENTS["docs/guides/tpp-faults.md"]
+FAULTS_PAGE, CUSTOMERS_PAGE = (DOCUMENTS[f"docs/guides/tpp-{name}.md"] for name in ("faults", "customers"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 

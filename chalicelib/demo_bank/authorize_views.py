@@ -11,12 +11,12 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import consents, customers, durations, hub_client, journeys
+from chalicelib.demo_bank import consents, directory, durations, hub_client, journeys
 from chalicelib.demo_bank.customers import Customer
 from chalicelib.demo_bank.execution import current_statement
 from chalicelib.demo_bank.hub_client import HubRefusal
 from chalicelib.demo_bank.journeys import PsuJourney, PsuJourneyChanged, UnknownJourney
-from chalicelib.demo_bank.pages import NO_REFERRER, Visit, cookie_header, message_page, page, sign_in_error
+from chalicelib.demo_bank.pages import NO_REFERRER, Visit, cookie_header, message_page, page, people, sign_in_error
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed
@@ -82,7 +82,7 @@ def sign_in(visit: Visit, journey: PsuJourney) -> Response:
         return _redirect_to_step(visit, journey)
     if not visit.is_post:
         return _sign_in_page(visit, journey)
-    customer = customers.authenticate(visit.bank.profile.name, visit.field("username"), visit.field("password"))
+    customer = directory.authenticate(visit.bank, visit.field("username"), visit.field("password"))
     if customer:
         return _redirect_to_step(visit, journeys.sign_in(visit.bank, journey, customer))
     journey = journeys.count_failed_sign_in(visit.bank, journey)
@@ -221,8 +221,8 @@ def _journey_page(
 
 
 def _sign_in_page(visit: Visit, journey: PsuJourney) -> Response:
-    people = customers.customers_by_id(visit.bank.profile.name).values()
-    return _journey_page(visit, journey, "sign_in.html", 1, sign_in_error(visit.bank), customers=people)
+    found = people(directory.all_customers(visit.bank))
+    return _journey_page(visit, journey, "sign_in.html", 1, sign_in_error(visit.bank), **found)
 
 
 def _choose_page(visit: Visit, journey: PsuJourney, customer: Customer) -> Response:

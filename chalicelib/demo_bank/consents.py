@@ -13,7 +13,7 @@ from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id
+from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.faults import FAULTS_BY_NAME
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.crypto.vault import Unsealable
@@ -52,16 +52,13 @@ class DemoConsent:
     def is_active(self, now: int) -> bool:
         return self.status == "active" and now < self.valid_until
 
-    def customer(self, bank: DemoBank) -> Customer:
-        return customers_by_id(bank.profile.name)[self.customer_id]
+    def accounts(self, customer: Customer) -> tuple[CustomerAccount, ...]:
+        """The approved accounts that its customer still has, in the bank's order."""
+        return tuple(account for account in customer.accounts if account.account_id in self.account_ids)
 
-    def accounts(self, bank: DemoBank) -> tuple[CustomerAccount, ...]:
-        """The approved accounts, in the bank's order."""
-        return tuple(account for account in self.customer(bank).accounts if account.account_id in self.account_ids)
-
-    def accounts_to_pay_from(self, bank: DemoBank) -> tuple[CustomerAccount, ...]:
-        """The approved accounts; if none was named, all of the customer's, who then chooses when paying."""
-        return self.accounts(bank) or self.customer(bank).accounts
+    def accounts_to_pay_from(self, customer: Customer) -> tuple[CustomerAccount, ...]:
+        """The approved accounts; if none was named, all of its customer's, who then chooses when paying."""
+        return self.accounts(customer) if self.account_ids else customer.accounts
 
 
 def put_consent(

@@ -7,13 +7,14 @@ from datetime import date
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import consents, customers, revocations
+from chalicelib.demo_bank import consents, revocations
 from chalicelib.demo_bank.customers import CustomerAccount
+from chalicelib.demo_bank.directory import all_customers
 from chalicelib.demo_bank.execution import current_statement
 from chalicelib.demo_bank.faults import FAULTS
 from chalicelib.demo_bank.hub_client import HubRefusal
 from chalicelib.demo_bank.instructions import REFERENCES
-from chalicelib.demo_bank.pages import Visit, message_page, page
+from chalicelib.demo_bank.pages import Visit, message_page, page, people
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.demo_bank.sign_in_views import CustomerSession, find_session, require_session, sign_in_page
 from chalicelib.demo_bank.transactions import Statement, first_of_month
@@ -25,12 +26,10 @@ _CONSENTS = "/consents"
 
 def landing_page(visit: Visit) -> Response:
     """``GET /``: the front page."""
-    people = list(customers.customers_by_id(visit.bank.profile.name).values())
+    found = people(all_customers(visit.bank))
     members = visit.bank.format.reference_members
     faults = FAULTS if visit.bank.profile.plays_faults else ()
-    return page(
-        visit, "landing.html", customers=people, references=REFERENCES, reference_members=members, faults=faults
-    )
+    return page(visit, "landing.html", **found, references=REFERENCES, reference_members=members, faults=faults)
 
 
 def list_consents(visit: Visit) -> Response:
@@ -52,7 +51,9 @@ def _revocation_page(visit: Visit, session: CustomerSession) -> Response:
         return _consents_page(visit, session, _UNKNOWN, status=404)
     if consent.status != "active":
         return _consents_page(visit, session)
-    return page(visit, "consent_end.html", session=session, consent=consent, accounts=consent.accounts(visit.bank))
+    return page(
+        visit, "consent_end.html", session=session, consent=consent, accounts=consent.accounts(session.customer)
+    )
 
 
 @require_session
@@ -86,8 +87,8 @@ def _consents_page(visit: Visit, session: CustomerSession, error: str = "", stat
         status=status,
         session=session,
         error=error,
-        active=[(consent, consent.accounts(bank)) for consent in found if consent.is_active(now)],
-        ended=[(consent, consent.accounts(bank)) for consent in found if not consent.is_active(now)],
+        active=[(consent, consent.accounts(session.customer)) for consent in found if consent.is_active(now)],
+        ended=[(consent, consent.accounts(session.customer)) for consent in found if not consent.is_active(now)],
     )
 
 
@@ -121,7 +122,7 @@ def show_account(visit: Visit, account_id: str) -> Response:
 
 def _account_page(visit: Visit, session: CustomerSession, account: CustomerAccount, statement: Statement) -> Response:
     today = visit.bank.clock.now().date()
-    earliest = first_of_month(statement.booked[0].booked_on, 0)
+    earliest = first_of_month(statement.booked[0].booked_on if statement.booked else today, 0)
     wanted = visit.field("month")
     month = date.fromisoformat(f"{wanted}-01") if _MONTH.fullmatch(wanted) else first_of_month(today, 0)
     month = min(max(month, earliest), first_of_month(today, 0))

@@ -1,22 +1,21 @@
-"""The demonstration banks' customers and accounts: fixed data, identical on every machine."""
+"""The demonstration banks' built-in customers and accounts: fixed data, identical on every machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cache
 from typing import Literal
 from uuid import NAMESPACE_URL, uuid5
 
 from chalicelib.demo_bank.faults import FAULTS, MANY_ACCOUNTS
 from chalicelib.demo_bank.profiles import BankName
 from chalicelib.foundation.fields.ibans import make_iban
+from chalicelib.foundation.fields.registries import currency_numbers
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
-AccountKind = Literal["current", "savings", "business", "foreign", "card", "busy", "dormant"]
-"""``busy`` has thousands of transactions, ``dormant`` none."""
-
-MINOR_DIGITS = 2
-"""All currencies of these banks have two decimals; amounts are in minor units."""
+AccountKind = Literal["current", "savings", "business", "foreign", "card", "busy", "dormant", "loaded"]
+"""``busy`` has thousands of transactions, ``dormant`` none; ``loaded`` has those of its book."""
 
 MOST_BALANCES = 20
 """A list of more accounts is shown without balances, each of which is a query."""
@@ -33,7 +32,7 @@ class CustomerAccount:
         account_id: the bank's own id; digits at bank one, a UUID at bank two.
         number: unique at the bank; transaction ids start with it.
         iban: ``None`` for a card account.
-        opening: the balance before its first transaction, in minor units.
+        opening: the balance before its first transaction, in minor units; that of a loaded account is in its book.
         scale: the size of its transactions, as a percentage of an average household's.
         is_closed: whether it is closed once the PSU has approved it: webhooks and payments no longer find it.
     """
@@ -76,14 +75,28 @@ class Customer:
 
 
 def customers_by_id(bank: BankName) -> Mapping[str, Customer]:
-    """A bank's customers by id."""
+    """A bank's built-in customers by id."""
     return _CUSTOMERS[bank]
 
 
-def authenticate(bank: BankName, username: str, password: str) -> Customer | None:
-    """The customer with these credentials."""
-    customer = customers_by_id(bank).get(username.strip().lower())
-    return customer if customer and customer.password == password else None
+def make_loaded_account(
+    bank: BankName, number: str, name: str, currency: str, iban: str | None = None
+) -> CustomerAccount:
+    """An account of a loaded customer. Its id names the currency, so that payments made before in another are not its.
+
+    ``number`` has 8 digits at bank one and 10 at bank two. Without ``iban``, the IBAN is made from the number.
+    """
+    if bank == "two":
+        account = _german_account(number, name, "loaded", currency, 0)
+        return replace(account, iban=iban, bban=iban[4:]) if iban else account
+    account = _british_account(number, name, "loaded", currency, 0)
+    account_id = f"20{number}{_currency_number(currency):03d}"
+    return replace(account, account_id=account_id, iban=iban or account.iban)
+
+
+@cache
+def _currency_number(currency: str) -> int:
+    return next(number for number, code in currency_numbers().items() if code == currency)
 
 
 def _british_account(

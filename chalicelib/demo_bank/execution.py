@@ -13,6 +13,7 @@ from typing import Literal
 
 from chalicelib.demo_bank import durations, ledger, orders, refusals
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
+from chalicelib.demo_bank.directory import read_book
 from chalicelib.demo_bank.format import PaymentStep
 from chalicelib.demo_bank.instructions import AccountIdentifiers
 from chalicelib.demo_bank.ledger import PaymentEntry
@@ -28,6 +29,8 @@ _TRIES = 8
 NO_FUNDS = "There is not enough money in the account"
 _LATE = "The payment was rejected after it had been confirmed; the money is back in the account"
 _EXPIRED = "The payment was not confirmed in time"
+_ACCOUNT_DELETED = "The account to pay from no longer exists"
+_DELETED_CUSTOMER = "A former customer"
 
 
 class OrderChanged(Exception):
@@ -45,16 +48,20 @@ def current_statement(bank: DemoBank, account: CustomerAccount) -> Statement:
             refresh(bank, order)
     if due:
         entries = ledger.read_entries(bank, account)
-    return ledger.build_statement(account, entries, bank.clock.now().date())
+    return ledger.build_statement(account, entries, bank.clock.now().date(), read_book(bank, account))
 
 
 def refresh(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
-    """The current order, after expiring an open one or settling a confirmed one that is due."""
+    """The current order, after cancelling an open one that has expired or lost its payer, or settling a confirmed one
+    that is due.
+    """
     for _ in range(_TRIES):
         now = bank.clock.time()
         try:
             if order.state == "open" and now >= order.confirm_by:
                 return cancel(bank, order, _EXPIRED)
+            if order.state == "open" and order.lost_its_payer(bank):
+                return cancel(bank, order, _ACCOUNT_DELETED)
             if order.state == "confirmed" and now >= order.settles_at:
                 return _settle(bank, order)
         except OrderChanged:
@@ -83,7 +90,8 @@ def cancel(bank: DemoBank, order: DemoPaymentOrder, reason: str) -> DemoPaymentO
 def confirm(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
     """Confirm the order: debit the account if it has the funds. Raises: OrderChanged."""
     account = order.account(bank)
-    assert account is not None, "an account was chosen before"
+    if account is None:
+        return cancel(bank, order, _ACCOUNT_DELETED)
     if order.test_reference == "TEST-REFUSED":  # the fault of a direct payment's customer, unknown until now
         return save_transition(bank, order, _closed_order(bank, order, "rejected", refusals.refuse_payment().message))
     for _ in range(_TRIES):
@@ -164,15 +172,13 @@ def _put_entries(bank: DemoBank, order: DemoPaymentOrder) -> list[Operation]:
     if order.state != "settled":
         return operations
     payer, account = order.customer(bank), order.account(bank)
-    assert payer is not None
-    assert account is not None
     for number, credit in enumerate(order.credits, start=1):
         received = replace(
             debit,
             entry_id=f"{order.payment_id}{number:02d}",
             amount=credit.amount,
-            counterparty=payer.full_name,
-            counterparty_account=AccountIdentifiers(iban=account.iban or ""),
+            counterparty=payer.full_name if payer else _DELETED_CUSTOMER,
+            counterparty_account=AccountIdentifiers(iban=account.iban or "" if account else ""),
             text=order.text if order.count == 1 else f"{credit.count} of {order.count} payments together",
             settles_at=0,
         )

@@ -17,7 +17,7 @@ from chalicelib.openbanking.protocol.payment_statuses import Status
 
 if TYPE_CHECKING:
     from chalicelib.demo_bank.consents import DemoConsent
-    from chalicelib.demo_bank.customers import CustomerAccount
+    from chalicelib.demo_bank.customers import Customer, CustomerAccount
     from chalicelib.demo_bank.instructions import PaymentInstruction
     from chalicelib.demo_bank.orders import DemoPaymentOrder
     from chalicelib.demo_bank.profiles import Profile
@@ -39,7 +39,7 @@ PaymentStep = Literal[
 
 @dataclass(frozen=True, slots=True)
 class WebhookCall:
-    """A validated webhook call: its parsed request, and the consent concerned, if any.
+    """A validated webhook call: its parsed request, and the consent concerned with its customer, if any.
 
     Attributes:
         request_id: the service's X-Request-Id; a repeat has the same.
@@ -49,18 +49,21 @@ class WebhookCall:
     bank: DemoBank
     request: Any
     consent: DemoConsent | None
+    customer: Customer | None
     request_id: str
     content: str
 
     @property
     def accounts(self) -> tuple[CustomerAccount, ...]:
         """The accounts that the PSU approved and that still exist."""
-        return _open_accounts(self.consent.accounts(self.bank)) if self.consent else ()
+        return _open_accounts(self.consent.accounts(self.customer)) if self.consent and self.customer else ()
 
     @property
     def accounts_to_pay_from(self) -> tuple[CustomerAccount, ...]:
         """The accounts that payments and funds confirmations may use."""
-        return _open_accounts(self.consent.accounts_to_pay_from(self.bank)) if self.consent else ()
+        if self.consent is None or self.customer is None:
+            return ()
+        return _open_accounts(self.consent.accounts_to_pay_from(self.customer))
 
 
 def _open_accounts(accounts: Iterable[CustomerAccount]) -> tuple[CustomerAccount, ...]:

@@ -53,7 +53,7 @@ def _balance(call: WebhookCall) -> dict[str, Any]:
     record = {
         "id": account.account_id,
         "name": account.name[:_BALANCE_NAME].rstrip(),
-        "balance": decimal_amount(current_statement(call.bank, account).balance),
+        "balance": decimal_amount(current_statement(call.bank, account).balance, account.currency),
         "currency": account.currency,
     }
     return {"accounts": [record]}
@@ -66,7 +66,7 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
     if account.currency != request.instructed_amount.currency:
         return {"funds_available": False}
     available = current_statement(call.bank, account).available
-    return {"balance": decimal_amount(available), "currency": account.currency}
+    return {"balance": decimal_amount(available, account.currency), "currency": account.currency}
 
 
 def _find_account(
@@ -147,7 +147,7 @@ def _payment_record(
         "id": entry.transaction_id,
         "reference": (entry.text.partition(TEXT_SEPARATOR)[0] or "Payment")[:_REFERENCE],
         "date_created": created_on.isoformat(),
-        "amount": decimal_amount(entry.amount),
+        "amount": decimal_amount(entry.amount, account.currency),
         "status": _PENDING if is_pending and status == _CONFIRMED else status,
         "type": _TYPES[entry.means],
         "description": f"{entry.counterparty}: {entry.text}"[:_DESCRIPTION],
@@ -182,7 +182,7 @@ def _read_single(profile: Profile, kind: Kind, request: messages.DirectPayment) 
         kind,
         AccountIdentifiers(iban=sender) if sender else None,
         request.currency,
-        (_read_line(request),),
+        (_read_line(request, request.currency),),
         resolve_schemes(profile, kind, request.currency, [request.payment_scheme]),
         request.callback_url,
         find_reference([request.reference]),
@@ -195,21 +195,21 @@ def _read_bulk(profile: Profile, kind: Kind, request: messages.BulkPayment) -> P
         kind,
         AccountIdentifiers(iban=request.sender_iban),
         currency,
-        tuple(map(_read_line, request.payments)),
+        tuple(_read_line(item, currency) for item in request.payments),
         resolve_schemes(profile, kind, currency, {item.payment_scheme for item in request.payments}),
         request.callback_url,
         find_reference(item.reference for item in request.payments),
     )
 
 
-def _read_line(item: messages.Receiver) -> PaymentLine:
+def _read_line(item: messages.Receiver, currency: str) -> PaymentLine:
     account = AccountIdentifiers(
         iban=item.receiver_iban or "",
         number="" if item.receiver_iban else pad_digits(item.receiver_account_number, 8),
         sort_code="" if item.receiver_iban else pad_digits(item.receiver_sort_code, 6),
     )
     message, reference = item.message_for_receiver or "", item.reference or ""
-    return PaymentLine(item.receiver_name, account, to_minor_units(item.amount), reference, message)
+    return PaymentLine(item.receiver_name, account, to_minor_units(item.amount, currency), reference, message)
 
 
 def _payment_answer(order: DemoPaymentOrder, confirmation_url: str) -> dict[str, Any]:

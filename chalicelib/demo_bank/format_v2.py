@@ -56,7 +56,10 @@ def _balances(call: WebhookCall) -> dict[str, Any]:
         found["nonInvoiced"] = statement.balance - account.opening
     return {
         "balances": [
-            {"balance_amount": {"amount": decimal_amount(amount), "currency": account.currency}, "balance_type": kind}
+            {
+                "balance_amount": {"amount": decimal_amount(amount, account.currency), "currency": account.currency},
+                "balance_type": kind,
+            }
             for kind, amount in found.items()
         ]
     }
@@ -71,7 +74,7 @@ def _funds_confirmation(call: WebhookCall) -> dict[str, Any]:
     account = next((account for account in found if account.currency == asked.currency), None)
     if account is None:
         return {"funds_available": False}
-    available = decimal_amount(current_statement(call.bank, account).available)
+    available = decimal_amount(current_statement(call.bank, account).available, account.currency)
     return {"funds_available": available >= decimal(asked.amount)}
 
 
@@ -159,7 +162,7 @@ def _transaction(
     call: WebhookCall, account: CustomerAccount, entry: StatementEntry, is_pending: bool
 ) -> dict[str, Any]:
     """A version 2 transaction; the amount is negative when money leaves the account."""
-    owner = call.consent.customer(call.bank).full_name if call.consent else ""
+    owner = call.customer.full_name if call.customer else ""
     own = {"iban": account.iban} if account.iban else {"bban": account.bban}
     names = ("debtor", "creditor") if entry.amount > 0 else ("creditor", "debtor")
     members = {
@@ -170,7 +173,7 @@ def _transaction(
         f"{names[1]}_account": own,
         "remittance_information_unstructured": entry.text[:_REMITTANCE],
         "transaction_amount": {
-            "amount": decimal_amount(entry.amount),
+            "amount": decimal_amount(entry.amount, account.currency),
             "currency": account.currency,
             "value_date": entry.booked_on.isoformat(),
             **({} if is_pending else {"booking_date": entry.booked_on.isoformat()}),
@@ -217,7 +220,7 @@ def _read_line(item: messages.Transfer) -> PaymentLine:
     return PaymentLine(
         item.creditor_name or "",
         _identifiers(item.creditor_account),
-        to_minor_units(item.instructed_amount.amount),
+        to_minor_units(item.instructed_amount.amount, item.instructed_amount.currency),
         structured.reference if structured else "",
         item.remittance_information_unstructured or "",
     )

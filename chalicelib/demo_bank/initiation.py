@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from chalicelib.demo_bank import consents, execution, faults, orders, refusals
-from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
+from chalicelib.demo_bank.customers import CustomerAccount
+from chalicelib.demo_bank.directory import all_accounts
 from chalicelib.demo_bank.format import PaymentStep, WebhookCall
 from chalicelib.demo_bank.instructions import AccountIdentifiers, PaymentInstruction, PaymentLine, UnpayableAmount
 from chalicelib.demo_bank.orders import Credit, DemoPaymentOrder
@@ -94,7 +96,7 @@ def _read_instruction(call: WebhookCall, kind: Kind) -> PaymentInstruction:
 def _debtor_account(call: WebhookCall, instruction: PaymentInstruction) -> CustomerAccount | None:
     """The debtor account of a request; ``None`` if the customer chooses it. Raises: Refusal."""
     bank = call.bank
-    allowed = call.accounts_to_pay_from if call.consent else _all_accounts(bank)
+    allowed = call.accounts_to_pay_from if call.consent else all_accounts(bank)
     if instruction.debtor is None:
         if not any(can_pay(account, instruction.currency) for account in allowed):
             raise refusals.NO_ACCOUNT_IN_CURRENCY()
@@ -151,21 +153,30 @@ def _build_order(
 def _credits(bank: DemoBank, instruction: PaymentInstruction) -> list[Credit]:
     """The credits of an instruction to accounts of this bank; accounts in other currencies count as external."""
     found: dict[str, Credit] = {}
+    known = _accounts_by_identifier(all_accounts(bank))
     for line in instruction.lines:
-        account = _creditor_account(bank, line, instruction.currency)
+        account = _creditor_account(known, line, instruction.currency)
         if account is not None:
             before = found.get(account.account_id, Credit(account.account_id, 0, 0))
             found[account.account_id] = Credit(account.account_id, before.amount + line.amount, before.count + 1)
     return list(found.values())
 
 
-def _creditor_account(bank: DemoBank, line: PaymentLine, currency: str) -> CustomerAccount | None:
-    matching = (account for account in _all_accounts(bank) if line.account.matches(account))
+def _accounts_by_identifier(accounts: Iterable[CustomerAccount]) -> Mapping[str, list[CustomerAccount]]:
+    """The accounts by IBAN, BBAN and number: a bulk has a thousand payments, and a bank thousands of accounts."""
+    found: dict[str, list[CustomerAccount]] = defaultdict(list)
+    for account in accounts:
+        for identifier in filter(None, (account.iban, account.bban, account.number)):
+            found[identifier].append(account)
+    return found
+
+
+def _creditor_account(
+    known: Mapping[str, list[CustomerAccount]], line: PaymentLine, currency: str
+) -> CustomerAccount | None:
+    named = line.account.iban or line.account.bban or line.account.number
+    matching = (account for account in known.get(named, ()) if line.account.matches(account))
     return next((account for account in matching if can_pay(account, currency)), None)
-
-
-def _all_accounts(bank: DemoBank) -> list[CustomerAccount]:
-    return [account for customer in customers_by_id(bank.profile.name).values() for account in customer.accounts]
 
 
 def _spent_token_refusal(bank: DemoBank) -> Refusal:

@@ -1,6 +1,6 @@
 """Payment requests in a version-neutral form: debtor, creditors, amounts and schemes.
 
-Amounts are in minor units, parsed exactly and written with two decimals, never as binary floats.
+Amounts are in minor units, parsed exactly and written with the decimals of their currency, never as binary floats.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from chalicelib.demo_bank import refusals
-from chalicelib.demo_bank.customers import MINOR_DIGITS, CustomerAccount
+from chalicelib.demo_bank.customers import CustomerAccount
 from chalicelib.demo_bank.profiles import Profile
+from chalicelib.foundation.fields.registries import decimals
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_enumerations import Kind, possible_schemes, scheme
 
@@ -112,20 +113,26 @@ class UnpayableAmount(ValueError):
     """An amount that these banks cannot pay; the message says why."""
 
 
-def to_minor_units(amount: object) -> int:
+def minor_digits(currency: str) -> int:
+    """The decimal places of a currency (ISO 4217), e.g. 2 for EUR, 0 for JPY."""
+    return decimals()[currency]
+
+
+def to_minor_units(amount: object, currency: str) -> int:
     """An accepted ``Amount`` in minor units. Raises: UnpayableAmount."""
+    digits = minor_digits(currency)
     whole, _, fraction = str(amount).partition(".")
     fraction = fraction.rstrip("0")
-    if len(fraction) > MINOR_DIGITS:
-        raise UnpayableAmount(f"an amount must have at most {MINOR_DIGITS} decimal places")
+    if len(fraction) > digits:
+        raise UnpayableAmount(f"an amount in {currency} must have at most {digits} decimal places")
     if len(whole.lstrip("0")) > _WHOLE_DIGITS:
         raise UnpayableAmount(f"an amount must have at most {_WHOLE_DIGITS} digits before the decimal point")
-    return int(whole + fraction.ljust(MINOR_DIGITS, "0"))
+    return int(whole + fraction.ljust(digits, "0"))
 
 
-def decimal_amount(minor: int) -> Decimal:
-    """Minor units as a decimal string for messages: ``1250`` becomes ``12.50``."""
-    return Decimal(minor).scaleb(-MINOR_DIGITS)
+def decimal_amount(minor: int, currency: str) -> Decimal:
+    """Minor units as a decimal number for messages: ``1250`` becomes ``12.50`` in EUR, ``1.250`` in KWD."""
+    return Decimal(minor).scaleb(-minor_digits(currency))
 
 
 class SandboxReference(NamedTuple):

@@ -18,7 +18,8 @@ from typing import Any, Literal
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
-from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id
+from chalicelib.demo_bank.customers import Customer, CustomerAccount
+from chalicelib.demo_bank.directory import find_customer
 from chalicelib.demo_bank.hub_client import AuthorizationRequest
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
@@ -210,7 +211,10 @@ def _update(bank: DemoBank, journey: PsuJourney, changes: dict[str, Any], condit
         item = bank.store.update(TABLE, bank.key(_record_id(journey.journey_id)), set=changes, condition=condition)
     except ConditionFailed as failure:
         raise PsuJourneyChanged from failure
-    return _journey(bank, journey.journey_id, item)
+    try:
+        return _journey(bank, journey.journey_id, item)
+    except UnknownJourney as failure:
+        raise PsuJourneyChanged from failure
 
 
 def _claim_condition(journey: PsuJourney) -> ConditionBase:
@@ -230,15 +234,19 @@ def _record_id(journey_id: str) -> str:
 
 
 def _journey(bank: DemoBank, journey_id: str, item: Item) -> PsuJourney:
+    """Raises: UnknownJourney, if the customer or a chosen account was deleted meanwhile."""
     record = item["id"]
     customer_id = item.get("customer_id")
+    customer = find_customer(bank, customer_id) if customer_id else None
+    if customer_id and not (customer and all(map(customer.account, item["account_ids"]))):
+        raise UnknownJourney
     kept = ("state", "tpp_name", "tpp_registration_number", "attempts", "sign_in_attempts", "claimed_at", "request_id")
     return PsuJourney(
         **{name: item[name] for name in kept},
         **jsontext.loads(bank.unseal(item["addresses"], record)),
         journey_id=journey_id,
         scopes=tuple(item["scopes"]),
-        customer=customers_by_id(bank.profile.name)[customer_id] if customer_id else None,
+        customer=customer,
         account_ids=tuple(item["account_ids"]),
         begun_at=item["expires_at"] - LIFETIME,
         result=bank.unseal(item["result"], f"{record}/result") if "result" in item else "",

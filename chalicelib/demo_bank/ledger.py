@@ -19,11 +19,19 @@ from typing import Any
 
 from boto3.dynamodb.conditions import Attr
 
+from chalicelib.demo_bank.books import AccountBook
 from chalicelib.demo_bank.customers import CustomerAccount
 from chalicelib.demo_bank.instructions import AccountIdentifiers
 from chalicelib.demo_bank.orders import RETENTION_SECONDS
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
-from chalicelib.demo_bank.transactions import Statement, StatementEntry, first_day, first_of_month, generate_statement
+from chalicelib.demo_bank.transactions import (
+    Statement,
+    StatementEntry,
+    book_statement,
+    first_day,
+    first_of_month,
+    generate_statement,
+)
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_statuses import Status
@@ -79,9 +87,11 @@ def read_entries(bank: DemoBank, account: CustomerAccount) -> list[PaymentEntry]
     return list(map(_entry, bank.store.each(TABLE, ("bank", bank_name), sort_prefix=("id", prefix), after=after)))
 
 
-def build_statement(account: CustomerAccount, payments: Iterable[PaymentEntry], today: date) -> Statement:
-    """An account's statement as of ``today``, including its payments."""
-    made = generate_statement(account, today)
+def build_statement(
+    account: CustomerAccount, payments: Iterable[PaymentEntry], today: date, book: AccountBook | None = None
+) -> Statement:
+    """An account's statement as of ``today``, including its payments; ``book`` is that of a loaded account."""
+    made = book_statement(account, book, today) if book else generate_statement(account, today)
     start = first_day(today)
     booked: list[StatementEntry] = []
     pending: list[StatementEntry] = []

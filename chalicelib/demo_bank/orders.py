@@ -20,7 +20,8 @@ from urllib.parse import urlencode, urlsplit
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.demo_bank import faults
-from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id
+from chalicelib.demo_bank.customers import Customer, CustomerAccount
+from chalicelib.demo_bank.directory import find_account, find_customer
 from chalicelib.demo_bank.format import PaymentStep
 from chalicelib.demo_bank.instructions import AccountIdentifiers, PaymentInstruction, PaymentLine
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
@@ -138,12 +139,17 @@ class DemoPaymentOrder:
         return f"{self.callback_url}{joint}{urlencode(outcome)}"
 
     def customer(self, bank: DemoBank) -> Customer | None:
-        return customers_by_id(bank.profile.name).get(self.customer_id)
+        """The debtor; ``None`` if unknown yet, or deleted meanwhile."""
+        return find_customer(bank, self.customer_id) if self.customer_id else None
 
     def account(self, bank: DemoBank) -> CustomerAccount | None:
-        """The debtor account."""
-        found = (customer.account(self.account_id) for customer in customers_by_id(bank.profile.name).values())
-        return next(filter(None, found), None)
+        """The debtor account; ``None`` if unknown yet, or deleted meanwhile."""
+        return find_account(bank, self.account_id) if self.account_id else None
+
+    def lost_its_payer(self, bank: DemoBank) -> bool:
+        """Whether its customer or account was deleted meanwhile."""
+        lost_customer = bool(self.customer_id) and self.customer(bank) is None
+        return lost_customer or (bool(self.account_id) and self.account(bank) is None)
 
     def key_code(self, bank: DemoBank) -> str:
         """The six digits that confirm exactly this payment from this account."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,13 +12,16 @@ from urllib.parse import urlencode
 
 from chalice.app import Response
 
-from chalicelib.demo_bank.customers import MINOR_DIGITS
+from chalicelib.demo_bank.customers import Customer
+from chalicelib.demo_bank.instructions import minor_digits
 from chalicelib.demo_bank.runtime import DemoBank
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.pages import StaticFiles, Templates
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 NO_REFERRER = "no-referrer"
+MOST_SHOWN = 30
+"""Customers listed on a page; others sign in by name."""
 _AREA = ("my-accounts", "consents")
 """The first path parts of pages outside journeys."""
 _FOLDER = Path(__file__).parent
@@ -69,6 +73,11 @@ def message_page(
 ) -> Response:
     """A page with a message, optionally with the service's code and a link."""
     return page(visit, "message.html", status=status, title=title, text=text, code=code, link=link, label=label)
+
+
+def people(customers: Sequence[Customer]) -> dict[str, Any]:
+    """The template values of a list of customers: the first of them, and the number of ``others``."""
+    return {"customers": customers[:MOST_SHOWN], "others": max(len(customers) - MOST_SHOWN, 0)}
 
 
 def sign_in_error(bank: DemoBank) -> str:
@@ -149,11 +158,11 @@ def scope_text(scope: str) -> ScopeText:
 
 
 def money(minor: int, currency: str) -> str:
-    """An amount in minor units as ``£1,234.56`` or ``SEK 1,234.56``."""
-    whole, fraction = divmod(abs(minor), 10**MINOR_DIGITS)
+    """An amount in minor units as ``£1,234.56``, ``SEK 1,234.56`` or ``JPY 1,234``."""
+    digits = minor_digits(currency)
     sign = "\N{MINUS SIGN}" if minor < 0 else ""
     symbol = _SYMBOLS.get(currency, f"{currency}\N{NO-BREAK SPACE}")
-    return f"{sign}{symbol}{whole:,}.{fraction:0{MINOR_DIGITS}d}"
+    return f"{sign}{symbol}{Decimal(abs(minor)).scaleb(-digits):,.{digits}f}"
 
 
 def group_by_four(number: str) -> str:

@@ -16,12 +16,12 @@ from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.demo_bank import clearing, consents, customers, execution, orders, sign_in_views
+from chalicelib.demo_bank import clearing, consents, directory, execution, orders, sign_in_views
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.execution import OrderChanged
 from chalicelib.demo_bank.initiation import can_pay
 from chalicelib.demo_bank.orders import DemoPaymentOrder
-from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message_page, page, sign_in_error
+from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message_page, page, people, sign_in_error
 from chalicelib.demo_bank.sign_in_views import CustomerSession
 from chalicelib.foundation.http.pages import safe_origin, see_other
 
@@ -82,14 +82,14 @@ def _form_subject(order: DemoPaymentOrder) -> tuple[str, str, int]:
 def sign_in(visit: Visit, order: DemoPaymentOrder) -> Response:
     """Sign the PSU in; after too many wrong passwords the payment is cancelled."""
     bank = visit.bank
-    customer = customers.authenticate(bank.profile.name, visit.field("username"), visit.field("password"))
+    customer = directory.authenticate(bank, visit.field("username"), visit.field("password"))
     if customer is None:
         tried = replace(order, sign_in_attempts=order.sign_in_attempts + 1)
         if tried.sign_in_attempts >= SIGN_INS:
             return _cancel_payment(visit, tried, "The customer could not be authenticated")
         execution.save_transition(bank, order, tried)
         return see_other(_payment_link(visit, order, again="password"))
-    if not _may_pay(visit, order, customer):
+    if not _may_pay(order, customer):
         return see_other(_payment_link(visit, order, again="customer"))
     if order.customer_id != customer.customer_id:
         order = execution.assign_customer(bank, order, customer)
@@ -168,7 +168,7 @@ def _payer_session(order: DemoPaymentOrder, session: CustomerSession | None) -> 
     return session if session and session.customer.customer_id == order.customer_id else None
 
 
-def _may_pay(visit: Visit, order: DemoPaymentOrder, customer: Customer) -> bool:
+def _may_pay(order: DemoPaymentOrder, customer: Customer) -> bool:
     """Whether this customer may pay.
 
     With a consent, only its customer; otherwise the owner of the account named in the request, or anyone
@@ -176,13 +176,13 @@ def _may_pay(visit: Visit, order: DemoPaymentOrder, customer: Customer) -> bool:
     """
     if order.consent:
         return order.customer_id == customer.customer_id
-    return not order.is_fixed or order.account(visit.bank) in customer.accounts
+    return not order.is_fixed or customer.account(order.account_id) is not None
 
 
 def _payable_accounts(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> list[CustomerAccount]:
     """The possible debtor accounts: right currency, approved by any consent, not a receiver's."""
     consent = consents.get_consent(visit.bank, order.consent)
-    found = consent.accounts_to_pay_from(visit.bank) if consent else session.customer.accounts
+    found = consent.accounts_to_pay_from(session.customer) if consent else session.customer.accounts
     receiving = {credit.account_id for credit in order.credits}
     return [row for row in found if can_pay(row, order.currency) and row.account_id not in receiving]
 
@@ -218,12 +218,8 @@ def _sign_in_page(visit: Visit, order: DemoPaymentOrder) -> Response:
         "password": sign_in_error(visit.bank),
         "customer": "This payment is not from an account of this customer. Please sign in as its owner.",
     }
-    people = [
-        customer
-        for customer in customers.customers_by_id(visit.bank.profile.name).values()
-        if _may_pay(visit, order, customer)
-    ]
-    return _payment_page(visit, order, "payment_sign_in.html", 1, errors, customers=people)
+    found = [customer for customer in directory.all_customers(visit.bank) if _may_pay(order, customer)]
+    return _payment_page(visit, order, "payment_sign_in.html", 1, errors, **people(found))
 
 
 def _choose_page(visit: Visit, order: DemoPaymentOrder, session: CustomerSession) -> Response:

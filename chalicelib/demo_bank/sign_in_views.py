@@ -8,8 +8,9 @@ from functools import wraps
 
 from chalice.app import Response
 
-from chalicelib.demo_bank.customers import Customer, authenticate, customers_by_id
-from chalicelib.demo_bank.pages import Visit, cookie_header, page, sign_in_error
+from chalicelib.demo_bank.customers import Customer
+from chalicelib.demo_bank.directory import all_customers, authenticate, find_customer
+from chalicelib.demo_bank.pages import Visit, cookie_header, page, people, sign_in_error
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.http.pages import see_other
 from chalicelib.foundation.identifiers import digest, new_secret
@@ -32,13 +33,13 @@ SessionView = Callable[[Visit, CustomerSession], Response]
 
 
 def find_session(visit: Visit) -> CustomerSession | None:
-    """The session that belongs to the browser's cookie."""
+    """The session that belongs to the browser's cookie; ``None`` also if its customer was deleted."""
     bank, cookie = visit.bank, visit.cookie(COOKIE)
     item = bank.store.get(TABLE, _session_key(bank, cookie)) if cookie else None
     if item is None or item["expires_at"] <= bank.clock.real.time():
         return None
-    customer = customers_by_id(bank.profile.name)[item["customer_id"]]
-    return CustomerSession(customer, bank.derive("form", cookie).hex())
+    customer = find_customer(bank, item["customer_id"])
+    return CustomerSession(customer, bank.derive("form", cookie).hex()) if customer else None
 
 
 def find_form_session(visit: Visit) -> CustomerSession | None:
@@ -51,13 +52,13 @@ def find_form_session(visit: Visit) -> CustomerSession | None:
 def sign_in_page(visit: Visit, place: str, title: str, text: str) -> Response:
     """The sign-in form for the page at ``place``."""
     error = sign_in_error(visit.bank) if visit.field("again") else ""
-    people = list(customers_by_id(visit.bank.profile.name).values())
-    return page(visit, "area_sign_in.html", error=error, customers=people, place=place, title=title, text=text)
+    found = people(all_customers(visit.bank))
+    return page(visit, "area_sign_in.html", error=error, **found, place=place, title=title, text=text)
 
 
 def sign_in(visit: Visit) -> Response:
     """Start a session and redirect to the page that required it."""
-    customer = authenticate(visit.bank.profile.name, visit.field("username"), visit.field("password"))
+    customer = authenticate(visit.bank, visit.field("username"), visit.field("password"))
     if customer is None:
         return see_other(visit.link(_return_path(visit), again="1"))
     return see_other(visit.link(_return_path(visit)), begin_session(visit, customer))

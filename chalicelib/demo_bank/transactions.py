@@ -6,7 +6,8 @@ they never change. Each month's transactions add up to zero: the remainder is tr
 balance is the sum of its entries. Amounts are integers in minor units, negative when money leaves the
 account.
 
-A busy account has the same number of transactions every day; those of a day add up to zero.
+A busy account has the same number of transactions every day; those of a day add up to zero. A loaded account has the
+transactions of its book, of which those before the twelve months are in the opening entry.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from functools import cache, lru_cache
 from random import Random
 from typing import Literal
 
+from chalicelib.demo_bank.books import MOST_PENDING_DAYS, AccountBook, BookEntry
 from chalicelib.demo_bank.customers import AccountKind, CustomerAccount
 from chalicelib.demo_bank.faults import MANY_TRANSACTIONS
 from chalicelib.demo_bank.instructions import AccountIdentifiers
@@ -66,8 +68,8 @@ class Statement:
 
     @property
     def available(self) -> int:
-        """The booked balance minus pending entries."""
-        return self.balance + sum(entry.amount for entry in self.pending)
+        """The booked balance minus pending entries that take money."""
+        return self.balance + sum(min(entry.amount, 0) for entry in self.pending)
 
     @property
     def newest_first(self) -> list[tuple[StatementEntry, bool]]:
@@ -93,6 +95,8 @@ def generate_statement(account: CustomerAccount, today: date) -> Statement:
     """The statement of ``account`` as of ``today``."""
     if account.kind == "busy":
         return _busy_statement(account, today)
+    if account.kind == "loaded":  # deleted since it was read
+        return Statement((), ())
     entries = [_opening_entry(account, first_day(today))]
     for back in range(MONTHS, -1, -1):
         entries += _month_entries(account, first_of_month(today, back))
@@ -102,6 +106,36 @@ def generate_statement(account: CustomerAccount, today: date) -> Statement:
     return Statement(
         booked=tuple(entry for entry in entries if entry.booked_on <= today),
         pending=tuple(entry for entry in entries if entry.means == "card" and today < entry.booked_on <= horizon),
+    )
+
+
+def book_statement(account: CustomerAccount, book: AccountBook, today: date) -> Statement:
+    """The statement of a loaded account as of ``today``."""
+    found = book.entries(account.number, today + timedelta(days=MOST_PENDING_DAYS))
+    start = max(first_day(today), min(book.opened_on, today))
+    opening = book.opening + sum(entry.amount for entry in found if entry.day < start)
+    booked = [_book_transaction(account, entry) for entry in found if start <= entry.day <= today]
+    brought_forward = [_opening_entry(replace(account, opening=opening), start)] if opening else []
+    return Statement(
+        booked=(*brought_forward, *booked),
+        pending=tuple(_book_transaction(account, entry) for entry in found if _is_pending(entry, today)),
+    )
+
+
+def _is_pending(entry: BookEntry, today: date) -> bool:
+    return today < entry.day <= today + timedelta(days=entry.particulars.pending_days)
+
+
+def _book_transaction(account: CustomerAccount, entry: BookEntry) -> StatementEntry:
+    said = entry.particulars
+    return StatementEntry(
+        transaction_id=f"{account.number}{entry.day:%y%m%d}{entry.number:02d}",
+        booked_on=entry.day,
+        amount=entry.amount,
+        counterparty=said.counterparty,
+        counterparty_account=AccountIdentifiers(iban=said.iban),
+        text=said.text,
+        means=said.means,
     )
 
 

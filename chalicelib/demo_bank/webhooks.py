@@ -15,6 +15,8 @@ from chalice.app import Response
 
 from chalicelib.demo_bank import consents, initiation, orders, refusals
 from chalicelib.demo_bank.consents import DemoConsent
+from chalicelib.demo_bank.customers import Customer
+from chalicelib.demo_bank.directory import find_customer
 from chalicelib.demo_bank.faults import FAULTS_BY_NAME, SandboxFault
 from chalicelib.demo_bank.format import Format, WebhookCall
 from chalicelib.demo_bank.refusals import OwnRefusal, UnknownToken
@@ -98,7 +100,8 @@ def answer_webhook(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> Respo
     authenticate_hub(bank, incoming)
     request = _read_request(row, incoming)
     consent = _find_consent(bank, row, incoming)
-    call = WebhookCall(bank, request, consent, incoming.request_id, digest(incoming.body))
+    customer = _find_customer(bank, consent) if consent else None
+    call = WebhookCall(bank, request, consent, customer, incoming.request_id, digest(incoming.body))
     fault = _find_fault(row, call) if bank.profile.plays_faults else None
     log.info("demo bank: webhook", bank=bank.profile.name, path=row.webhook.path)
     if fault is not None and fault.effect is not None:
@@ -184,6 +187,14 @@ def _read_request(row: WebhookRow, incoming: Incoming) -> Any:
         raise refusals.NOT_JSON(problem=str(error)) from None
     except InvalidMessage as error:
         raise refuse_fields(error) from None
+
+
+def _find_customer(bank: DemoBank, consent: DemoConsent) -> Customer:
+    """The customer of a consent. Raises: Refusal, as for an ended consent, if the customer was deleted."""
+    customer = find_customer(bank, consent.customer_id)
+    if customer is None:
+        raise refusals.refuse_token(refusals.TOKEN_NOT_IN_FORCE, bank.format.token_fault)
+    return customer
 
 
 def _find_consent(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> DemoConsent | None:

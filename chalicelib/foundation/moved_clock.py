@@ -7,6 +7,7 @@ so a process that reads an old value never goes back in time.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from boto3.dynamodb.conditions import Attr
@@ -42,10 +43,8 @@ class MovedClock(Clock):
         now = self._real.monotonic()
         if self._read_at is None or now - self._read_at >= CACHED_SECONDS:
             self._read_at = now
-            try:
+            with suppress(StoreError):
                 self.move_to(self._read_offset())
-            except StoreError:
-                self._read_at = None
         return self._offset
 
     def move_to(self, offset_seconds: int) -> None:

@@ -65,9 +65,11 @@ def _ask(method: str, body: dict[str, str] | None = None) -> dict[str, Any]:
             response = session.request(
                 method, stack["base_url"] + PLACE, json=body, headers=headers, timeout=LONGEST_MOVE_SECONDS
             )
-            answer: dict[str, Any] = response.json()
+            answer = response.json()
     except (requests.RequestException, ValueError):
-        raise CommandRefused("the stack did not respond; `clock show` tells how far time has moved") from None
+        answer = None
+    if not isinstance(answer, dict):
+        raise CommandRefused("the stack did not respond; `clock show` tells how far time has moved")
     if not response.ok:
         raise CommandRefused(str(answer.get("error_description", f"the stack responded with {response.status_code}")))
     return answer

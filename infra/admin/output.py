@@ -35,6 +35,7 @@ from chalicelib.statistics.ingest import DayRefused
 from chalicelib.website.account_flow import SecretNotValid
 from chalicelib.website.records.users import InvalidUser, NotIdentified, UnknownUser, UserExists
 from infra.admin.connection import StageUnknown
+from infra.customers.loading import CustomersChanged, InvalidCustomers, TooManyCustomers, UnknownCustomers
 from infra.programme.file import InvalidProgramme
 from infra.programme.loading import EntryInUse, LoadConflict, LoadTooLarge
 
@@ -142,6 +143,7 @@ _SPOKEN = (
     *(UnknownCredential, CredentialChanged, NoOldKey, NoEventSecret),
     *(InvalidCertificate, InvalidName, InvalidSerialNumber),
     *(InvalidProgramme, EntryInUse, LoadTooLarge, LoadConflict),
+    *(InvalidCustomers, TooManyCustomers, CustomersChanged, UnknownCustomers),
 )
 """Errors whose message is shown to the operator."""
 

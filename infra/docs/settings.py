@@ -67,8 +67,8 @@ SETTINGS = (
     Setting(
         "OPERATOR_KEY",
         "none",
-        "The key that moves the clock of a stack on one machine; `make run` makes a new one for each start. In the local "
-        "stage only",
+        "The key that moves the clock of a stack on one machine; `make run` makes a new one for each start. In the "
+        "local stage only",
     ),
     Setting("LOG_LEVEL", "`INFO`", "The lowest level to log: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`"),
 )

@@ -30,6 +30,7 @@ MENU: Mapping[str, Sequence[str]] = {
         "guides/tpp",
         "guides/tpp-fapi",
         "guides/tpp-faults",
+        "guides/tpp-customers",
         "guides/bank",
         "guides/programme-manager",
         "guides/operator",

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from chalicelib import bootstrap
-from tests.browser import psu
+from chalicelib.demo_bank.pages import MOST_SHOWN
+from infra.customers import loading
+from tests.browser import checks, psu
 from tests.browser.application import serving
 from tests.browser.visitor import Visitor, Visitors
+from tests.customer_files import account, customer, written
 from tests.e2e.parties import Tpp
 
 pytestmark = pytest.mark.pages
@@ -140,3 +144,28 @@ def test_an_application_that_opens_the_bank_in_a_window_hears_when_its_psu_is_ba
         psu.approve(visitor, version)
 
         first.wait_for_function("() => document.title.includes('authorization_code=')")
+
+
+@both_banks
+def test_a_psu_signs_in_by_name_where_there_are_more_customers_than_the_page_lists(
+    visitor: Visitor, operator: bootstrap.Hub, version: int
+) -> None:
+    names = [f"guest-{number:02}" for number in range(MOST_SHOWN + 1)]
+    people = [
+        customer(name, [account(f"{63_000_000 + number}")], banks=[visitor.bank(version)["bic"]], name=f"Guest {name}")
+        for number, name in enumerate(names)
+    ]
+    loading.load(operator, written(*people))
+    try:
+        visitor.open(psu.authorization(visitor, version))
+        checks.check_page(visitor.page)
+        note = visitor.page.get_by_text(re.compile("^And [0-9]+ more: enter a user name"))
+        assert note.is_visible()
+        visitor.fill("User name", names[-1])
+        visitor.fill("Password", f"sandbox-{names[-1]}")
+        visitor.press("Sign in")
+        psu.tick_accounts(visitor)
+        assert visitor.page.get_by_text("KWD\N{NO-BREAK SPACE}1,250.750").is_visible()
+        checks.check_page(visitor.page)
+    finally:
+        loading.delete(operator, names)

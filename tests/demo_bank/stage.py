@@ -23,7 +23,7 @@ from chalicelib import bootstrap
 from chalicelib.application import Application
 from chalicelib.demo_bank import consents, runtime
 from chalicelib.demo_bank.banks import FORMATS
-from chalicelib.demo_bank.customers import customers_by_id
+from chalicelib.demo_bank.directory import find_customer
 from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
 from chalicelib.demo_bank.routes import build
 from chalicelib.foundation import jsontext
@@ -203,13 +203,14 @@ class Stage:
     ) -> str:
         """A consent of a customer for the first accounts, as a journey leaves it; answers its token."""
         token = f"consent.{uuid.uuid4().hex}"
-        chosen = customers_by_id(self.profile.name)[customer].accounts[:accounts]
+        found = find_customer(self.bank, customer)
+        assert found is not None
         self.store.transact(
             consents.put_consent(
                 self.bank,
                 token,
                 customer_id=customer,
-                account_ids=[account.account_id for account in chosen],
+                account_ids=[account.account_id for account in found.accounts[:accounts]],
                 scopes=scopes or self.hub.scopes,
                 tpp_name="Budget <Friend>",
                 valid_until=self.clock.time() + 180 * 86400,

@@ -3,7 +3,7 @@
 import pytest
 from stdnum import iban
 
-from chalicelib.demo_bank.customers import CustomerAccount, authenticate, customers_by_id
+from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
 from chalicelib.demo_bank.profiles import BankName
 
 BANKS: tuple[BankName, ...] = ("one", "two")
@@ -45,11 +45,3 @@ def test_bank_two_has_cards_without_iban_and_currencies_that_share_one() -> None
     shared = [account.iban for account in found if account.iban]
     assert len(set(shared)) < len(shared)
     assert all(account.iban is None or account.iban[4:] == account.bban for account in found)
-
-
-@pytest.mark.parametrize("bank", BANKS)
-def test_a_customer_signs_in_with_the_own_password_only(bank: BankName) -> None:
-    first, second, *_ = customers_by_id(bank).values()
-    assert authenticate(bank, f" {first.customer_id.upper()} ", first.password) == first
-    assert authenticate(bank, first.customer_id, second.password) is None
-    assert authenticate(bank, "nobody", first.password) is None

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib.demo_bank import clearing, faults
-from chalicelib.demo_bank.customers import CustomerAccount, authenticate, customers_by_id
+from chalicelib.demo_bank.banks import get_bank
+from chalicelib.demo_bank.customers import CustomerAccount, customers_by_id
+from chalicelib.demo_bank.directory import authenticate
 from chalicelib.demo_bank.faults import FAULTS, FAULTS_BY_NAME, MANY_ACCOUNTS, MANY_TRANSACTIONS
 from chalicelib.demo_bank.profiles import BY_NAME, PROFILES, BankName
 from chalicelib.demo_bank.runtime import TABLE
@@ -140,7 +142,7 @@ def test_the_sign_in_and_the_front_page_explain_every_fault(connected: World, ba
 @each_bank
 @pytest.mark.parametrize("name", ["slowly", "ada", ""])
 def test_an_unknown_fault_is_refused_and_nothing_is_half_done(connected: World, bank: str, name: str) -> None:
-    assert authenticate(BY_NAME[bank].name, name, f"sandbox-{name}") is None
+    assert authenticate(get_bank(BY_NAME[bank].name, connected.hub), name, f"sandbox-{name}") is None
     psu = Psu(connected, bank, "slow")
     psu.arrive(authorize(connected, bank)["redirect_url"])
     page = psu.look(psu.post("/sign-in", username=name, password=f"sandbox-{name}"))

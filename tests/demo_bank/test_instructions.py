@@ -1,4 +1,4 @@
-"""Money is read from messages exactly and written with two decimals."""
+"""Money is read from messages exactly and written with the decimals of its currency."""
 
 from __future__ import annotations
 
@@ -25,14 +25,36 @@ from chalicelib.foundation import jsontext
     ],
 )
 def test_amounts_become_minor_units_without_rounding(amount: Any, minor: int) -> None:
-    assert to_minor_units(amount) == minor
+    assert to_minor_units(amount, "EUR") == minor
 
 
 @pytest.mark.parametrize("amount", ["0.001", "1.999", "12345678901234", "9" * 70])
 def test_what_cannot_be_paid_exactly_or_at_all_is_refused(amount: str) -> None:
     with pytest.raises(UnpayableAmount):
-        to_minor_units(amount)
+        to_minor_units(amount, "EUR")
 
 
-def test_amounts_are_written_with_two_decimals() -> None:
-    assert [str(decimal_amount(minor)) for minor in (1250, 5, 0, -1, 100)] == ["12.50", "0.05", "0.00", "-0.01", "1.00"]
+@pytest.mark.parametrize(
+    ("amount", "currency", "minor"),
+    [("12", "JPY", 12), ("12.0", "JPY", 12), ("1.2", "KWD", 1200), ("1.002", "KWD", 1002)],
+)
+def test_minor_units_are_those_of_the_currency(amount: str, currency: str, minor: int) -> None:
+    assert to_minor_units(amount, currency) == minor
+
+
+@pytest.mark.parametrize(("amount", "currency", "most"), [("1.5", "JPY", 0), ("1.2345", "KWD", 3)])
+def test_an_amount_with_more_decimals_than_its_currency_is_refused(amount: str, currency: str, most: int) -> None:
+    with pytest.raises(UnpayableAmount, match=f"an amount in {currency} must have at most {most} decimal places"):
+        to_minor_units(amount, currency)
+
+
+@pytest.mark.parametrize(
+    ("currency", "written"),
+    [
+        ("EUR", ["12.50", "0.05", "0.00", "-0.01", "1.00"]),
+        ("JPY", ["1250", "5", "0", "-1", "100"]),
+        ("KWD", ["1.250", "0.005", "0.000", "-0.001", "0.100"]),
+    ],
+)
+def test_amounts_are_written_with_the_decimals_of_their_currency(currency: str, written: list[str]) -> None:
+    assert [str(decimal_amount(minor, currency)) for minor in (1250, 5, 0, -1, 100)] == written

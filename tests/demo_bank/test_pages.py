@@ -19,6 +19,8 @@ def test_every_scope_of_both_versions_has_plain_words() -> None:
         (-123456789, "USD", "\N{MINUS SIGN}$1,234,567.89"),
         (-1, "GBP", "\N{MINUS SIGN}£0.01"),
         (100_00, "SEK", "SEK\N{NO-BREAK SPACE}100.00"),
+        (-12345, "JPY", "\N{MINUS SIGN}JPY\N{NO-BREAK SPACE}12,345"),
+        (1_234_567, "KWD", "KWD\N{NO-BREAK SPACE}1,234.567"),
     ],
 )
 def test_money_is_written_to_the_last_minor_unit(minor: int, currency: str, text: str) -> None:

@@ -118,4 +118,4 @@ def test_a_payment_can_stay_pending_and_reserves_the_money_for_30_days(stage: St
 def reserved(stage: Stage) -> Decimal:
     """What the generated pending transactions of today come to."""
     pending = generate_statement(account(stage), stage.clock.now().date()).pending
-    return decimal_amount(sum(entry.amount for entry in pending))
+    return decimal_amount(sum(entry.amount for entry in pending), account(stage).currency)

@@ -25,8 +25,8 @@ from infra.tour.calls import CardCalls
 from infra.tour.receiver import EventReceiver, listen
 from tests.cards.cases import of_new_card
 from tests.cards.scenes import EUR, HOLDER_BLOCK
+from tests.e2e.bank_customers import bearer
 from tests.e2e.browser_window import Window
-from tests.e2e.fault_customers import bearer
 from tests.e2e.own_stack import OwnStack, command, running
 from tests.e2e.parties import Journey, Tpp, TppWithSecret, at_once
 from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, hashed

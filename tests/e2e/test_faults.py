@@ -16,7 +16,7 @@ from chalicelib import bootstrap
 from chalicelib.demo_bank import clearing
 from chalicelib.demo_bank.faults import FAULTS, MANY_ACCOUNTS
 from chalicelib.demo_bank.profiles import PROFILES
-from tests.e2e.fault_customers import bearer, initiate, pay
+from tests.e2e.bank_customers import bearer, initiate, pay
 from tests.e2e.parties import Tpp
 
 pytestmark = pytest.mark.e2e

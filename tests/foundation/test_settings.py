@@ -162,6 +162,7 @@ def test_outside_the_local_stage_the_public_address_is_required_and_https(stage:
         ),
         ({"MTLS_URL": DEV["PUBLIC_URL"], "TPP_CA_BUNDLE": "cas.pem"}, "MTLS_URL: must differ from PUBLIC_URL"),
         ({"MTLS_URL": f"{DEV['PUBLIC_URL']}/", "TPP_CA_BUNDLE": "cas.pem"}, "MTLS_URL: must differ from PUBLIC_URL"),
+        ({"OPERATOR_KEY": "key"}, "OPERATOR_KEY: must not be set outside the local stage"),
         ({"OUTBOUND_CA_FILE": "ca.pem"}, "OUTBOUND_CA_FILE: must not be set outside the local stage"),
         ({"TPP_CA_BUNDLE": "s3://bucket"}, "TPP_CA_BUNDLE: must be a file's path or s3://bucket/key"),
     ],

@@ -75,3 +75,19 @@ def test_every_payment_status_has_words_and_an_unknown_one_none() -> None:
 
 def test_patience_says_how_long() -> None:
     assert "wait 15 minutes" in display_text.retry_advice(900)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0, "0 seconds"),
+        (59, "59 seconds"),
+        (60, "1 minute"),
+        (5400, "1 hour and 30 minutes"),
+        (604_800, "7 days"),
+        (93_784, "1 day and 2 hours"),
+        (86_460, "1 day and 1 minute"),
+    ],
+)
+def test_how_far_time_was_moved_is_said_in_its_two_largest_units(seconds: int, said: str) -> None:
+    assert display_text.elapsed(seconds) == said

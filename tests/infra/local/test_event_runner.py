@@ -144,6 +144,48 @@ def test_a_schedule_runs_when_it_is_due(application: Chalice) -> None:
     clock.stop()
 
 
+def test_a_schedule_rests_while_the_clock_is_moved(application: Chalice) -> None:
+    times, ran, asked = iter([NOW]), list[datetime](), threading.Event()
+    application.handler_map["tick"] = lambda event, context: ran.append(NOW)
+    application.event_sources = [source for source in application.event_sources if source.name == "tick"]
+
+    def is_resting() -> bool:
+        asked.set()
+        return True
+
+    runs = EventRunner(
+        application,
+        timeouts={},
+        region="eu-west-1",
+        sqs=Sqs(),
+        now=lambda: next(times, NOW + timedelta(seconds=60)),
+        is_resting=is_resting,
+    )
+
+    runs.start()
+    assert asked.wait(5)
+    runs.stop()
+    assert ran == []
+
+
+def test_a_cron_expression_is_due_in_business_time() -> None:
+    app, ran = Chalice("test", configure_logs=False, env={}), threading.Event()
+    app.schedule(Cron(10, 1, "*", "*", "?", "*"), name="nightly")(lambda event: ran.set())
+    business = iter([NOW])
+    runs = EventRunner(
+        app,
+        timeouts={},
+        region="eu-west-1",
+        sqs=Sqs(),
+        now=lambda: NOW,
+        business_now=lambda: next(business, NOW + timedelta(days=1)),
+    )
+
+    runs.start()
+    assert ran.wait(5)
+    runs.stop()
+
+
 def test_queues_and_schedules_may_be_registered_in_any_form() -> None:
     app = Chalice("test", configure_logs=False, env={})
     app.on_sqs_message(queue_arn="arn:aws:sqs:eu-west-1:1:by-arn", name="one")(lambda event: None)

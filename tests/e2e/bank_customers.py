@@ -1,4 +1,4 @@
-"""What a person does at a fault bank: chooses a fault at sign-in, approves, and pays."""
+"""What a person does at a demonstration bank: signs in as a customer of the list, approves, and pays."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from infra.tour.journey import payment_requests
 from tests.e2e.parties import Tpp
 
 
-def bearer(tpp: Tpp, bank: Mapping[str, Any], fault: str) -> str:
-    """The access token of a consent of this fault's customer, for everything and all accounts."""
+def bearer(tpp: Tpp, bank: Mapping[str, Any], customer: str) -> str:
+    """The access token of a consent of this customer, for everything and all accounts."""
     asked = tpp.call(
         "POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": list(VERSIONS[bank["api_version"]].scopes)}
     )
-    callback = _walk(Browser(tpp.callback, lambda *_: None), asked.json()["redirect_url"], fault)
+    callback = _walk(Browser(tpp.callback, lambda *_: None), asked.json()["redirect_url"], customer)
     answer = tpp.redeem(parse_qs(urlsplit(callback).query)["authorization_code"][0])
     assert answer.status_code == 200, answer.text
     return str(answer.json()["access_token"])
@@ -32,24 +32,24 @@ def initiate(tpp: Tpp, bank: Mapping[str, Any], access_token: str) -> Any:
     return tpp.call("POST", "/tpp/payment_initiation", order, access_token)
 
 
-def pay(tpp: Tpp, confirmation_url: str, fault: str) -> dict[str, str]:
+def pay(tpp: Tpp, confirmation_url: str, customer: str) -> dict[str, str]:
     """Confirm a payment; answers the query with which the browser comes back."""
-    back = _walk(Browser(f"{tpp.base}/payments/callback", lambda *_: None), confirmation_url, fault)
+    back = _walk(Browser(f"{tpp.base}/payments/callback", lambda *_: None), confirmation_url, customer)
     return {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
 
 
-def _walk(browser: Browser, url: str, fault: str) -> str:
+def _walk(browser: Browser, url: str, customer: str) -> str:
     """From the bank's first page to the return to the TPP."""
     page = browser.open(url)
     while isinstance(page, BrowserPage):
         if "sent" in page.texts:
             page = browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]})
-        elif sign_in := _sign_in_form(page, fault):
+        elif sign_in := _sign_in_form(page, customer):
             page = browser.submit(page, sign_in)
         else:
             page = browser.submit(page, page.form("account"), boxes=True)
     return page
 
 
-def _sign_in_form(page: BrowserPage, fault: str) -> Form | None:
-    return next((form for form in page.forms if form.fields.get("username") == fault), None)
+def _sign_in_form(page: BrowserPage, customer: str) -> Form | None:
+    return next((form for form in page.forms if form.fields.get("username") == customer), None)

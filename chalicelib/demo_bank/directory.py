@@ -1,0 +1,150 @@
+"""A bank's customers: the built-in ones, and those that an operator has loaded.
+
+Loaded customers have two kinds of records: ``customers`` lists a bank's loaded customers with their accounts, so that
+account numbers are unique, and ``book#<account>`` has an account's book. Customers are written together with the list,
+whose ``revision`` must still be the one that was read. The fault banks have no loaded customers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.demo_bank.books import AccountBook, dump_book, parse_book
+from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id, make_loaded_account
+from chalicelib.demo_bank.runtime import TABLE, DemoBank
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import Delete, Operation, Put, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+MOST_CUSTOMERS = 500
+"""Loaded customers of one bank."""
+MOST_BYTES = 350_000
+"""Size of a stored list or book; DynamoDB's limit for an item is 400 KB."""
+_LIST = "customers"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedCustomers:
+    """A bank's loaded customers by id; ``revision`` counts the loads, 0 before the first."""
+
+    revision: int
+    customers: Mapping[str, Customer]
+
+
+@dataclass(frozen=True, slots=True)
+class NewCustomer:
+    """A customer to load, with a book for each account by its id."""
+
+    customer: Customer
+    books: Mapping[str, AccountBook]
+
+
+# -- reading
+
+
+def find_customer(bank: DemoBank, customer_id: str) -> Customer | None:
+    """The customer with this id; only loaded ones take a read."""
+    built_in = customers_by_id(bank.profile.name).get(customer_id)
+    return built_in or read_loaded(bank).customers.get(customer_id)
+
+
+def all_customers(bank: DemoBank) -> list[Customer]:
+    """Every customer, the built-in ones first."""
+    return [*customers_by_id(bank.profile.name).values(), *read_loaded(bank).customers.values()]
+
+
+def all_accounts(bank: DemoBank) -> list[CustomerAccount]:
+    """The accounts of every customer."""
+    return [account for customer in all_customers(bank) for account in customer.accounts]
+
+
+def find_account(bank: DemoBank, account_id: str) -> CustomerAccount | None:
+    """The account with this id; only loaded ones take a read."""
+    built_in = customers_by_id(bank.profile.name).values()
+    return _account(built_in, account_id) or _account(read_loaded(bank).customers.values(), account_id)
+
+
+def authenticate(bank: DemoBank, username: str, password: str) -> Customer | None:
+    """The customer with these credentials."""
+    customer = find_customer(bank, username.strip().lower())
+    return customer if customer and customer.password == password else None
+
+
+def _account(customers: Iterable[Customer], account_id: str) -> CustomerAccount | None:
+    return next(filter(None, (customer.account(account_id) for customer in customers)), None)
+
+
+def read_loaded(bank: DemoBank) -> LoadedCustomers:
+    """The bank's loaded customers, in the order of their ids."""
+    item = None if bank.profile.plays_faults else bank.store.get(TABLE, bank.key(_LIST))
+    if item is None:
+        return LoadedCustomers(0, {})
+    found = (_parse_customer(bank, members) for members in jsontext.loads(item["customers"]))
+    return LoadedCustomers(item["revision"], {customer.customer_id: customer for customer in found})
+
+
+def read_book(bank: DemoBank, account: CustomerAccount) -> AccountBook | None:
+    """The book of a loaded account; ``None`` if the account is built in, or was deleted meanwhile."""
+    item = bank.store.get(TABLE, bank.key(_book_id(account))) if account.kind == "loaded" else None
+    return parse_book(item["book"]) if item else None
+
+
+# -- writing
+
+
+def replace_customers(
+    bank: DemoBank, found: LoadedCustomers, added: Sequence[NewCustomer] = (), removed: Collection[str] = ()
+) -> list[Operation]:
+    """The writes that add customers, or replace those with the same ids, and remove others. The first one fails if
+    ``found`` is no longer stored.
+    """
+    ids = {new.customer.customer_id for new in added}.union(removed)
+    kept = [customer for customer in found.customers.values() if customer.customer_id not in ids]
+    listed = sorted([*kept, *(new.customer for new in added)], key=lambda customer: customer.customer_id)
+    books = {_book_id(account): new.books[account.account_id] for new, account in _accounts_of(added)}
+    ended = {_book_id(account) for account_id in ids for account in _accounts(found, account_id)} - books.keys()
+    members = {"revision": found.revision + 1, "customers": dump_customers(listed)}
+    unchanged = Attr("revision").eq(found.revision) if found.revision else absent("bank")
+    return [
+        Put(TABLE, bank.key(_LIST) | members, unchanged),
+        *(Put(TABLE, bank.key(record) | {"book": dump_book(book)}) for record, book in books.items()),
+        *(Delete(TABLE, bank.key(record)) for record in sorted(ended)),
+    ]
+
+
+def dump_customers(customers: Iterable[Customer]) -> str:
+    """The list of customers as JSON text, without their books."""
+    return jsontext.dumps([_dump_customer(customer) for customer in customers])
+
+
+def _accounts_of(added: Iterable[NewCustomer]) -> list[tuple[NewCustomer, CustomerAccount]]:
+    return [(new, account) for new in added for account in new.customer.accounts]
+
+
+def _accounts(found: LoadedCustomers, customer_id: str) -> tuple[CustomerAccount, ...]:
+    customer = found.customers.get(customer_id)
+    return customer.accounts if customer else ()
+
+
+def _book_id(account: CustomerAccount) -> str:
+    return f"book#{account.account_id}"
+
+
+def _dump_customer(customer: Customer) -> dict[str, Any]:
+    return {
+        "id": customer.customer_id,
+        "name": customer.full_name,
+        "about": customer.about,
+        "accounts": [
+            {"number": each.number, "name": each.name, "currency": each.currency, "iban": each.iban}
+            for each in customer.accounts
+        ],
+    }
+
+
+def _parse_customer(bank: DemoBank, members: dict[str, Any]) -> Customer:
+    accounts = (make_loaded_account(bank.profile.name, **each) for each in members["accounts"])
+    return Customer(members["id"], members["name"], members["about"], tuple(accounts))

@@ -1,0 +1,1 @@
+"""Customers of the demonstration banks that an operator writes in a file."""

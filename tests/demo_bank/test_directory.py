@@ -1,0 +1,94 @@
+"""Loaded customers beside the built-in ones: found, replaced and deleted, all or none."""
+
+from __future__ import annotations
+
+import pytest
+from stdnum import iban
+
+from chalicelib.demo_bank import directory
+from chalicelib.demo_bank.customers import customers_by_id
+from chalicelib.demo_bank.directory import authenticate
+from chalicelib.demo_bank.runtime import TABLE, DemoBank
+from chalicelib.foundation.dynamodb.store import ConditionFailed
+from infra.customers import loading
+from tests.customer_files import account, customer, written
+from tests.demo_bank.stage import Stage
+
+
+def books(stage: Stage) -> list[str]:
+    rows = stage.store.rows(TABLE, ("bank", stage.profile.name), sort_prefix=("id", "book#"))
+    return [row["id"] for row in rows]
+
+
+def test_a_customer_signs_in_with_the_own_password_only(stage: Stage) -> None:
+    loading.load(stage, written(customer("noor")))
+    built_in = next(iter(customers_by_id(stage.profile.name).values()))
+    for one, other in ((built_in.customer_id, "noor"), ("noor", built_in.customer_id)):
+        found = authenticate(stage.bank, f" {one.upper()} ", f"sandbox-{one}")
+        assert found is not None
+        assert found.customer_id == one
+        assert authenticate(stage.bank, one, f"sandbox-{other}") is None
+    assert authenticate(stage.bank, "nobody", "sandbox-nobody") is None
+
+
+def test_loaded_accounts_have_ids_and_ibans_like_those_of_the_bank(stage: Stage) -> None:
+    loading.load(stage, written(customer(accounts=[account(), account("61000002", currency="JPY", balance="9")])))
+    known = next(iter(customers_by_id(stage.profile.name).values())).accounts[0]
+    found = directory.read_loaded(stage.bank).customers["noor"].accounts
+    for each in found:
+        assert each.account_id.isdigit() == known.account_id.isdigit()
+        assert len(each.number) == len(known.number)
+        assert each.iban is not None
+        assert iban.is_valid(each.iban)
+        assert (each.sort_code, each.bban and each.bban[:8]) == (known.sort_code, known.bban and known.bban[:8])
+        assert directory.find_account(stage.bank, each.account_id) == each
+    assert directory.find_account(stage.bank, known.account_id) == known
+    assert {each.account_id for each in found} <= {each.account_id for each in directory.all_accounts(stage.bank)}
+
+
+def test_another_currency_is_another_account(stage: Stage) -> None:
+    ids = set()
+    for currency in ("KWD", "BHD"):
+        loading.load(stage, written(customer(accounts=[account(currency=currency)])))
+        ids.add(directory.read_loaded(stage.bank).customers["noor"].accounts[0].account_id)
+    assert len(ids) == 2
+    assert len(books(stage)) == 1
+
+
+def test_built_in_customers_take_no_read(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: DemoBank) -> directory.LoadedCustomers:
+        raise AssertionError("read")
+
+    monkeypatch.setattr(directory, "read_loaded", refuse)
+    built_in = next(iter(customers_by_id(stage.profile.name).values()))
+    assert directory.find_customer(stage.bank, built_in.customer_id) == built_in
+    assert directory.find_account(stage.bank, built_in.accounts[0].account_id) == built_in.accounts[0]
+    assert directory.read_book(stage.bank, built_in.accounts[0]) is None
+
+
+def test_a_change_based_on_an_older_list_is_refused(stage: Stage) -> None:
+    loading.load(stage, written(customer("noor")))
+    found = directory.read_loaded(stage.bank)
+    loading.load(stage, written(customer("kenji", [account("61000009")])))
+    with pytest.raises(ConditionFailed):
+        stage.store.transact(directory.replace_customers(stage.bank, found, removed=["noor"]))
+    assert list(directory.read_loaded(stage.bank).customers) == ["kenji", "noor"]
+
+
+def test_a_first_load_is_refused_after_another(stage: Stage) -> None:
+    empty = directory.read_loaded(stage.bank)
+    loading.load(stage, written(customer("noor")))
+    with pytest.raises(ConditionFailed):
+        stage.store.transact(directory.replace_customers(stage.bank, empty, removed=["kenji"]))
+
+
+def test_the_books_of_replaced_and_deleted_accounts_go_with_them(stage: Stage) -> None:
+    loading.load(stage, written(customer(accounts=[account(), account("61000002")])))
+    assert len(books(stage)) == 2
+    loading.load(stage, written(customer(accounts=[account("61000002"), account("61000003")])))
+    numbers = [each.number[-8:] for each in directory.read_loaded(stage.bank).customers["noor"].accounts]
+    assert numbers == ["61000002", "61000003"]
+    assert len(books(stage)) == 2
+    loading.delete(stage, ["noor"])
+    assert books(stage) == []
+    assert directory.find_customer(stage.bank, "noor") is None

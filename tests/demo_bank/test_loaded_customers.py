@@ -1,0 +1,351 @@
+"""Loaded customers at both banks: balances, transactions and payments in their currencies, and what ends with them."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chalicelib.demo_bank import directory
+from chalicelib.demo_bank.books import AccountBook
+from chalicelib.demo_bank.customers import CustomerAccount
+from chalicelib.demo_bank.execution import current_statement
+from chalicelib.demo_bank.pages import MOST_SHOWN
+from chalicelib.demo_bank.transactions import Statement, book_statement
+from infra.customers import loading
+from tests.customer_files import Content, account, customer, rule, transaction, written
+from tests.demo_bank.paying import CURRENCY, SINGLE, SLOW, ask, at_confirmation, single, status, token
+from tests.demo_bank.stage import Stage, query_of
+
+LISTED = [
+    transaction("2026-02-03", pending_days=2, means="card"),
+    transaction("2026-02-10", "4.005", text="Refund"),
+    transaction("2026-03-04", "-1.000", pending_days=3, iban="GB33BUKB20201555555555"),
+    transaction("2026-03-03", "2.000", pending_days=1),
+    transaction("2026-03-09", "-5.000", pending_days=6),
+]
+SALARY = rule("month", "900.000", day=25)
+
+
+@pytest.fixture(autouse=True)
+def noor(stage: Stage) -> CustomerAccount:
+    """The first account of a loaded customer, who also has yen, and money in the bank's own currency."""
+    own = account("61000003", currency=CURRENCY[stage.profile.name], balance="100.00")
+    kuwaiti = account(transactions=LISTED, rules=[SALARY])
+    yen = account("61000002", currency="JPY", balance="250000")
+    return load(stage, customer(accounts=[kuwaiti, yen, own]))[0]
+
+
+def load(stage: Stage, *customers: Content) -> tuple[CustomerAccount, ...]:
+    loading.load(stage, written(*customers))
+    return directory.read_loaded(stage.bank).customers["noor"].accounts
+
+
+def accounts(stage: Stage) -> tuple[CustomerAccount, ...]:
+    return directory.read_loaded(stage.bank).customers["noor"].accounts
+
+
+def balances(stage: Stage, given: str, of: CustomerAccount) -> list[str]:
+    """The balances as written: of version 1 the booked one, of version 2 the booked and the available one."""
+    if stage.profile.version == 1:
+        found = ask(stage, "/account_balance", {"account_id": of.account_id}, given)["accounts"]
+        return [str(each["balance"]) for each in found]
+    found = ask(stage, "/v2_account_balances", {"account_id": of.account_id}, given)["balances"]
+    return [str(each["balance_amount"]["amount"]) for each in found if each["balance_type"].startswith("interim")]
+
+
+def transactions(stage: Stage, given: str, of: CustomerAccount) -> list[tuple[str, bool]]:
+    """Amounts as written, with whether each is pending."""
+    asked: Content = {"account_id": of.account_id}
+    if stage.profile.version == 1:
+        found = ask(stage, "/account_payments", asked | {"record_count": 100, "current_page": 1}, given)["payments"]
+        return [(str(each["amount"]), each["status"] == 1) for each in found]
+    rows = ask(stage, "/v2_account_transactions", asked | {"booking_status": "both"}, given)["transactions"]
+    return [(str(each["transaction_amount"]["amount"]), kind == "pending") for kind in rows for each in rows[kind]]
+
+
+def test_balances_have_the_decimals_of_their_currency(stage: Stage, noor: CustomerAccount) -> None:
+    given = token(stage, "noor")
+    kuwaiti, yen, _ = accounts(stage)
+    assert balances(stage, given, kuwaiti)[0] == "3042.410"  # 1250.750 - 12.345 + 4.005, and two salaries
+    assert balances(stage, given, yen)[0] == "250000"
+    if stage.profile.version == 2:  # what is pending leaves the account later, what comes in is not there yet
+        assert balances(stage, given, kuwaiti)[1] == "3041.410"
+
+
+def test_transactions_are_pending_and_then_booked(stage: Stage, noor: CustomerAccount) -> None:
+    given = token(stage, "noor")
+    found = transactions(stage, given, noor)
+    assert sorted(found) == sorted(
+        [
+            ("1250.750", False),
+            ("900.000", False),
+            ("-12.345", False),
+            ("4.005", False),
+            ("900.000", False),
+            ("-1.000", True),
+            ("2.000", True),
+        ]
+    )
+    stage.clock.advance(2 * 86_400)
+    later = dict(transactions(stage, given, noor))
+    assert (later["-1.000"], later["2.000"], later["-5.000"]) == (False, False, True)
+
+
+def test_the_accounts_of_a_loaded_customer_are_listed(stage: Stage) -> None:
+    path = "/accounts" if stage.profile.version == 1 else "/v2_accounts"
+    found = ask(stage, path, {}, token(stage, "noor"))["accounts"]
+    assert [each["currency"] for each in found] == ["KWD", "JPY", CURRENCY[stage.profile.name]]
+    assert [each["iban"] for each in found] == [each.iban for each in accounts(stage)]
+
+
+@pytest.mark.parametrize(("amount", "enough"), [("3041.410", True), ("3041.411", False)])
+def test_funds_are_confirmed_to_the_last_decimal(
+    stage: Stage, noor: CustomerAccount, amount: str, enough: bool
+) -> None:
+    if stage.profile.version == 1:
+        body = {"account": {"account_id": noor.account_id}, "instructed_amount": {"amount": amount, "currency": "KWD"}}
+        found = ask(stage, "/funds_confirmations", body, token(stage, "noor"))
+        assert (Decimal(amount) <= found["balance"]) == enough
+    else:
+        body = {"account": {"iban": str(noor.iban)}, "instructed_amount": {"amount": amount, "currency": "KWD"}}
+        assert ask(stage, "/v2_funds_confirmations", body, token(stage, "noor"))["funds_available"] == enough
+
+
+def test_a_salary_comes_on_the_day_of_the_banks_clock(stage: Stage, noor: CustomerAccount) -> None:
+    given = token(stage, "noor")
+    before = Decimal(balances(stage, given, noor)[0])
+    stage.clock.advance(23 * 86_400)
+    assert stage.clock.now().day == 25
+    assert Decimal(balances(stage, given, noor)[0]) == before - Decimal("4.000") + 900
+
+
+def statement(stage: Stage, of: CustomerAccount, today: date) -> tuple[AccountBook, Statement]:
+    book = directory.read_book(stage.bank, of)
+    assert book is not None
+    return book, book_statement(of, book, today)
+
+
+def test_a_year_later_the_opening_entry_has_what_was_before(stage: Stage, noor: CustomerAccount) -> None:
+    book, now = statement(stage, noor, date(2026, 3, 2))
+    _, later = statement(stage, noor, date(2027, 6, 10))
+    assert later.booked[0].booked_on == date(2026, 6, 1)
+    assert later.balance == book.opening + sum(entry.amount for entry in book.entries(noor.number, date(2027, 6, 10)))
+    assert len({entry.transaction_id for entry in later.booked}) == len(later.booked)
+    assert all(len(entry.transaction_id) <= 20 for entry in (*later.booked, *now.booked))
+    assert now.booked[0].booked_on == book.opened_on
+    assert set(statement(stage, noor, date(2026, 4, 1))[1].booked) > set(now.booked)
+
+
+def test_a_balance_of_zero_has_no_opening_entry_and_the_page_of_the_account_is_shown(stage: Stage) -> None:
+    empty = load(stage, customer(accounts=[account(balance="0")]))[0]
+    assert current_statement(stage.bank, empty).booked == ()
+    browser = stage.browser()
+    browser.open("/demo-bank/" + stage.profile.name + "/my-accounts")
+    browser.submit("/my-accounts", fields=[("username", "noor"), ("password", "sandbox-noor")])
+    assert browser.open(f"{stage.domain}/my-accounts/{empty.account_id}").status == 200
+
+
+def test_the_pages_show_money_in_the_decimals_of_its_currency(stage: Stage) -> None:
+    browser = stage.browser().arrive()
+    assert browser.sign_in("noor").status == 200
+    assert "KWD\N{NO-BREAK SPACE}3,042.410" in browser.page.text
+    assert "JPY\N{NO-BREAK SPACE}250,000<" in browser.page.text
+    browser.choose(2)
+    assert browser.confirm().location.startswith("https://tpp.example/callback")
+
+
+# -- payments
+
+
+def test_a_payment_changes_the_balance(stage: Stage) -> None:
+    own = accounts(stage)[2]
+    given = token(stage, "noor")
+    sender = {"sender_iban": own.iban} if stage.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
+    answer = ask(stage, SINGLE[stage.profile.name], single(stage, sender=False) | sender, given)
+    back = query_of(at_confirmation(stage, answer, "noor").pay().location)
+    assert "message" not in back
+    assert balances(stage, given, own)[0] == "87.50"
+    assert ("-12.50", False) in transactions(stage, given, own)
+
+
+def test_a_payment_to_a_loaded_customer_arrives(stage: Stage) -> None:
+    own = accounts(stage)[2]
+    answer = ask(stage, SINGLE[stage.profile.name], single(stage, to=own.iban), token(stage))
+    at_confirmation(stage, answer).pay()
+    assert balances(stage, token(stage, "noor"), own)[0] == "112.50"
+
+
+@pytest.mark.parametrize("stage", ["two"], indirect=True)  # bank one has no scheme for these currencies
+@pytest.mark.parametrize(("currency", "amount", "left"), [("JPY", "1500", "248500"), ("KWD", "0.005", "3042.405")])
+def test_bank_two_pays_in_any_currency(stage: Stage, currency: str, amount: str, left: str) -> None:
+    own = next(each for each in accounts(stage) if each.currency == currency)
+    given = token(stage, "noor")
+    body = single(stage, sender=False, payment_scheme="SWIFT", debtor_account={"iban": own.iban})
+    body["creditor_bank"] = {"name": "Bank 24", "country": "FR"}
+    body["instructed_amount"] = {"amount": amount, "currency": currency}
+    browser = at_confirmation(stage, ask(stage, SINGLE["two"], body, given), "noor")
+    assert f"{currency}\N{NO-BREAK SPACE}{Decimal(amount):,}" in browser.page.text
+    back = query_of(browser.pay().location)
+    stage.clock.advance(20)
+    assert status(stage, back["payment_id"], given) == "ACSC"
+    assert balances(stage, given, own)[0] == left
+
+
+# -- deleted and changed customers
+
+
+def test_the_consent_of_a_deleted_customer_is_refused_like_an_ended_one(stage: Stage) -> None:
+    given, ended = token(stage, "noor"), "consent.never-given"
+    loading.delete(stage, ["noor"])
+    path = "/accounts" if stage.profile.version == 1 else "/v2_accounts"
+    refused, unknown = stage.webhook(path, {}, token=given), stage.webhook(path, {}, token=ended)
+    assert refused.status == unknown.status
+    assert [refused.body.get(name) for name in ("code", "message", "title")] == [
+        unknown.body.get(name) for name in ("code", "message", "title")
+    ]
+
+
+def test_a_consent_works_again_once_its_customer_is_loaded_again(stage: Stage) -> None:
+    given, kept = token(stage, "noor"), account("61000002", currency="JPY", balance="250000")
+    loading.delete(stage, ["noor"])
+    load(stage, customer(accounts=[kept]))
+    assert balances(stage, given, accounts(stage)[0])[0] == "250000"
+
+
+def test_the_consent_of_a_deleted_customer_can_be_revoked(stage: Stage) -> None:
+    given = token(stage, "noor")
+    loading.delete(stage, ["noor"])
+    path = stage.profile.protocol.revoke_token.path
+    assert stage.webhook(path, {"access_token": given}).status == 200
+
+
+def test_a_consent_finds_the_accounts_that_are_left(stage: Stage, noor: CustomerAccount) -> None:
+    given = token(stage, "noor", accounts=2)
+    load(stage, customer(accounts=[account("61000002", currency="JPY", balance="5"), account("61000009")]))
+    path = "/accounts" if stage.profile.version == 1 else "/v2_accounts"
+    found = ask(stage, path, {}, given)["accounts"]
+    assert [each["currency"] for each in found] == ["JPY"]
+    one = "/account" if stage.profile.version == 1 else "/v2_account"
+    refused = stage.webhook(one, {"account_id": noor.account_id}, token=given)
+    assert refused.status == (400 if stage.profile.version == 1 else 404)
+    assert "the customer approved no such account" in refused.text
+
+
+def test_a_consent_whose_accounts_are_all_gone_pays_from_no_other(stage: Stage) -> None:
+    given = token(stage, "noor", accounts=2)
+    own = account("61000009", currency=CURRENCY[stage.profile.name], balance="100.00")
+    load(stage, customer(accounts=[own]))
+    reply = stage.webhook(SINGLE[stage.profile.name], single(stage, sender=False), token=given)
+    assert reply.status == 400
+    assert "the customer has no account in this currency to pay from" in reply.text
+
+
+def paying(stage: Stage) -> Any:
+    """A payment from the customer's own account."""
+    own = accounts(stage)[2]
+    sender = {"sender_iban": own.iban} if stage.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
+    return ask(stage, SINGLE[stage.profile.name], single(stage, sender=False) | sender, token(stage, "noor"))
+
+
+def test_an_open_payment_of_a_deleted_customer_is_cancelled(stage: Stage) -> None:
+    answer = paying(stage)
+    browser = at_confirmation(stage, answer, "noor")
+    loading.delete(stage, ["noor"])
+    back = query_of(browser.pay().location)
+    assert back["message"] == "The account to pay from no longer exists"
+    page = stage.browser().open(answer["confirmation_url"])
+    assert page.status == 200
+    assert "The account to pay from no longer exists" in page.text
+
+
+def test_a_payment_from_an_account_that_is_gone_is_cancelled_when_it_is_opened(stage: Stage) -> None:
+    answer = paying(stage)
+    load(stage, customer(accounts=[account("61000002", currency="JPY", balance="5")]))
+    page = stage.browser().open(answer["confirmation_url"])
+    assert page.status == 200
+    assert "The account to pay from no longer exists" in page.text
+
+
+def test_a_confirmed_payment_of_a_deleted_customer_is_settled(stage: Stage) -> None:
+    load(
+        stage,
+        customer(accounts=[account("61000003", currency=CURRENCY[stage.profile.name], balance="100.00")]),
+        customer("kenji", [account("61000007", currency=CURRENCY[stage.profile.name], balance="1.00")]),
+    )
+    to = directory.read_loaded(stage.bank).customers["kenji"].accounts[0]
+    own = accounts(stage)[0]
+    sender = {"sender_iban": own.iban} if stage.profile.version == 1 else {"debtor_account": {"iban": own.iban}}
+    scheme = SLOW[stage.profile.name]
+    body = single(stage, sender=False, scheme=scheme, to=to.iban) | sender
+    answer = ask(stage, SINGLE[stage.profile.name], body, token(stage, "noor"))
+    at_confirmation(stage, answer, "noor").pay()
+    loading.delete(stage, ["noor"])
+    stage.clock.advance(20)
+    page = stage.browser().open(answer["confirmation_url"])
+    assert page.status == 200
+    received = current_statement(stage.bank, to)
+    assert received.balance == 1350
+    assert received.booked[-1].counterparty == "A former customer"
+
+
+def test_a_session_ends_with_its_customer(stage: Stage) -> None:
+    browser = stage.browser()
+    browser.open(f"{stage.domain}/my-accounts")
+    browser.submit("/my-accounts", fields=[("username", "noor"), ("password", "sandbox-noor")])
+    assert "Kuwait" not in browser.page.text
+    assert "Current account" in browser.page.text
+    loading.delete(stage, ["noor"])
+    assert "Sign in to see balances" in browser.open(f"{stage.domain}/my-accounts").text
+    assert "Sign in to see which" in browser.open(f"{stage.domain}/consents").text
+
+
+@pytest.mark.parametrize("change", ["deleted", "other accounts"])
+def test_a_journey_ends_with_its_customer_or_account(stage: Stage, change: str) -> None:
+    browser = stage.browser().at_confirmation("noor", accounts=1)
+    if change == "deleted":
+        loading.delete(stage, ["noor"])
+    else:
+        load(stage, customer(accounts=[account("61000009")]))
+    assert browser.confirm(follow=True).status == 404
+    assert "This session is over" in browser.page.text
+    assert stage.hub.named("/consent") == []
+
+
+# -- many
+
+
+def test_pages_list_the_first_customers_and_say_how_many_others_there_are(stage: Stage) -> None:
+    for start in range(0, 120, 40):
+        people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}")]) for n in range(start, start + 40)]
+        loading.load(stage, written(*people))
+    others = 3 + 121 - MOST_SHOWN
+    front = stage.browser().open(f"{stage.domain}/")
+    sign_in = stage.browser().arrive().page
+    area = stage.browser().open(f"{stage.domain}/my-accounts")
+    for page in (front, sign_in, area):
+        assert f"And {others} more" in page.text
+        assert page.text.count("<kbd>sandbox-p0") == MOST_SHOWN - 4  # three are built in, one is Noor
+    browser = stage.browser().arrive()
+    assert "Current account" in browser.sign_in("p119").text
+
+
+def test_a_payment_finds_its_receiver_among_many(stage: Stage) -> None:
+    own = {"currency": CURRENCY[stage.profile.name], "balance": "1.00"}
+    people = [customer(f"p{n:03}", [account(f"{62_000_000 + n}", **own)]) for n in range(48)]
+    loading.load(stage, written(*people))
+    to = directory.read_loaded(stage.bank).customers["p047"].accounts[0]
+    answer = ask(stage, SINGLE[stage.profile.name], single(stage, to=to.iban), token(stage))
+    at_confirmation(stage, answer).pay()
+    assert current_statement(stage.bank, to).balance == 1350
+
+
+def test_what_a_rule_makes_does_not_depend_on_when_it_was_loaded(stage: Stage) -> None:
+    wide = rule("week", None, weekday="saturday", between=["-38.000", "-9.500"])
+    first = load(stage, customer(accounts=[account(rules=[wide])]))[0]
+    early = statement(stage, first, date(2026, 6, 1))
+    stage.clock.advance(int((datetime(2026, 6, 1, tzinfo=UTC) - stage.clock.now()).total_seconds()))
+    again = load(stage, customer(accounts=[account(rules=[wide])]))[0]
+    assert statement(stage, again, date(2026, 6, 1)) == early

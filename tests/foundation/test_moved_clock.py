@@ -1,0 +1,162 @@
+"""The moved clock: business time that only goes forward, for every process, one move at a time."""
+
+from __future__ import annotations
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.container import Infrastructure
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.moved_clock import (
+    CACHED_SECONDS,
+    CLAIMED_SECONDS,
+    KEY,
+    TABLE,
+    ClockBusy,
+    ClockOffset,
+    MovedClock,
+)
+from chalicelib.foundation.settings import Settings
+from tests.manual_clock import ManualClock
+from tests.world import World
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+DAY = 86_400
+
+
+@pytest.fixture
+def real() -> ManualClock:
+    return ManualClock(START)
+
+
+@pytest.fixture
+def offset(world: World) -> ClockOffset:
+    """The stored offset, which nobody has moved."""
+    world.hub.store.delete(TABLE, KEY)
+    return ClockOffset(world.hub.store)
+
+
+def move(offset: ClockOffset, seconds: int, now: int = 0) -> None:
+    move_id = new_id()
+    before = offset.claim(move_id, now)
+    offset.write(move_id, before + seconds, now)
+    offset.release(move_id)
+
+
+def test_business_time_is_real_time_and_the_offset(real: ManualClock) -> None:
+    clock = MovedClock(real, lambda: DAY)
+
+    assert clock.time() == real.time() + DAY
+    assert clock.now() == START + timedelta(days=1)
+    assert clock.offset_seconds == DAY
+    assert clock.monotonic() == real.monotonic()
+
+
+def test_real_time_does_not_move(real: ManualClock) -> None:
+    assert MovedClock(real, lambda: DAY).real.time() == real.time()
+
+
+def test_a_clock_that_nobody_can_move_is_its_own_real_clock() -> None:
+    clock = Clock()
+
+    assert clock.real is clock
+    assert clock.offset_seconds == 0
+
+
+def test_another_process_follows_within_a_second(real: ManualClock, offset: ClockOffset) -> None:
+    clock = MovedClock(real, offset.read)
+    before = clock.time()
+    move(offset, DAY)
+
+    assert clock.time() == before
+    real.advance(CACHED_SECONDS)
+    assert clock.time() == real.time() + DAY
+
+
+def test_an_old_offset_read_late_does_not_turn_time_back(real: ManualClock) -> None:
+    clock = MovedClock(real, lambda: 0)
+    clock.move_to(DAY)
+
+    assert clock.offset_seconds == DAY
+
+
+def test_while_storage_fails_the_offset_stays_what_it_was(real: ManualClock) -> None:
+    answers: list[int | None] = [DAY, None, 2 * DAY]
+
+    def read() -> int:
+        if (answer := answers.pop(0)) is None:
+            raise StoreUnavailable("gone")
+        return answer
+
+    clock = MovedClock(real, read)
+    assert clock.offset_seconds == DAY
+    real.advance(CACHED_SECONDS)
+    assert clock.offset_seconds == DAY
+    real.advance(CACHED_SECONDS)
+    assert clock.offset_seconds == 2 * DAY
+
+
+def test_the_offset_is_kept_with_the_data(offset: ClockOffset) -> None:
+    assert offset.read() == 0
+    move(offset, DAY)
+    move(offset, DAY)
+    assert offset.read() == 2 * DAY
+
+
+def test_one_move_at_a_time(offset: ClockOffset) -> None:
+    offset.claim("one", now=0)
+
+    with pytest.raises(ClockBusy):
+        offset.claim("other", now=CLAIMED_SECONDS)
+    with pytest.raises(ClockBusy):
+        offset.write("other", DAY, now=0)
+    assert offset.read() == 0
+
+
+def test_each_step_renews_the_claim(offset: ClockOffset) -> None:
+    offset.claim("one", now=0)
+    offset.write("one", DAY, now=CLAIMED_SECONDS)
+
+    with pytest.raises(ClockBusy):
+        offset.claim("other", now=CLAIMED_SECONDS + 1)
+
+
+def test_the_claim_of_a_process_that_has_ended_is_taken_over(offset: ClockOffset) -> None:
+    offset.claim("one", now=0)
+    offset.write("one", DAY, now=0)
+
+    assert offset.claim("other", now=CLAIMED_SECONDS + 1) == DAY
+    with pytest.raises(ClockBusy):
+        offset.write("one", 2 * DAY, now=CLAIMED_SECONDS + 1)
+    with pytest.raises(ClockBusy):
+        offset.release("one")
+
+
+@pytest.mark.dynamodb
+def test_of_many_moves_at_once_one_begins(offset: ClockOffset) -> None:
+    begun: list[str] = []
+
+    def begin(name: str) -> None:
+        try:
+            offset.claim(name, now=0)
+        except ClockBusy:
+            return
+        begun.append(name)
+
+    threads = [threading.Thread(target=begin, args=(new_id(),)) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(begun) == 1
+
+
+def test_only_the_clock_of_one_machine_can_be_moved() -> None:
+    deployed = Settings.from_environment({"STAGE": "dev", "PUBLIC_URL": "https://dev.example.com"})
+
+    assert isinstance(Infrastructure(Settings.from_environment({"STAGE": "local"})).clock, MovedClock)
+    assert type(Infrastructure(deployed).clock) is Clock

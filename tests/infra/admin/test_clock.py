@@ -1,0 +1,127 @@
+"""The clock on the command line: it asks the running stack, and says in one sentence what cannot be done."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from infra.local import stackfile
+from tests.infra.admin.command_line import done, refused, run
+
+TIME = {"now": "2026-03-09T09:00:00+00:00", "offset_seconds": 604_800}
+
+
+class Stack:
+    """What the command sent, and what the stack answers."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, str, str, Any]] = []
+        self.status = 200
+        self.body: bytes = json.dumps(TIME).encode()
+
+
+@pytest.fixture
+def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
+    """A running stack, which the command line finds by its file."""
+    made = Stack()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            sent = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            is_health = self.path == "/health"
+            if not is_health:
+                key = self.headers.get("Authorization", "")
+                made.sent.append((self.command, self.path, key, json.loads(sent) if sent else None))
+            self.send_response(200 if is_health else made.status)
+            self.send_header(stackfile.HEADER, "the-stack")
+            self.end_headers()
+            self.wfile.write(b"{}" if is_health else made.body)
+
+        do_POST = do_GET  # noqa: N815 - http.server's name
+
+        def version_string(self) -> str:
+            return "Causeway"
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as running:
+        Thread(target=running.serve_forever, daemon=True).start()
+        file, port = tmp_path / "stack.json", running.server_port
+        content = {"id": "the-stack", "base_url": f"http://127.0.0.1:{port}", "operator_key": "the-key"}
+        stackfile.write(file, content | {"environment": {"PORT": str(port)}})
+        monkeypatch.setenv(stackfile.VARIABLE, str(file))
+        monkeypatch.delenv("STAGE", raising=False)
+        try:
+            yield made
+        finally:
+            running.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("span", "duration"), [("7d", "PT604800S"), ("12h", "PT43200S"), ("30m", "PT1800S"), ("90s", "PT90S")]
+)
+def test_advance_moves_the_clock_of_the_running_stack(stack: Stack, span: str, duration: str) -> None:
+    assert done("clock", "advance", span) == TIME
+    assert stack.sent == [("POST", "/sandbox/clock", "Bearer the-key", {"advance": duration})]
+
+
+def test_show_reads_it(stack: Stack) -> None:
+    assert done("clock", "show") == TIME
+    assert [sent[0] for sent in stack.sent] == ["GET"]
+
+
+def test_people_are_told_in_lines(stack: Stack) -> None:
+    printed = run("clock", "advance", "7d").stdout
+
+    assert printed.splitlines() == [
+        "Moved 7d forward.",
+        "now             2026-03-09T09:00:00+00:00",
+        "offset seconds  604800",
+    ]
+
+
+@pytest.mark.parametrize("span", ["week", "7", "1.5d", "7w", "d", ""])
+def test_what_is_no_span_is_refused_before_anything_is_sent(stack: Stack, span: str) -> None:
+    assert "is not a time span: use 90s, 30m, 12h or 7d" in refused("clock", "advance", span)
+    assert stack.sent == []
+
+
+def test_a_refusal_of_the_stack_is_passed_on(stack: Stack) -> None:
+    stack.status = 400
+    stack.body = b'{"error": "invalid_request", "error_description": "time moves forward only, by at most 400 days"}'
+
+    assert refused("clock", "advance", "401d") == "time moves forward only, by at most 400 days"
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b"[]"])
+def test_an_answer_that_is_no_answer_is_said(stack: Stack, body: bytes) -> None:
+    stack.body = body
+
+    assert refused("clock", "advance", "7d") == "the stack did not respond; `clock show` tells how far time has moved"
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_the_clock_of_a_deployed_stage_cannot_be_moved(
+    stack: Stack, monkeypatch: pytest.MonkeyPatch, stage: str
+) -> None:
+    monkeypatch.setenv("STAGE", stage)
+
+    for command in (("clock", "advance", "7d"), ("clock", "show")):
+        assert refused(*command) == (
+            f"the clock of the stage {stage} cannot be moved: only that of a stack on this machine"
+        )
+    assert stack.sent == []
+
+
+def test_without_a_stack_there_is_no_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(stackfile.VARIABLE, str(tmp_path / "stack.json"))
+    monkeypatch.delenv("STAGE", raising=False)
+
+    assert refused("clock", "advance", "7d") == "no local stack is running: start it with `make run`"

@@ -1,0 +1,137 @@
+"""A file is loaded completely or not at all, replaces customers of the same ids, and leaves others alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.demo_bank import directory
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from infra.customers import loading
+from infra.customers.loading import CustomersChanged, TooManyCustomers, UnknownCustomers
+from tests.customer_files import Content, account, customer, transaction, written
+from tests.demo_bank.stage import Stage
+
+
+def there(stage: Stage) -> dict[str, list[str]]:
+    """The ids of each bank's loaded customers."""
+    return {bic: list(found.customers) for bic, found in loading.read_all(stage).items()}
+
+
+def rows(stage: Stage) -> list[Any]:
+    return sorted(stage.store.scan("demo-banks"), key=lambda row: (row["bank"], row["id"]))
+
+
+def test_a_load_replaces_customers_of_the_same_id_and_leaves_others(one: Stage) -> None:
+    loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")])))
+    loading.load(one, written(customer("noor", name="Noor H.", accounts=[account("61000003")])))
+    assert there(one) == {"DEMOGB21": ["kenji", "noor"], "DEMODEF1": ["kenji", "noor"]}
+    noor = directory.read_loaded(one.bank).customers["noor"]
+    assert (noor.full_name, [each.number for each in noor.accounts]) == ("Noor H.", ["61000003"])
+
+
+def test_a_load_twice_leaves_the_same_customers(one: Stage) -> None:
+    text = written(customer("noor", [account(transactions=[transaction()])]))
+    loading.load(one, text)
+    before = rows(one)
+    loading.load(one, text)
+    assert [row | {"revision": 0} for row in rows(one)] == [row | {"revision": 0} for row in before]
+
+
+def test_a_customer_leaves_a_bank_that_the_file_no_longer_names(one: Stage) -> None:
+    loading.load(one, written(customer("noor")))
+    changes = loading.load(one, written(customer("noor", banks=["DEMODEF1"])))
+    assert there(one) == {"DEMOGB21": [], "DEMODEF1": ["noor"]}
+    assert [list(change.removed) for change in changes] == [["noor"], []]
+
+
+def test_a_bank_that_the_file_does_not_name_is_not_written(one: Stage) -> None:
+    loading.load(one, written(customer("noor", banks=["DEMODEF1"])))
+    assert {row["bank"] for row in rows(one)} == {"two"}
+
+
+def test_a_deletion_deletes_all_or_none(one: Stage) -> None:
+    loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")], banks=["DEMODEF1"])))
+    with pytest.raises(UnknownCustomers, match=r"^there are no loaded customers with these ids: ada, nobody$"):
+        loading.delete(one, ["noor", "ada", "nobody"])
+    assert there(one) == {"DEMOGB21": ["noor"], "DEMODEF1": ["kenji", "noor"]}
+    loading.delete(one, ["noor", "kenji"])
+    assert there(one) == {"DEMOGB21": [], "DEMODEF1": []}
+    assert [row["id"] for row in rows(one)] == ["customers", "customers"]
+
+
+def test_of_two_loads_at_once_one_is_refused(one: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    loading.load(one, written(customer("noor")))
+    stale = loading.read_all(one)
+    loading.load(one, written(customer("kenji", [account("61000002")])))
+    before = rows(one)
+    monkeypatch.setattr(loading, "read_all", lambda _: stale)
+    with pytest.raises(CustomersChanged):
+        loading.load(one, written(customer("mei", [account("61000004")])))
+    with pytest.raises(CustomersChanged):
+        loading.delete(one, ["noor"])
+    assert rows(one) == before
+
+
+@pytest.mark.parametrize("call", ["transact", "batch_get"])
+def test_storage_that_fails_leaves_nothing_half_done(one: Stage, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    loading.load(one, written(customer("noor")))
+    before = rows(one)
+
+    def fail(*_: Any) -> None:
+        raise StoreUnavailable("down")
+
+    monkeypatch.setattr(one.store, call, fail)
+    with pytest.raises(StoreUnavailable):
+        loading.load(one, written(customer("kenji", [account("61000002")])))
+    with pytest.raises(StoreUnavailable):
+        loading.delete(one, ["noor"])
+    assert rows(one) == before
+
+
+def test_49_customers_of_both_banks_fit_into_one_load_and_50_do_not(one: Stage) -> None:
+    people = [customer(f"p{n}", [account(f"{62_000_000 + n}")]) for n in range(50)]
+    with pytest.raises(TooManyCustomers, match=r"^102 records would be written at once, .* at most 100 are possible"):
+        loading.load(one, written(*people))
+    assert rows(one) == []
+    loading.load(one, written(*people[:49]))
+    assert {bic: len(ids) for bic, ids in there(one).items()} == {"DEMOGB21": 49, "DEMODEF1": 49}
+
+
+def test_a_load_takes_at_most_3_5_mb(one: Stage) -> None:
+    days = [f"2026-01-{day:02}" for day in range(1, 29)]
+    long = [transaction(days[n % 28], text="\N{SNOWMAN}" * 140, counterparty="\N{SNOWMAN}" * 50) for n in range(500)]
+    people = [customer(f"p{n}", [account(f"{62_000_000 + n}", transactions=long)]) for n in range(6)]
+    with pytest.raises(TooManyCustomers, match=r"more than 3.5 MB"):
+        loading.load(one, written(*people))
+    assert rows(one) == []
+    loading.load(one, written(*people[:5]))
+
+
+@pytest.mark.parametrize(
+    ("limit", "said"), [("MOST_CUSTOMERS", "more than 2"), ("MOST_BYTES", "take more than 350 KB")]
+)
+def test_a_bank_has_limited_room_for_customers(
+    one: Stage, monkeypatch: pytest.MonkeyPatch, limit: str, said: str
+) -> None:
+    loading.load(one, written(customer("noor"), customer("kenji", [account("61000002")])))
+    before = rows(one)
+    monkeypatch.setattr(directory, limit, {"MOST_CUSTOMERS": 2, "MOST_BYTES": 400}[limit])
+    with pytest.raises(TooManyCustomers, match=said):
+        loading.load(one, written(customer("mei", [account("61000004")])))
+    assert rows(one) == before
+
+
+def test_500_customers_of_20_letters_with_three_accounts_fit_into_the_list(one: Stage) -> None:
+    people: dict[str, Content] = {}
+    for start in range(0, 500, 32):
+        some = [
+            customer(f"person-{n:03}", [account(f"{62_000_000 + 3 * n + k}") for k in range(3)], banks=["DEMOGB21"])
+            for n in range(start, min(start + 32, 500))
+        ]
+        people |= {each["id"]: each for each in some}
+        loading.load(one, written(*some))
+    assert list(directory.read_loaded(one.bank).customers) == sorted(people)
+    with pytest.raises(TooManyCustomers, match="DEMOGB21 would have more than 500 loaded customers: delete some"):
+        loading.load(one, written(customer("mei")))

@@ -1,0 +1,1 @@
+"""The movable clock of the one-machine stack."""

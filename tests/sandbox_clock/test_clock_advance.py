@@ -1,0 +1,188 @@
+"""Moving time: hour by hour, each schedule where it has something to do, one move at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+
+from chalicelib.foundation.moved_clock import KEY, TABLE, ClockBusy, ClockOffset, MovedClock
+from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, ClockAdvance, ScheduledWork, SkippedHours
+from tests.log_lines import Lines
+from tests.manual_clock import ManualClock
+from tests.world import World
+
+START = datetime(2026, 3, 2, 9, 20, tzinfo=UTC)
+HOUR, DAY = 3600, 86_400
+
+
+class Diary:
+    """Work that is due at given times, and where it was done: hours after the start."""
+
+    def __init__(self, clock: MovedClock, *due_after: int, changes: bool = False) -> None:
+        self._clock = clock
+        self._start = clock.time()
+        self.due = [self._start + seconds for seconds in due_after]
+        self.changes = changes
+        self.done: list[float] = []
+        self.meanwhile: Callable[[], None] = lambda: None
+
+    def next_due(self, after: int, until: int) -> int | None:
+        return min((at for at in self.due if at <= until), default=None)
+
+    def run(self) -> bool:
+        self.done.append((self._clock.time() - self._start) / HOUR)
+        self.due = [at for at in self.due if at > self._clock.time()]
+        self.meanwhile()
+        return self.changes
+
+    @property
+    def work(self) -> ScheduledWork:
+        return ScheduledWork("diary", self.next_due, self.run)
+
+
+@pytest.fixture
+def offset(world: World) -> ClockOffset:
+    world.hub.store.delete(TABLE, KEY)
+    return ClockOffset(world.hub.store)
+
+
+@pytest.fixture
+def clock(offset: ClockOffset) -> MovedClock:
+    return MovedClock(ManualClock(START), offset.read)
+
+
+def advance(clock: MovedClock, offset: ClockOffset, *diaries: Diary) -> ClockAdvance:
+    return ClockAdvance(clock, offset, [diary.work for diary in diaries], SkippedHours())
+
+
+def test_time_moves_by_exactly_what_was_asked_for(clock: MovedClock, offset: ClockOffset) -> None:
+    before = clock.time()
+    reached = advance(clock, offset).advance(90_061)
+
+    assert (reached.now, reached.offset_seconds) == (before + 90_061, 90_061)
+    assert clock.time() == reached.now
+    assert offset.read() == 90_061
+
+
+def test_work_is_done_in_the_hour_in_which_it_is_due_and_in_no_other(clock: MovedClock, offset: ClockOffset) -> None:
+    diary = Diary(clock, 10, HOUR + 1, 5 * HOUR, 30 * HOUR)
+    advance(clock, offset, diary).advance(DAY)
+
+    assert diary.done == [1, 2, 5]
+
+
+def test_what_is_due_before_the_end_of_a_part_of_an_hour_is_done_at_its_end(
+    clock: MovedClock, offset: ClockOffset
+) -> None:
+    diary = Diary(clock, 60)
+    advance(clock, offset, diary).advance(HOUR // 2)
+
+    assert diary.done == [0.5]
+
+
+def test_a_schedule_runs_once_for_each_hour_in_which_it_has_work(clock: MovedClock, offset: ClockOffset) -> None:
+    diary = Diary(clock, *range(0, DAY, 60))
+    advance(clock, offset, diary).advance(DAY)
+
+    assert diary.done == list(range(1, 25))
+
+
+def test_what_cannot_be_done_is_tried_again_in_the_next_hour_and_stops_nothing(
+    clock: MovedClock, offset: ClockOffset, lines: Lines
+) -> None:
+    broken, diary = Diary(clock, 10), Diary(clock, 4 * HOUR)
+
+    def fail() -> bool:
+        broken.done.append(0)
+        raise RuntimeError("no luck")
+
+    work = [ScheduledWork("broken", broken.next_due, fail), diary.work]
+    ClockAdvance(clock, offset, work, SkippedHours()).advance(6 * HOUR)
+
+    assert len(broken.done) == 6
+    assert diary.done == [4]
+    failed = [line["schedule"] for line in lines.all() if line["message"] == "scheduled work failed"]
+    assert failed == ["broken"] * 6
+
+
+def test_work_that_makes_other_work_due_is_followed_by_it(clock: MovedClock, offset: ClockOffset) -> None:
+    first, second = Diary(clock, HOUR, changes=True), Diary(clock)
+    first.meanwhile = lambda: second.due.append(clock.time() + 2 * HOUR)
+    advance(clock, offset, first, second).advance(DAY)
+
+    assert (first.done, second.done) == ([1], [3])
+
+
+def test_every_process_follows_each_step(clock: MovedClock, offset: ClockOffset) -> None:
+    diary, stored = Diary(clock, HOUR, 3 * HOUR), list[int]()
+    diary.meanwhile = lambda: stored.append(offset.read())
+    advance(clock, offset, diary).advance(DAY)
+
+    assert stored == [HOUR, 3 * HOUR]
+
+
+@pytest.mark.parametrize("seconds", [0, -DAY, MOST_SECONDS + 1])
+def test_time_moves_forward_and_not_too_far(clock: MovedClock, offset: ClockOffset, seconds: int) -> None:
+    diary = Diary(clock, 0)
+    with pytest.raises(ValueError, match="forward only, by at most 400 days"):
+        advance(clock, offset, diary).advance(seconds)
+
+    assert (offset.read(), diary.done) == (0, [])
+
+
+def test_the_longest_move_is_400_days(clock: MovedClock, offset: ClockOffset) -> None:
+    assert advance(clock, offset).advance(400 * DAY).offset_seconds == 400 * DAY
+
+
+def test_a_second_move_is_refused_while_one_is_under_way(clock: MovedClock, offset: ClockOffset) -> None:
+    diary, refused = Diary(clock, HOUR), list[bool]()
+    mover = advance(clock, offset, diary)
+
+    def move_again() -> None:
+        with pytest.raises(ClockBusy):
+            mover.advance(DAY)
+        refused.append(mover.is_moving)
+
+    diary.meanwhile = move_again
+    assert mover.advance(2 * HOUR).offset_seconds == 2 * HOUR
+    assert refused == [True]
+    assert not mover.is_moving
+
+
+def test_a_move_that_another_one_took_over_stops(clock: MovedClock, offset: ClockOffset) -> None:
+    diary = Diary(clock, HOUR, 5 * HOUR)
+
+    def take_over() -> None:
+        offset.claim("other", now=2**40)
+
+    diary.meanwhile = take_over
+    with pytest.raises(ClockBusy):
+        advance(clock, offset, diary).advance(DAY)
+
+    assert offset.read() == HOUR
+
+
+def test_the_log_says_that_time_was_moved(clock: MovedClock, offset: ClockOffset, lines: Lines) -> None:
+    advance(clock, offset).advance(DAY)
+    (line,) = lines.all()
+
+    assert (line["level"], line["message"]) == ("WARNING", "clock moved")
+    assert line["moved_from"] == "2026-03-02T09:20:00+00:00"
+    assert line["moved_to"] == "2026-03-03T09:20:00+00:00"
+    assert line["offset_seconds"] == DAY
+
+
+def test_only_whole_hours_that_were_jumped_over_are_skipped() -> None:
+    skipped, noon = SkippedHours(), int(datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp())
+    skipped.add(noon + 1800, noon + 4 * HOUR + 60)
+
+    assert [hour for hour in range(-2, 7) if noon + hour * HOUR in skipped] == [1, 2, 3]
+
+
+def test_an_hour_in_which_another_process_may_not_have_noticed_yet_is_not_skipped() -> None:
+    skipped, noon = SkippedHours(), int(datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp())
+    skipped.add(noon - 1, noon + 3 * HOUR)
+
+    assert [hour for hour in range(-2, 5) if noon + hour * HOUR in skipped] == [1, 2]

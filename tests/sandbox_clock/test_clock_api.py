@@ -1,0 +1,121 @@
+"""``/sandbox/clock``: who may move business time, by how much, and what a refusal says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.moved_clock import ClockOffset
+from chalicelib.sandbox_clock.clock_api import read_seconds
+from tests.log_lines import Lines
+from tests.sandbox_clock.operator import Operator
+
+START = {"now": "2026-03-02T09:00:00+00:00", "offset_seconds": 0}
+HOUR, DAY = 3600, 86_400
+
+
+def test_a_move_answers_with_the_time_that_was_reached(operator: Operator) -> None:
+    assert operator.move("P1D") == {"now": "2026-03-03T09:00:00+00:00", "offset_seconds": 86_400}
+    assert operator.move("PT1H") == {"now": "2026-03-03T10:00:00+00:00", "offset_seconds": 90_000}
+
+
+def test_anybody_may_read_the_time(operator: Operator) -> None:
+    assert operator.time == START
+    operator.move("P1D")
+    assert operator.time == {"now": "2026-03-03T09:00:00+00:00", "offset_seconds": DAY}
+
+
+@pytest.mark.parametrize(
+    ("duration", "seconds"),
+    [
+        ("P7D", 7 * DAY),
+        ("P2W", 14 * DAY),
+        ("P1DT12H", DAY + 12 * HOUR),
+        ("PT90M", 5400),
+        ("PT30S", 30),
+        ("P400D", 400 * DAY),
+        ("PT9600H", 400 * DAY),
+        ("PT34560000S", 400 * DAY),
+    ],
+)
+def test_a_duration_has_weeks_or_days_and_times(duration: str, seconds: int) -> None:
+    assert read_seconds({"advance": duration}) == seconds
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("", "{", "[]", "null", '"P1D"', "{}", '{"advance": 7}', '{"advance": null}', '{"advance": ["P1D"]}'),
+        *('{"advance": "P1D", "by": "me"}', '{"advance": "P1D", "advance": "P2D"}'),
+        *(f'{{"advance": "{text}"}}' for text in ("", "P", "PT", "7d", "P1M", "P1Y", "-P1D", "P-1D", "+P1D", "P1.5D")),
+        *(f'{{"advance": "{text}"}}' for text in ("p1d", "P1D ", "P1DT", "P1H", "PT1D", "P1W2D", "P٣D", "P99999D")),
+        *(f'{{"advance": "{text}"}}' for text in ("PT0S", "P0D", "P401D", "P400DT1S", "P58W")),
+    ],
+)
+def test_a_body_that_is_no_move_forward_changes_nothing(operator: Operator, body: str) -> None:
+    answer = operator.ask(body)
+
+    assert answer.status == 400
+    assert answer.body["error"] == "invalid_request"
+    assert operator.time == START
+
+
+def test_a_body_has_to_be_json(operator: Operator) -> None:
+    answer = operator.ask("advance=P1D", content_type="application/x-www-form-urlencoded")
+
+    assert (answer.status, answer.body["error"]) == (415, "invalid_request")
+    assert operator.time == START
+
+
+@pytest.mark.parametrize("key", [None, "", "another", "the-operators-ke", "the-operators-keyy"])
+def test_only_the_operator_moves_the_clock(operator: Operator, key: str | None) -> None:
+    answer = operator.ask({"advance": "P1D"}, key)
+
+    assert (answer.status, answer.body["error"]) == (401, "invalid_key")
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert operator.time == START
+
+
+def test_a_key_is_checked_before_the_body_is_read(operator: Operator) -> None:
+    assert operator.ask("{", "another").status == 401
+
+
+def test_without_an_operators_key_nobody_moves_the_clock(operator: Operator) -> None:
+    hub = operator.world.hub
+    object.__setattr__(hub.settings, "operator_key", None)
+
+    assert operator.ask({"advance": "P1D"}, "").status == 401
+
+
+def test_another_method_is_refused_in_json(operator: Operator) -> None:
+    answer = operator.world.call("PUT", "/sandbox/clock", b"{}")
+
+    assert (answer.status, answer.body["error"]) == (405, "method_not_allowed")
+    assert answer.headers["allow"] == "GET, POST, HEAD, OPTIONS"
+
+
+def test_a_second_move_is_refused(operator: Operator) -> None:
+    ClockOffset(operator.world.hub.store).claim("another", operator.world.clock.time())
+    answer = operator.ask({"advance": "P1D"})
+
+    assert (answer.status, answer.body["error"]) == (409, "clock_busy")
+    assert operator.time == START
+
+
+def test_when_storage_fails_the_operator_is_told_that_time_may_have_moved(operator: Operator, lines: Lines) -> None:
+    with operator.world.storage_gone("update"):
+        answer = operator.ask({"advance": "P1D"})
+
+    assert (answer.status, answer.body["error"]) == (503, "temporarily_unavailable")
+    assert "clock not moved" in lines.text
+
+
+def test_a_response_is_json_that_nobody_stores(operator: Operator) -> None:
+    answer = operator.ask({"advance": "PT1H"})
+    body: Any = jsontext.loads(answer.text)
+
+    assert list(body) == ["now", "offset_seconds"]
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["cache-control"] == "no-store"

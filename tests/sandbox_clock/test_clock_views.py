@@ -1,0 +1,91 @@
+"""The page of the clock: it shows business time, moves it, and says what cannot be done."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.website.records.sessions import LIFETIME
+from tests.sandbox_clock.operator import Operator
+from tests.website.person import Person
+from tests.world import World
+
+
+@pytest.fixture
+def user(movable: World) -> Person:
+    return Person.signed_in(movable, "clock@example.com")
+
+
+def test_the_page_shows_business_and_real_time(user: Person) -> None:
+    user.get("/clock")
+
+    assert "Business time 2 Mar 2026, 09:00:00 UTC" in user.text
+    assert "nothing: it was not moved" in user.text
+
+
+def test_a_form_moves_time(user: Person, operator: Operator) -> None:
+    user.get("/clock")
+    user.post("/clock", number="1", unit="weeks")
+    user.follow()
+
+    assert "Time has moved" in user.text
+    assert "Ahead by 7 days" in user.text
+    assert operator.time["offset_seconds"] == 7 * 86_400
+
+
+def test_the_session_stays_in_real_time(user: Person, movable: World) -> None:
+    movable.clock.advance(LIFETIME - 3600)
+    user.get("/clock")
+    user.post("/clock", number="1", unit="days")
+
+    assert user.get("/clock").status == 200
+
+
+def test_a_banner_on_every_page_says_that_time_was_moved(user: Person, operator: Operator) -> None:
+    user.get("/clients")
+    assert "Time has been moved" not in user.text
+    operator.move("P7DT2H")
+    for place in ("/clients", "/performance", "/docs", "/"):
+        user.get(place)
+        assert "Time has been moved. Here it is 9 Mar 2026, 11:00:00 UTC , 7 days and 2 hours ahead." in user.text
+
+
+def test_a_bank_says_so_too(user: Person, operator: Operator) -> None:
+    operator.move("P7D")
+    user.get("/demo-bank/one")
+
+    assert "Time has been moved. Here it is 9 March 2026." in user.text
+
+
+@pytest.mark.parametrize(
+    ("number", "unit", "said"),
+    [
+        ("", "days", "Enter a whole number."),
+        ("-1", "days", "Enter a whole number."),
+        ("1.5", "days", "Enter a whole number."),
+        ("1", "years", "Enter a whole number."),
+        ("0", "days", "Time moves forward only, by at most 400 days at once."),
+        ("58", "weeks", "Time moves forward only, by at most 400 days at once."),
+    ],
+)
+def test_what_is_no_move_forward_is_said_and_changes_nothing(
+    user: Person, operator: Operator, number: str, unit: str, said: str
+) -> None:
+    user.get("/clock")
+    answer = user.post("/clock", number=number, unit=unit)
+
+    assert answer.status == 400
+    assert said in user.text
+    assert operator.time["offset_seconds"] == 0
+
+
+def test_a_form_of_another_site_moves_nothing(user: Person, operator: Operator) -> None:
+    assert user.post("/clock", token="forged", number="1", unit="days").status == 403
+    assert operator.time["offset_seconds"] == 0
+
+
+def test_somebody_who_is_not_signed_in_signs_in_first(movable: World, operator: Operator) -> None:
+    visitor = Person(movable)
+
+    assert visitor.get("/clock").headers["location"].endswith("/sign-in?next=%2Fclock")
+    visitor.post("/clock", number="1", unit="days")
+    assert operator.time["offset_seconds"] == 0

@@ -1,0 +1,106 @@
+"""What moving time does to the service: everything that becomes due on the way is done, in its hour and once."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+
+from chalicelib.cards.protocol.values import HOLD_SECONDS
+from chalicelib.delivery.delivery_record import Delivery
+from chalicelib.foundation import parallel
+from chalicelib.statistics.days import INGESTED_AT
+from tests.cards.authorization.shops import LIMITED, SEPARATE, buyer, with_shops
+from tests.cards.scenes import Scene
+from tests.log_lines import Lines
+from tests.sandbox_clock.operator import Operator
+from tests.world import World, always
+
+HOUR, DAY = 3600, 86_400
+
+
+@pytest.fixture(autouse=True)
+def _one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulator is not made for threads."""
+    monkeypatch.setattr(parallel, "WIDTH", 1)
+
+
+def ends_told(world: World) -> list[Delivery]:
+    """The recorded events about the ends of consents."""
+    return [each for each in world.recorded("event") if each.topic.startswith("consent.expir")]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_end_of_a_consent_is_told_a_week_before_and_when_it_comes(
+    movable: World, operator: Operator, version: int
+) -> None:
+    movable.wants_events()
+    tokens = movable.tokens(version)
+    movable.clock.advance(172 * DAY + 12 * HOUR)
+    begun = movable.clock.time()
+    operator.move("PT11H")
+    assert ends_told(movable) == []
+
+    operator.move("PT5H")
+    (announced,) = ends_told(movable)
+    assert announced.topic == "consent.expiring"
+    assert announced.created_at == begun + 12 * HOUR
+
+    movable.clock.advance(7 * DAY - 2 * HOUR)
+    operator.move("PT2H")
+    assert {each.topic for each in ends_told(movable)} == {"consent.expiring", "consent.expired"}
+    assert movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
+
+
+def test_a_token_expires(movable: World, operator: Operator) -> None:
+    tokens = movable.tokens(2)
+    movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
+    operator.move("PT59M")
+    assert movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 200
+    operator.move("PT2M")
+    assert movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"]).status == 401
+
+
+def test_a_hold_is_released_and_the_ledger_is_proved(movable: World, operator: Operator, lines: Lines) -> None:
+    scene = with_shops(Scene(movable))
+    card = buyer(scene, 100_00, **LIMITED, card_fee_group_id=SEPARATE)
+    card.asks(10_00)
+    movable.clock.advance(HOLD_SECONDS - 2 * HOUR)
+    operator.move("PT1H")
+    assert card.balances()[1] > 0
+    operator.move("PT2H")
+
+    assert card.balances()[1] == 0
+    assert "ledger proved" in lines.text
+    assert "ledger broken" not in lines.text
+
+
+def test_each_day_is_recorded_once(movable: World, operator: Operator) -> None:
+    bic, records = movable.banks[1].bank.bic, movable.hub.statistics.records
+    first = date(2026, 3, 2)
+    operator.move("P3D")
+
+    found = records.of_bank(bic, first, first + timedelta(days=20))
+    assert [record.day for record in found] == [first + timedelta(days=number) for number in range(3)]
+
+
+def test_days_are_recorded_at_their_minute_of_the_night(movable: World, operator: Operator) -> None:
+    bic, records = movable.banks[1].bank.bic, movable.hub.statistics.records
+    first = date(2026, 3, 2)
+    operator.move(f"PT{15 * 60 + INGESTED_AT - 1}M")
+    assert records.of_bank(bic, first, first) == []
+    operator.move("PT1M")
+    assert len(records.of_bank(bic, first, first)) == 1
+
+
+def test_calls_before_a_move_are_in_their_day(movable: World, operator: Operator) -> None:
+    movable.writes_measurements()
+    tokens = movable.tokens(2)
+    movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
+    movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+    movable.clock.advance(60)
+    movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+    operator.move("P2D")
+
+    (record,) = movable.hub.statistics.records.of_bank(movable.banks[2].bank.bic, date(2026, 3, 2), date(2026, 3, 2))
+    assert record.total.bank_requests > 0
