@@ -77,7 +77,6 @@ def test_a_year_in_steps_of_a_day_takes_less_than_a_minute_and_loses_nothing(own
 
     seconds = move_by_days(own_stack, 365)
 
-    print(seconds)
     check_days(own_stack, 365)
     assert own_stack.time()["offset_seconds"] == 365 * 86_400
     assert own_stack.admin("ledger", "verify")["good"] is True
