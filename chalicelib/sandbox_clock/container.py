@@ -103,8 +103,8 @@ class _DailyReports:
 
     def next_due(self, after: int, until: int) -> int | None:
         due = after - after % DAY_SECONDS + DAY_SECONDS
-        if self._again_at and after < self._again_at:
-            due = min(due, self._again_at)
+        if self._again_at is not None:
+            due = min(due, max(self._again_at, after))
         return due if due <= until else None
 
 

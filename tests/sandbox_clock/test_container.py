@@ -108,8 +108,9 @@ def test_calls_before_a_move_are_in_their_day(movable: World, operator: Operator
     assert record.total.bank_requests > 0
 
 
-def test_a_day_whose_report_failed_is_reported_again_on_the_way(
-    movable: World, operator: Operator, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("moves", [("P2D",), ("P1D", "P1D"), ("PT15H", "PT1H", "P1DT8H")])
+def test_a_day_whose_report_failed_is_reported_again_in_the_next_hour(
+    movable: World, operator: Operator, monkeypatch: pytest.MonkeyPatch, moves: tuple[str, ...]
 ) -> None:
     attempts: list[int] = []
 
@@ -118,9 +119,10 @@ def test_a_day_whose_report_failed_is_reported_again_on_the_way(
         return attempts[-1] + (durations.RETRY_SECONDS if len(attempts) == 1 else durations.RETENTION_SECONDS)
 
     monkeypatch.setattr(clearing, "report_days", report)
-    operator.move("P2D")
+    for duration in moves:
+        operator.move(duration)
 
     failed, repeated, next_day = attempts
     assert failed % DAY < HOUR
     assert repeated == failed + HOUR
-    assert next_day == failed + DAY
+    assert next_day - next_day % DAY == failed - failed % DAY + DAY
