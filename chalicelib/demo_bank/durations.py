@@ -24,7 +24,6 @@ SECONDS = 5
 """Time-out of the report to the service, in seconds."""
 RETRY_SECONDS = 900
 RETENTION_SECONDS = 40 * 86_400
-_DAY_SECONDS = 86_400
 
 
 def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
@@ -36,14 +35,18 @@ def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_
     return [Put(TABLE, record | {"milliseconds": 1000 * (now - begun_at), "expires_at": now + RETENTION_SECONDS})]
 
 
-def report_yesterday(bank: DemoBank) -> None:
-    """Report the previous day, unless already done; a failed report is retried later."""
+def report_yesterday(bank: DemoBank) -> int | None:
+    """Report the previous day, unless already done; a failed report is retried later.
+
+    Returns the Unix second of the next attempt, which never comes for a day that was reported; ``None`` if the bank
+    reports no days.
+    """
     if not bank.profile.protocol.reports_performance:
-        return
+        return None
     day = bank.clock.now().date() - timedelta(days=1)
     told = bank.store.get(TABLE, bank.key(_report_record_id(day)))
     if told and bank.clock.time() < told["again_at"]:
-        return
+        return int(told["again_at"])
     consents, payments = _average_duration(bank, day, "consent"), _average_duration(bank, day, "payment")
     seconds = RETRY_SECONDS
     try:
@@ -56,11 +59,7 @@ def report_yesterday(bank: DemoBank) -> None:
     now = bank.clock.time()
     times = {"again_at": now + seconds, "expires_at": now + RETENTION_SECONDS}
     bank.store.put(TABLE, bank.key(_report_record_id(day)) | times)
-
-
-def next_report(bank: DemoBank, after: int) -> int | None:
-    """The first Unix second after ``after`` at which a day is over that the bank has to report."""
-    return after - after % _DAY_SECONDS + _DAY_SECONDS if bank.profile.protocol.reports_performance else None
+    return times["again_at"]
 
 
 def _average_duration(bank: DemoBank, day: date, kind: ConfirmationKind) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 from chalicelib.cards.container import CardContainer
 from chalicelib.delivery.container import DeliveryContainer
@@ -43,17 +43,19 @@ class ClockContainer:
     def advance(self) -> ClockAdvance:
         clock, skipped = self.shared.clock, SkippedHours()
         assert isinstance(clock, MovedClock), "only a clock of the one-machine stack can be moved"
-        work = (self._settle, *self._card_work(), *self._hub_work(), self._ingest(skipped))
+        work = (self._settle, self._report, *self._card_work(), *self._hub_work(), self._ingest(skipped))
         return ClockAdvance(clock, ClockOffset(self.shared.store), work, skipped)
 
     @property
     def _settle(self) -> ScheduledWork:
         shared = self.shared
-        return ScheduledWork(
-            "settle",
-            lambda after, until: clearing.next_due(shared, after, until),
-            lambda: clearing.run_due_work(shared) > 0,
-        )
+        return _indexed("settle", partial(clearing.next_due, shared), partial(clearing.run_due_work, shared))
+
+    @property
+    def _report(self) -> ScheduledWork:
+        """The banks' daily reports, a part of the job that is due without a look at what is stored."""
+        reports = _DailyReports(self.shared)
+        return ScheduledWork("settle", reports.next_due, reports.run)
 
     def _card_work(self) -> tuple[ScheduledWork, ...]:
         flows = self.cards.flows
@@ -86,6 +88,24 @@ class ClockContainer:
 
     def _end(self) -> float:
         return self.shared.clock.monotonic() + RUN_SECONDS
+
+
+class _DailyReports:
+    """Due when a day is over, and again when a report has failed."""
+
+    def __init__(self, shared: Infrastructure) -> None:
+        self._shared = shared
+        self._again_at: int | None = None
+
+    def run(self) -> bool:
+        self._again_at = clearing.report_days(self._shared)
+        return False
+
+    def next_due(self, after: int, until: int) -> int | None:
+        due = after - after % DAY_SECONDS + DAY_SECONDS
+        if self._again_at is not None:
+            due = min(due, max(self._again_at, after))
+        return due if due <= until else None
 
 
 def _indexed(name: str, next_due: Callable[[int], int | None], run: Callable[[], int]) -> ScheduledWork:
