@@ -6,8 +6,9 @@ and loses nothing: what is due stays due.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import timestamp
@@ -50,6 +51,10 @@ class BusinessTime:
     offset_seconds: int
 
 
+class OutOfRange(ValueError):
+    """Time does not move that far; the message is a sentence."""
+
+
 class SkippedHours:
     """The hours, as their first Unix seconds, during which nothing happened, since the clock was moved over them."""
 
@@ -66,10 +71,7 @@ class SkippedHours:
 
 
 class ClockAdvance:
-    """Moves the clock of this process and, through storage, of all others.
-
-    While ``is_moving``, it runs the schedules itself; the process's own schedules rest.
-    """
+    """Moves the clock of this process and, through storage, of all others, and runs the schedules meanwhile."""
 
     def __init__(
         self, clock: MovedClock, offset: ClockOffset, work: Sequence[ScheduledWork], skipped: SkippedHours
@@ -78,7 +80,18 @@ class ClockAdvance:
         self._offset = offset
         self._work = work
         self._skipped = skipped
-        self.is_moving = False
+        self._stopped = threading.Lock()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the schedules of the process rest, because of a move or ``stopped``."""
+        return self._stopped.locked()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Keep the schedules from running and time from being moved; a move waits for the end."""
+        with self._stopped:
+            yield
 
     def now(self) -> BusinessTime:
         return BusinessTime(self._clock.time(), self._clock.offset_seconds)
@@ -87,21 +100,20 @@ class ClockAdvance:
         """Move business time forward by ``seconds``, from 1 to ``MOST_SECONDS``.
 
         Raises:
-            ValueError: ``seconds`` is out of range; nothing has changed.
+            OutOfRange: nothing has changed.
             ClockBusy: another move is under way; if it took over a claim of this one, time has moved partly.
             StoreError: storage failed; time may have moved partly.
         """
         if not 0 < seconds <= MOST_SECONDS:
-            raise ValueError(f"time moves forward only, by at most {MOST_SECONDS // DAY_SECONDS} days")
+            raise OutOfRange(f"time moves forward only, by at most {MOST_SECONDS // DAY_SECONDS} days")
         move_id = new_id()
-        base = self._offset.claim(move_id, self._clock.real.time())
-        self.is_moving = True
         try:
-            self._clock.move_to(base)
-            before = self._clock.time()
-            self._move(move_id, base, seconds)
+            base = self._offset.claim(move_id, self._clock.real.time())
+            with self.stopped():
+                self._clock.move_to(base)
+                before = self._clock.time()
+                self._move(move_id, base, seconds)
         finally:
-            self.is_moving = False
             with suppress(ClockBusy, StoreError):
                 self._offset.release(move_id)
         reached = self.now()
@@ -150,9 +162,11 @@ class _Agenda:
             self._due[number] = self._work[number].next_due(self._ran_at[number], self._end)
 
     def _run(self, number: int, now: int) -> bool:
-        self._ran_at[number] = now
+        """Run a piece of work; one that fails is due again. Returns whether other work may have become due."""
         try:
-            return self._work[number].run()
-        except Exception:  # as on its schedule: the next run tries again
+            changed = self._work[number].run()
+        except Exception:
             log.exception("scheduled work failed", schedule=self._work[number].name)
             return True
+        self._ran_at[number] = now
+        return changed

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -45,15 +46,28 @@ def begin(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any] | None
 
 
 class CardMonth:
-    """Plays the month of card use in a thread; ``report`` is called with the new state when it is complete."""
+    """Plays the month of card use in a thread.
+
+    Args:
+        first_data: the state of the month.
+        report: called with the new state when the month is complete.
+        time_stopped: keeps schedules from running, and time from being moved, while the month is played: a job that
+            runs in the present would release a hold of the past before the step that collects it.
+    """
 
     def __init__(
-        self, hub: Hub, manager_id: int, first_data: Mapping[str, Any], report: Callable[[dict[str, Any]], None]
+        self,
+        hub: Hub,
+        manager_id: int,
+        first_data: Mapping[str, Any],
+        report: Callable[[dict[str, Any]], None],
+        time_stopped: Callable[[], AbstractContextManager[None]],
     ) -> None:
         self._hub = hub
         self._manager_id = manager_id
         self._first_data = first_data
         self._report = report
+        self._time_stopped = time_stopped
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._run, name="card month", daemon=True)
 
@@ -72,7 +86,9 @@ class CardMonth:
         from chalicelib.foundation import log
 
         try:
-            if play_month(self._hub, self._manager_id, self._first_data["started"], self._stopped.is_set):
+            with self._time_stopped():
+                is_complete = play_month(self._hub, self._manager_id, self._first_data["started"], self._stopped.is_set)
+            if is_complete:
                 self._report({**self._first_data, "state": COMPLETE})
                 log.clear()
                 log.info("card month played")

@@ -132,7 +132,8 @@ class Stack:
 
         if content["first_data"]:
             manager_id = content["programme"]["manager_id"]
-            self._card_month = CardMonth(hub(), manager_id, content["first_data"], report)
+            stopped = hub().sandbox_clock.advance.stopped
+            self._card_month = CardMonth(hub(), manager_id, content["first_data"], report, stopped)
             self._card_month.start()
 
     def _set_up_tls(self, port: int) -> LocalTls | None:
@@ -301,7 +302,7 @@ def _create_runner(application: Chalice) -> EventRunner:
         region=os.environ["AWS_DEFAULT_REGION"],
         now=clock.real.now,
         business_now=clock.now,
-        is_resting=lambda: advance.is_moving,
+        is_resting=lambda: advance.is_stopped,
     )
 
 

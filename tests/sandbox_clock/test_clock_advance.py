@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.moved_clock import KEY, TABLE, ClockBusy, ClockOffset, MovedClock
 from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, ClockAdvance, ScheduledWork, SkippedHours
 from tests.log_lines import Lines
@@ -107,6 +109,24 @@ def test_what_cannot_be_done_is_tried_again_in_the_next_hour_and_stops_nothing(
     assert failed == ["broken"] * 6
 
 
+def test_daily_work_that_failed_is_tried_again_in_the_next_hour(clock: MovedClock, offset: ClockOffset) -> None:
+    start, attempts = clock.time(), list[int]()
+
+    def daily(after: int, until: int) -> int | None:
+        due = start + (after - start) // DAY * DAY + DAY
+        return due if due <= until else None
+
+    def fail_once() -> bool:
+        attempts.append((clock.time() - start) // HOUR)
+        if len(attempts) == 1:
+            raise RuntimeError("no luck")
+        return False
+
+    ClockAdvance(clock, offset, [ScheduledWork("daily", daily, fail_once)], SkippedHours()).advance(2 * DAY)
+
+    assert attempts == [24, 25, 48]
+
+
 def test_work_that_makes_other_work_due_is_followed_by_it(clock: MovedClock, offset: ClockOffset) -> None:
     first, second = Diary(clock, HOUR, changes=True), Diary(clock)
     first.meanwhile = lambda: second.due.append(clock.time() + 2 * HOUR)
@@ -143,12 +163,34 @@ def test_a_second_move_is_refused_while_one_is_under_way(clock: MovedClock, offs
     def move_again() -> None:
         with pytest.raises(ClockBusy):
             mover.advance(DAY)
-        refused.append(mover.is_moving)
+        refused.append(mover.is_stopped)
 
     diary.meanwhile = move_again
     assert mover.advance(2 * HOUR).offset_seconds == 2 * HOUR
     assert refused == [True]
-    assert not mover.is_moving
+    assert not mover.is_stopped
+
+
+def test_a_move_waits_while_time_is_stopped(clock: MovedClock, offset: ClockOffset) -> None:
+    mover, reached = advance(clock, offset), list[int]()
+    with mover.stopped():
+        assert mover.is_stopped
+        mine = threading.Thread(target=lambda: reached.append(mover.advance(DAY).offset_seconds))
+        mine.start()
+        mine.join(0.2)
+        assert (reached, offset.read()) == ([], 0)
+    mine.join(10)
+
+    assert reached == [DAY]
+    assert not mover.is_stopped
+
+
+def test_a_move_that_cannot_begin_leaves_the_clock_to_the_next_one(world: World, clock: MovedClock) -> None:
+    mover = advance(clock, ClockOffset(world.hub.store))
+    with world.storage_gone("get"), pytest.raises(StoreUnavailable):
+        mover.advance(DAY)
+
+    assert mover.advance(DAY).offset_seconds == DAY
 
 
 def test_a_move_that_another_one_took_over_stops(clock: MovedClock, offset: ClockOffset) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from chalicelib.cards.jobs import finish_payments_and_holds
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.statistics.days import yesterday
 from infra.local import first_data
@@ -35,7 +38,7 @@ def made_up_days(world: World) -> int:
 def month(world: World, state: str = PLAYING) -> tuple[CardMonth, list[dict[str, Any]]]:
     reported: list[dict[str, Any]] = []
     state_of = {"state": state, "started": world.hub.clock.time()}
-    return CardMonth(world.hub, MANAGER, state_of, reported.append), reported
+    return CardMonth(world.hub, MANAGER, state_of, reported.append, contextlib.nullcontext), reported
 
 
 def finished(playing: CardMonth) -> None:
@@ -79,6 +82,28 @@ def test_a_month_is_played_in_the_background_and_reported(world: World, lines: L
     assert reported == [{"state": COMPLETE, "started": world.clock.time()}]
     assert "card month played" in [line["message"] for line in lines.all()]
     assert world.hub.cards.flows.portal.read(MANAGER, "listCards", item_count=20)["data"]
+
+
+def test_time_is_stopped_while_a_month_is_played(world: World, lines: Lines) -> None:
+    """A hold of the past is long over in the present, so a job that ran between two steps would release it."""
+    played: list[bool] = []
+    reported: list[dict[str, Any]] = []
+
+    @contextlib.contextmanager
+    def stopped() -> Iterator[None]:
+        played.append(first_data._has_cards(world.hub))
+        yield
+        played.append(first_data._has_cards(world.hub))
+        finish_payments_and_holds(world.hub.cards)
+
+    state = {"state": PLAYING, "started": world.hub.clock.time()}
+    playing = CardMonth(world.hub, MANAGER, state, reported.append, stopped)
+    playing.start()
+    finished(playing)
+
+    assert played == [False, True]
+    assert [each["state"] for each in reported] == [COMPLETE]
+    assert "holds released" not in lines.text
 
 
 @pytest.mark.parametrize("state", [COMPLETE, INCOMPLETE])
