@@ -2,7 +2,8 @@
 
 A record depends only on the day's counters (and those of earlier days, as far back as a series of
 unanswered requests may reach) and the bank's report; recomputing it gives the same record. The bank's
-name, and whether it had to report, stay as they were when the record was first created.
+name, and whether it had to report, stay as they were when the record was first created. A made-up record is
+replaced as if there were none, but only by counters, or by a report on a day since the bank's registration.
 """
 
 from __future__ import annotations
@@ -104,6 +105,11 @@ def compute_day(
     )
 
 
+def _is_counted(day: date, counters: Iterable[HourlyCounters]) -> bool:
+    """Whether there are counters of the day itself."""
+    return any(hourly.hour in hours_of(day) for hourly in counters)
+
+
 def _missing_report_state(bank: ExpectedBank, day: date, before: DayRecord | None) -> Reported:
     if before:
         return "not_expected" if before.report == "not_expected" else "missing"
@@ -122,6 +128,8 @@ class _StoredDays:
         record, report = self.records.get(day), self.reports.get(day)
         if record is None:
             return bank.since <= day and (bank.is_active or report is not None)
+        if record.made_up:
+            return bank.since <= day and report is not None
         return report is not None and record.report_received_at != report.received_at
 
 
@@ -199,6 +207,10 @@ class Ingest:
         done: list[Ingested] = []
         for day in days:
             before, of_day = known.records.get(day), counters.read_day(day)
+            if before and before.made_up:
+                if not (known.needs(bank, day) or _is_counted(day, of_day)):
+                    continue  # nothing is known that could replace it
+                before = None
             if before or of_day or known.needs(bank, day):
                 done.append(self._store_record(compute_day(bank, day, of_day, known.reports.get(day), before), before))
         return done
