@@ -15,7 +15,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.moved_clock import CACHED_SECONDS, ClockBusy, ClockOffset, MovedClock
+from chalicelib.foundation.moved_clock import ClockBusy, ClockOffset, MovedClock
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
 
 MOST_SECONDS = 400 * DAY_SECONDS
@@ -55,31 +55,13 @@ class OutOfRange(ValueError):
     """Time does not move that far; the message is a sentence."""
 
 
-class SkippedHours:
-    """The hours, as their first Unix seconds, during which nothing happened, since the clock was moved over them."""
-
-    def __init__(self) -> None:
-        self._hours: set[int] = set()
-
-    def add(self, since: int, until: int) -> None:
-        """Add the whole hours between two times; other processes notice a move late."""
-        first = -(-(since + int(CACHED_SECONDS) + 1) // HOUR_SECONDS) * HOUR_SECONDS
-        self._hours.update(range(first, until - until % HOUR_SECONDS, HOUR_SECONDS))
-
-    def __contains__(self, hour: int) -> bool:
-        return hour in self._hours
-
-
 class ClockAdvance:
     """Moves the clock of this process and, through storage, of all others, and runs the schedules meanwhile."""
 
-    def __init__(
-        self, clock: MovedClock, offset: ClockOffset, work: Sequence[ScheduledWork], skipped: SkippedHours
-    ) -> None:
+    def __init__(self, clock: MovedClock, offset: ClockOffset, work: Sequence[ScheduledWork]) -> None:
         self._clock = clock
         self._offset = offset
         self._work = work
-        self._skipped = skipped
         self._stopped = threading.Lock()
 
     @property
@@ -130,10 +112,8 @@ class ClockAdvance:
         moved = 0
         while moved < seconds:
             step = agenda.seconds_to_next(moved, seconds)
-            since = self._clock.time()
             self._offset.write(move_id, base + step, self._clock.real.time())
             self._clock.move_to(base + step)
-            self._skipped.add(since, self._clock.time())
             agenda.run(self._clock.time())
             moved = step
 

@@ -11,7 +11,7 @@ from chalicelib.demo_bank import clearing
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.moved_clock import ClockOffset, MovedClock
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.sandbox_clock.clock_advance import ClockAdvance, NextDue, ScheduledWork, SkippedHours
+from chalicelib.sandbox_clock.clock_advance import ClockAdvance, NextDue, ScheduledWork
 from chalicelib.statistics.container import StatisticsContainer
 from chalicelib.statistics.days import DAY_SECONDS, INGESTED_AT
 from chalicelib.website.container import WebsiteContainer
@@ -41,10 +41,10 @@ class ClockContainer:
 
     @cached_property
     def advance(self) -> ClockAdvance:
-        clock, skipped = self.shared.clock, SkippedHours()
+        clock = self.shared.clock
         assert isinstance(clock, MovedClock), "only a clock of the one-machine stack can be moved"
-        work = (self._settle, self._report, *self._card_work(), *self._hub_work(), self._ingest(skipped))
-        return ClockAdvance(clock, ClockOffset(self.shared.store), work, skipped)
+        work = (self._settle, self._report, *self._card_work(), *self._hub_work(), self._ingest)
+        return ClockAdvance(clock, ClockOffset(self.shared.store), work)
 
     @property
     def _settle(self) -> ScheduledWork:
@@ -77,11 +77,10 @@ class ClockContainer:
             _indexed("sweep", sweeper.next_due, sweeper.sweep),
         )
 
-    def _ingest(self, skipped: SkippedHours) -> ScheduledWork:
-        ingest = self.statistics.ingest_without(skipped.__contains__)
-
+    @property
+    def _ingest(self) -> ScheduledWork:
         def run() -> bool:
-            ingest.run(self.statistics.expected_banks())
+            self.statistics.ingest_alone.run(self.statistics.expected_banks())
             return False
 
         return ScheduledWork("ingest", _next_ingest, run)

@@ -135,6 +135,13 @@ class Measurements:
         self._unwritten: dict[str, HourlyCounters] = {}
         self._unchecked: list[HourlyCounters] = []
         self._not_before = not_before
+        self._since = clock.time()
+        self._hours: set[int] = set()
+
+    def has_none(self, hour: int) -> bool:
+        """Whether this process has counted nothing in an hour, by its first Unix second, that began in its time."""
+        with self._lock:
+            return hour >= self._since and hour not in self._hours
 
     @contextmanager
     def measure(self) -> Iterator[CurrentCall]:
@@ -152,6 +159,7 @@ class Measurements:
             if call.concern is not None or call.exchanges:
                 with self._lock:
                     self._gathered.count(call, seconds)
+                    self._hours |= {hour for _, hour in self._gathered.counters}
             if self._claim_write():
                 writing = threading.Thread(target=self.write, name="measurements", daemon=True)
                 writing.start()

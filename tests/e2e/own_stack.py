@@ -18,6 +18,7 @@ from infra.local import stackfile
 from infra.local.background import run_stack
 from tests.conftest import ENDPOINT
 from tests.endpoint import of_a_stack
+from tests.first_data import wait_for_card_month
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
 PLACE = "/sandbox/clock"
@@ -85,4 +86,5 @@ def running(folder: Path, output: Path | None = None) -> Iterator[OwnStack]:
         (output or Path(os.devnull)).open("wb") as printed,
         run_stack(CLEAN, printed, folder=folder, elsewhere=of_a_stack(ENDPOINT)) as content,
     ):
+        wait_for_card_month(content)
         yield OwnStack(content, folder)

@@ -184,7 +184,7 @@ def test_a_card_hold_is_released_after_7_days_and_the_ledger_is_right(own_stack:
     assert held["response_code"] == "00"
     assert still_held == held["available_balance"]
     assert available(calls, card) == 10_000
-    assert own_stack.log_lines("holds released")[-1]["holds"] == 1
+    assert own_stack.log_lines("holds released")[-1]["holds"] >= 1
     proven = own_stack.admin("ledger", "verify")
     assert proven["good"] is True
     assert proven["accounts"] >= 1

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.moved_clock import KEY, TABLE, ClockBusy, ClockOffset, MovedClock
-from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, ClockAdvance, ScheduledWork, SkippedHours
+from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, ClockAdvance, ScheduledWork
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
 from tests.world import World
@@ -56,7 +56,7 @@ def clock(offset: ClockOffset) -> MovedClock:
 
 
 def advance(clock: MovedClock, offset: ClockOffset, *diaries: Diary) -> ClockAdvance:
-    return ClockAdvance(clock, offset, [diary.work for diary in diaries], SkippedHours())
+    return ClockAdvance(clock, offset, [diary.work for diary in diaries])
 
 
 def test_time_moves_by_exactly_what_was_asked_for(clock: MovedClock, offset: ClockOffset) -> None:
@@ -101,7 +101,7 @@ def test_what_cannot_be_done_is_tried_again_in_the_next_hour_and_stops_nothing(
         raise RuntimeError("no luck")
 
     work = [ScheduledWork("broken", broken.next_due, fail), diary.work]
-    ClockAdvance(clock, offset, work, SkippedHours()).advance(6 * HOUR)
+    ClockAdvance(clock, offset, work).advance(6 * HOUR)
 
     assert len(broken.done) == 6
     assert diary.done == [4]
@@ -122,7 +122,7 @@ def test_daily_work_that_failed_is_tried_again_in_the_next_hour(clock: MovedCloc
             raise RuntimeError("no luck")
         return False
 
-    ClockAdvance(clock, offset, [ScheduledWork("daily", daily, fail_once)], SkippedHours()).advance(2 * DAY)
+    ClockAdvance(clock, offset, [ScheduledWork("daily", daily, fail_once)]).advance(2 * DAY)
 
     assert attempts == [24, 25, 48]
 
@@ -214,17 +214,3 @@ def test_the_log_says_that_time_was_moved(clock: MovedClock, offset: ClockOffset
     assert line["moved_from"] == "2026-03-02T09:20:00+00:00"
     assert line["moved_to"] == "2026-03-03T09:20:00+00:00"
     assert line["offset_seconds"] == DAY
-
-
-def test_only_whole_hours_that_were_jumped_over_are_skipped() -> None:
-    skipped, noon = SkippedHours(), int(datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp())
-    skipped.add(noon + 1800, noon + 4 * HOUR + 60)
-
-    assert [hour for hour in range(-2, 7) if noon + hour * HOUR in skipped] == [1, 2, 3]
-
-
-def test_an_hour_in_which_another_process_may_not_have_noticed_yet_is_not_skipped() -> None:
-    skipped, noon = SkippedHours(), int(datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp())
-    skipped.add(noon - 1, noon + 3 * HOUR)
-
-    assert [hour for hour in range(-2, 5) if noon + hour * HOUR in skipped] == [1, 2]
