@@ -79,11 +79,13 @@ class ClockContainer:
 
     @property
     def _ingest(self) -> ScheduledWork:
-        def run() -> bool:
-            self.statistics.ingest_alone.run(self.statistics.expected_banks())
-            return False
+        return ScheduledWork("ingest", _next_ingest, self._ingest_days)
 
-        return ScheduledWork("ingest", _next_ingest, run)
+    def _ingest_days(self) -> bool:
+        """Ingest the days that are over, with the calls of the last minute, which are not written yet."""
+        self.statistics.measurements.write()
+        self.statistics.ingest_alone.run(self.statistics.expected_banks())
+        return False
 
     def _end(self) -> float:
         return self.shared.clock.monotonic() + RUN_SECONDS

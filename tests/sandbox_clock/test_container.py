@@ -108,6 +108,19 @@ def test_calls_before_a_move_are_in_their_day(movable: World, operator: Operator
     assert record.total.bank_requests > 0
 
 
+def test_calls_of_the_minute_before_a_move_are_in_their_day(movable: World, operator: Operator) -> None:
+    """A process writes its counters once a minute."""
+    movable.writes_measurements()
+    tokens = movable.tokens(2)
+    movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
+    for _ in range(3):
+        movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+    operator.move("P7D")
+
+    (record,) = movable.hub.statistics.records.of_bank(movable.banks[2].bank.bic, date(2026, 3, 2), date(2026, 3, 2))
+    assert record.tallies["AISP"].calls == 3
+
+
 @pytest.mark.parametrize("moves", [("P2D",), ("P1D", "P1D"), ("PT15H", "PT1H", "P1DT8H")])
 def test_a_day_whose_report_failed_is_reported_again_in_the_next_hour(
     movable: World, operator: Operator, monkeypatch: pytest.MonkeyPatch, moves: tuple[str, ...]
