@@ -66,6 +66,10 @@ class Statement:
         """The booked balance: the sum of the booked entries, in minor units."""
         return sum(entry.amount for entry in self.booked)
 
+    def opening_balance(self, day: date) -> int:
+        """The booked balance at the beginning of a day, in minor units; an account's first day has its opening entry."""
+        return sum(entry.amount for entry in self.booked if entry.booked_on < day or entry.means == "opening")
+
     @property
     def available(self) -> int:
         """The booked balance minus pending entries that take money."""

@@ -75,6 +75,18 @@ def test_balances_have_the_decimals_of_their_currency(stage: Stage, noor: Custom
         assert balances(stage, given, kuwaiti)[1] == "3041.410"
 
 
+@pytest.mark.parametrize("stage", ["two"], indirect=True)  # version 1 has no opening balance
+def test_the_opening_balance_of_an_account_opened_today_is_that_of_the_file(stage: Stage) -> None:
+    today = stage.clock.now().date().isoformat()
+    new = load(stage, customer(accounts=[account(balance_on=today, transactions=[transaction(today)])]))[0]
+    found = ask(stage, "/v2_account_balances", {"account_id": new.account_id}, token(stage, "noor"))["balances"]
+    assert {each["balance_type"]: str(each["balance_amount"]["amount"]) for each in found} == {
+        "interimBooked": "1238.405",
+        "interimAvailable": "1238.405",
+        "openingBooked": "1250.750",
+    }
+
+
 def test_transactions_are_pending_and_then_booked(stage: Stage, noor: CustomerAccount) -> None:
     given = token(stage, "noor")
     found = transactions(stage, given, noor)
@@ -267,6 +279,15 @@ def test_a_payment_from_an_account_that_is_gone_is_cancelled_when_it_is_opened(s
     page = stage.browser().open(answer["confirmation_url"])
     assert page.status == 200
     assert "The account to pay from no longer exists" in page.text
+
+
+def test_a_payment_from_an_account_that_another_customer_has_now_is_cancelled(stage: Stage) -> None:
+    browser = at_confirmation(stage, paying(stage), "noor")
+    moved = account("61000003", currency=CURRENCY[stage.profile.name], balance="100.00")
+    load(stage, customer(accounts=[account()]), customer("kenji", [moved]))
+    assert query_of(browser.pay().location)["message"] == "The account to pay from no longer exists"
+    kenji = directory.read_loaded(stage.bank).customers["kenji"]
+    assert current_statement(stage.bank, kenji.accounts[0]).available == 100_00
 
 
 def test_a_confirmed_payment_of_a_deleted_customer_is_settled(stage: Stage) -> None:
