@@ -67,7 +67,7 @@ class Statement:
         return sum(entry.amount for entry in self.booked)
 
     def opening_balance(self, day: date) -> int:
-        """The booked balance at the beginning of a day, in minor units; an account's first day has its opening entry."""
+        """The booked balance at the beginning of a day, in minor units: an opening entry of that day counts."""
         return sum(entry.amount for entry in self.booked if entry.booked_on < day or entry.means == "opening")
 
     @property

@@ -25,7 +25,7 @@ def test_numbers_are_decimal_and_fractions_stay_text() -> None:
 
 
 def test_text_that_is_nested_too_deeply_is_refused() -> None:
-    with pytest.raises(yaml_file.InvalidYaml, match="^the file is nested too deeply$"):
+    with pytest.raises(yaml_file.InvalidYaml, match=r"^the file is nested too deeply$"):
         yaml_file.parse_yaml("[" * 5000 + "]" * 5000)
 
 
