@@ -113,8 +113,9 @@ def generate_statement(account: CustomerAccount, today: date) -> Statement:
     )
 
 
+@lru_cache(maxsize=16)
 def book_statement(account: CustomerAccount, book: AccountBook, today: date) -> Statement:
-    """The statement of a loaded account as of ``today``."""
+    """The statement of a loaded account as of ``today``; cached, since 20 daily rules make 7,300 entries a year."""
     found = book.entries(account.number, today + timedelta(days=MOST_PENDING_DAYS))
     start = max(first_day(today), min(book.opened_on, today))
     opening = book.opening + sum(entry.amount for entry in found if entry.day < start)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.demo_bank import directory
-from chalicelib.demo_bank.books import AccountBook
+from chalicelib.demo_bank.books import AccountBook, BookEntry
 from chalicelib.demo_bank.customers import CustomerAccount
 from chalicelib.demo_bank.execution import current_statement
 from chalicelib.demo_bank.pages import MOST_SHOWN
@@ -149,6 +149,25 @@ def test_a_year_later_the_opening_entry_has_what_was_before(stage: Stage, noor: 
     assert all(len(entry.transaction_id) <= 20 for entry in (*later.booked, *now.booked))
     assert now.booked[0].booked_on == book.opened_on
     assert set(statement(stage, noor, date(2026, 4, 1))[1].booked) > set(now.booked)
+
+
+def test_the_pages_of_a_statement_take_one_computation(
+    stage: Stage, noor: CustomerAccount, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[str] = []
+    entries = AccountBook.entries
+
+    def count(book: AccountBook, account_number: str, last: date) -> list[BookEntry]:
+        computed.append(account_number)
+        return entries(book, account_number, last)
+
+    monkeypatch.setattr(AccountBook, "entries", count)
+    load(stage, customer(accounts=[account(balance="77.001", rules=[SALARY])]))
+    first = [current_statement(stage.bank, noor) for _ in range(3)]
+    assert computed == [noor.number]
+    stage.clock.advance(86_400)
+    assert current_statement(stage.bank, noor).balance == first[0].balance
+    assert computed == [noor.number] * 2
 
 
 def test_a_balance_of_zero_has_no_opening_entry_and_the_page_of_the_account_is_shown(stage: Stage) -> None:
