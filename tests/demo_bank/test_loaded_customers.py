@@ -75,6 +75,15 @@ def test_balances_have_the_decimals_of_their_currency(stage: Stage, noor: Custom
         assert balances(stage, given, kuwaiti)[1] == "3041.410"
 
 
+@pytest.mark.parametrize("stage", ["one"], indirect=True)  # version 2 has no reference
+def test_the_reference_of_a_transaction_has_the_first_30_characters_of_its_text(stage: Stage) -> None:
+    text = "Coffee \N{MIDDLE DOT} Bakery, the one at the corner"
+    own = load(stage, customer(accounts=[account(balance="0", transactions=[transaction(text=text)])]))[0]
+    asked = {"account_id": own.account_id, "record_count": 100, "current_page": 1}
+    (found,) = ask(stage, "/account_payments", asked, token(stage, "noor"))["payments"]
+    assert found["reference"] == text[:30]
+
+
 @pytest.mark.parametrize("stage", ["two"], indirect=True)  # version 1 has no opening balance
 def test_the_opening_balance_of_an_account_opened_today_is_that_of_the_file(stage: Stage) -> None:
     today = stage.clock.now().date().isoformat()
