@@ -49,6 +49,8 @@ def parse_yaml(text: str) -> Any:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise InvalidYaml(f"{where}{error.problem}") from None
+    except RecursionError:
+        raise InvalidYaml("the file is nested too deeply") from None
     except yaml.YAMLError:
         raise InvalidYaml("the file is not valid YAML text") from None
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.demo_bank.books import AccountBook, dump_book, parse_book
 from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id, make_loaded_account
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.dynamodb.store import Delete, Operation, Put, absent
+from chalicelib.foundation.dynamodb.store import Check, Delete, Operation, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 MOST_CUSTOMERS = 500
@@ -107,12 +107,20 @@ def replace_customers(
     books = {_book_id(account): new.books[account.account_id] for new, account in _accounts_of(added)}
     ended = {_book_id(account) for account_id in ids for account in _accounts(found, account_id)} - books.keys()
     members = {"revision": found.revision + 1, "customers": dump_customers(listed)}
-    unchanged = Attr("revision").eq(found.revision) if found.revision else absent("bank")
     return [
-        Put(TABLE, bank.key(_LIST) | members, unchanged),
+        Put(TABLE, bank.key(_LIST) | members, _is_stored(found)),
         *(Put(TABLE, bank.key(record) | {"book": dump_book(book)}) for record, book in books.items()),
         *(Delete(TABLE, bank.key(record)) for record in sorted(ended)),
     ]
+
+
+def check_unchanged(bank: DemoBank, found: LoadedCustomers) -> Operation:
+    """A check that fails if ``found`` is no longer stored."""
+    return Check(TABLE, bank.key(_LIST), _is_stored(found))
+
+
+def _is_stored(found: LoadedCustomers) -> ConditionBase:
+    return Attr("revision").eq(found.revision) if found.revision else absent("bank")
 
 
 def dump_customers(customers: Iterable[Customer]) -> str:
