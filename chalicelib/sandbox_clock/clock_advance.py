@@ -95,9 +95,10 @@ class ClockAdvance:
                 self._clock.move_to(base)
                 before = self._clock.time()
                 self._move(move_id, base, seconds)
-        finally:
+        except BaseException:
             with suppress(ClockBusy, StoreError):
-                self._offset.release(move_id)
+                self._offset.end(move_id)
+            raise
         reached = self.now()
         log.warning(
             "clock moved",
@@ -108,31 +109,33 @@ class ClockAdvance:
         return reached
 
     def _move(self, move_id: str, base: int, seconds: int) -> None:
-        agenda = _Agenda(self._work, self._clock.time(), self._clock.time() + seconds)
-        moved = 0
-        while moved < seconds:
-            step = agenda.seconds_to_next(moved, seconds)
+        agenda, moved = _Agenda(self._work, self._clock.time(), seconds), 0
+        while (step := agenda.next_stop(moved)) is not None:
             self._offset.write(move_id, base + step, self._clock.real.time())
             self._clock.move_to(base + step)
             agenda.run(self._clock.time())
             moved = step
+        self._offset.end(move_id, base + seconds)
+        self._clock.move_to(base + seconds)
 
 
 class _Agenda:
     """What is due during one move, by hours counted from its start."""
 
-    def __init__(self, work: Sequence[ScheduledWork], start: int, end: int) -> None:
+    def __init__(self, work: Sequence[ScheduledWork], start: int, seconds: int) -> None:
         self._work = work
         self._start = start
-        self._end = end
+        self._end = start + seconds
         self._ran_at = dict.fromkeys(range(len(work)), start)
-        self._due = {number: each.next_due(start, end) for number, each in enumerate(work)}
+        self._due = {number: each.next_due(start, self._end) for number, each in enumerate(work)}
 
-    def seconds_to_next(self, moved: int, seconds: int) -> int:
-        """The seconds from the start to the first whole hour, after ``moved``, that has something due, or the end."""
-        due = min((at for at in self._due.values() if at is not None), default=self._end)
+    def next_stop(self, moved: int) -> int | None:
+        """The seconds from the start to the first whole hour, or the end, after ``moved`` that has something due."""
+        due = min((at for at in self._due.values() if at is not None), default=None)
+        if due is None or self._start + moved >= self._end:
+            return None
         hours = max(-(-(due - self._start) // HOUR_SECONDS), moved // HOUR_SECONDS + 1)
-        return min(hours * HOUR_SECONDS, seconds)
+        return min(hours * HOUR_SECONDS, self._end - self._start)
 
     def run(self, now: int) -> None:
         """Run once what is due at ``now``, then ask again what is due next."""
