@@ -181,7 +181,7 @@ RANGE = "between must be two amounts, the lower one first, both above or both be
         (rule(amount=None, between=["1", "2", "3"]), RANGE),
         (rule(amount=None, between=["2", "1"]), RANGE),
         (rule(amount=None, between=["-1", "1"]), RANGE),
-        (rule(amount=None, between=["1", "2.0001"]), "between must have at most 3 decimal places in this currency"),
+        (rule(amount=None, between=["1", "2.0001"]), "between.1 must have at most 3 decimal places in this currency"),
         (rule(**{"from": "2026-02-29"}), f"from {DAY}"),
         (rule(**{"from": "2025-12-31"}), "from must not be before balance_on"),
         (rule(until="2025-12-31"), "until must not be before the rule's first day"),
