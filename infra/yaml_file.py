@@ -77,6 +77,7 @@ def _explain(error: Any) -> str:
     if said := _SENTENCES.get(error["type"]):
         return f"{place} {said}"
     message = str(error["msg"]).removeprefix("Value error, ")
+    message = message.replace(" after validation", "")
     for subject in ("Input", "String", "List"):
         message = message.replace(f"{subject} should", "must")
     return f"{place} {message[:1].lower()}{message[1:]}"

@@ -8,12 +8,15 @@ whose ``revision`` must still be the one that was read. The fault banks have no 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.demo_bank.books import AccountBook, dump_book, parse_book
 from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id, make_loaded_account
+from chalicelib.demo_bank.profiles import BankName
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Check, Delete, Operation, Put, absent
@@ -82,8 +85,7 @@ def read_loaded(bank: DemoBank) -> LoadedCustomers:
     item = None if bank.profile.plays_faults else bank.store.get(TABLE, bank.key(_LIST))
     if item is None:
         return LoadedCustomers(0, {})
-    found = (_parse_customer(bank, members) for members in jsontext.loads(item["customers"]))
-    return LoadedCustomers(item["revision"], {customer.customer_id: customer for customer in found})
+    return LoadedCustomers(item["revision"], _parse_customers(bank.profile.name, item["customers"]))
 
 
 def read_book(bank: DemoBank, account: CustomerAccount) -> AccountBook | None:
@@ -153,6 +155,13 @@ def _dump_customer(customer: Customer) -> dict[str, Any]:
     }
 
 
-def _parse_customer(bank: DemoBank, members: dict[str, Any]) -> Customer:
-    accounts = (make_loaded_account(bank.profile.name, **each) for each in members["accounts"])
+@lru_cache(maxsize=4)
+def _parse_customers(bank: BankName, text: str) -> Mapping[str, Customer]:
+    """The customers by id; cached, since a request reads the list several times, and it may have 500 of them."""
+    found = (_parse_customer(bank, members) for members in jsontext.loads(text))
+    return MappingProxyType({customer.customer_id: customer for customer in found})
+
+
+def _parse_customer(bank: BankName, members: dict[str, Any]) -> Customer:
+    accounts = (make_loaded_account(bank, **each) for each in members["accounts"])
     return Customer(members["id"], members["name"], members["about"], tuple(accounts))

@@ -149,7 +149,7 @@ class DemoPaymentOrder:
         customer = self.customer(bank)
         return customer.account(self.account_id) if customer else None
 
-    def lost_its_payer(self, bank: DemoBank) -> bool:
+    def is_payer_gone(self, bank: DemoBank) -> bool:
         """Whether its customer was deleted meanwhile, or no longer has its account."""
         if self.account_id:
             return self.account(bank) is None

@@ -156,7 +156,7 @@ def _carry_out(hub: Services, changes: Sequence[BankChange]) -> None:
 def _check_limits(changes: Iterable[BankChange], operations: Sequence[Operation]) -> None:
     if len(operations) > TOGETHER:
         raise TooManyCustomers(
-            f"{len(operations)} records would be written at once, one per account and bank, and one per bank: at most "
+            f"{len(operations)} records would change at once, one per account and bank, and one per bank: at most "
             f"{TOGETHER} are possible, so split the change into several"
         )
     books = (dump_book(book) for change in changes for new in change.added for book in new.books.values())

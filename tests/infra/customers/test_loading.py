@@ -103,7 +103,7 @@ def test_storage_that_fails_leaves_nothing_half_done(one: Stage, monkeypatch: py
 
 def test_49_customers_of_both_banks_fit_into_one_load_and_50_do_not(one: Stage) -> None:
     people = [customer(f"p{n}", [account(f"{62_000_000 + n}")]) for n in range(50)]
-    with pytest.raises(TooManyCustomers, match=r"^102 records would be written at once, .* at most 100 are possible"):
+    with pytest.raises(TooManyCustomers, match=r"^102 records would change at once, .* at most 100 are possible"):
         loading.load(one, written(*people))
     assert rows(one) == []
     loading.load(one, written(*people[:49]))
