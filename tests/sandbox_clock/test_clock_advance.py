@@ -176,9 +176,10 @@ def test_the_log_says_how_far_a_move_came_that_failed(
     world: World, clock: MovedClock, offset: ClockOffset, lines: Lines
 ) -> None:
     diary = Diary(clock, HOUR, 5 * HOUR)
-    with contextlib.ExitStack() as gone, pytest.raises(StoreUnavailable):
-        diary.meanwhile = lambda: gone.enter_context(world.storage_gone("update"))
-        advance(clock, offset, diary).advance(DAY)
+    mover, gone = advance(clock, offset, diary), contextlib.ExitStack()
+    diary.meanwhile = lambda: gone.enter_context(world.storage_gone("update"))
+    with gone, pytest.raises(StoreUnavailable):
+        mover.advance(DAY)
 
     assert [line["offset_seconds"] for line in lines.all() if line["message"] == "clock moved"] == [HOUR]
 
