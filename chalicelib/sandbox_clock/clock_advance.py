@@ -93,30 +93,37 @@ class ClockAdvance:
             base = self._offset.claim(move_id, self._clock.real.time())
             with self.stopped():
                 self._clock.move_to(base)
-                before = self._clock.time()
                 self._move(move_id, base, seconds)
         except BaseException:
             with suppress(ClockBusy, StoreError):
                 self._offset.end(move_id)
             raise
-        reached = self.now()
-        log.warning(
-            "clock moved",
-            moved_from=timestamp(before),
-            moved_to=timestamp(reached.now),
-            offset_seconds=reached.offset_seconds,
-        )
-        return reached
+        return self.now()
 
     def _move(self, move_id: str, base: int, seconds: int) -> None:
-        agenda, moved = _Agenda(self._work, self._clock.time(), seconds), 0
-        while (step := agenda.next_stop(moved)) is not None:
-            self._offset.write(move_id, base + step, self._clock.real.time())
-            self._clock.move_to(base + step)
-            agenda.run(self._clock.time())
-            moved = step
-        self._offset.end(move_id, base + seconds)
-        self._clock.move_to(base + seconds)
+        before = self.now()
+        agenda, moved = _Agenda(self._work, before.now, seconds), 0
+        try:
+            while (step := agenda.next_stop(moved)) is not None:
+                self._offset.write(move_id, base + step, self._clock.real.time())
+                self._clock.move_to(base + step)
+                agenda.run(self._clock.time())
+                moved = step
+            self._offset.end(move_id, base + seconds)
+            self._clock.move_to(base + seconds)
+        finally:
+            self._log_move(before)
+
+    def _log_move(self, before: BusinessTime) -> None:
+        """Log how far time has moved, also if the move failed on the way."""
+        reached = self.now()
+        if reached.offset_seconds > before.offset_seconds:
+            log.warning(
+                "clock moved",
+                moved_from=timestamp(before.now),
+                moved_to=timestamp(reached.now),
+                offset_seconds=reached.offset_seconds,
+            )
 
 
 class _Agenda:

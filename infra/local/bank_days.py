@@ -42,7 +42,7 @@ _TAIL_SHARE = 0.012
 
 
 @dataclass(frozen=True, slots=True)
-class Character:
+class BankBehaviour:
     """How a bank behaves: its number of outages, its outages' longest duration in minutes, and how slow it is."""
 
     outages: int = 3
@@ -57,7 +57,7 @@ class _Day:
 
     bank: ExpectedBank
     day: date
-    character: Character
+    behaviour: BankBehaviour
     outage: Span | None
     slowness: float
     chance: Random = field(repr=False)
@@ -88,7 +88,7 @@ class _Day:
         unanswered = self._unanswered() if service == "AISP" else 0
         not_asked = max(0, lost - unanswered)
         answered = max(1, calls - unanswered - not_asked)
-        failed = round(answered * self.character.failed_share * self.chance.uniform(0, 2))
+        failed = round(answered * self.behaviour.failed_share * self.chance.uniform(0, 2))
         refused = round(answered * self.chance.uniform(0.008, 0.03))
         return CallCounts(
             answered + unanswered + not_asked, answered, unanswered, not_asked, failed + unanswered, refused, 0
@@ -104,31 +104,31 @@ class _Day:
         return Latencies(_histogram(_HUB_MS * self.chance.uniform(0.95, 1.05), counts.calls), _histogram(usual, good))
 
 
-def made_up_days(bank: ExpectedBank, character: Character, latest: date) -> list[DayRecord]:
+def made_up_days(bank: ExpectedBank, behaviour: BankBehaviour, latest: date) -> list[DayRecord]:
     """The records of ``DAYS`` days until ``latest``, the oldest first; the same for the same arguments."""
     chance = Random(bank.bic)
     days = list(DayRange(latest - timedelta(days=DAYS - 1), latest))
-    outages = {day: _outage(character, chance) for day in chance.sample(days[:-1], character.outages)}
+    outages = {day: _outage(behaviour, chance) for day in chance.sample(days[:-1], behaviour.outages)}
     slow = chance.sample(days, _SLOW_DAYS)
     return [
         _Day(
             bank,
             day,
-            character,
+            behaviour,
             outages.get(day),
-            character.slowness * (1.9 if day in slow else 1),
+            behaviour.slowness * (1.9 if day in slow else 1),
             Random(f"{bank.bic}#{day.isoformat()}"),
         ).record()
         for day in days
     ]
 
 
-def store_made_up_days(hub: Hub, characters: Mapping[str, Character]) -> None:
-    """Store the days of the registered banks in ``characters``, by BIC; no record is replaced."""
+def store_made_up_days(hub: Hub, behaviours: Mapping[str, BankBehaviour]) -> None:
+    """Store the days of the registered banks in ``behaviours``, by BIC; no record is replaced."""
     latest = yesterday(hub.clock)
     for bank in hub.statistics.expected_banks():
-        if bank.bic in characters:
-            _store_new(hub.store, made_up_days(bank, characters[bank.bic], latest))
+        if bank.bic in behaviours:
+            _store_new(hub.store, made_up_days(bank, behaviours[bank.bic], latest))
 
 
 def _store_new(store: Store, records: Sequence[DayRecord]) -> None:
@@ -142,9 +142,9 @@ def _store_new(store: Store, records: Sequence[DayRecord]) -> None:
                 store.put(write.table, write.item, write.condition)
 
 
-def _outage(character: Character, chance: Random) -> Span:
+def _outage(behaviour: BankBehaviour, chance: Random) -> Span:
     """A downtime between 07:00 and 22:00, in seconds of the day."""
-    seconds = chance.randrange(150, 60 * character.longest)
+    seconds = chance.randrange(150, 60 * behaviour.longest)
     begins = chance.randrange(7 * 3600, 22 * 3600 - seconds)
     return begins, begins + seconds
 

@@ -55,7 +55,7 @@ class PastClock(Clock):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ResponseValue:
     """A value of an earlier step's response: the step's name, and the path to the value in its data."""
 
     step: str
@@ -69,7 +69,7 @@ class Step:
     Attributes:
         day: the number of whole days since the start.
         at: the UTC time of day.
-        name: unique; identifies the step in references, and for ``Told``.
+        name: unique; identifies the step in references, and for ``ResponseValue``.
         code: the response code that the network is to get, if it gets one.
     """
 
@@ -125,7 +125,7 @@ class CardPlayer:
         self._clock = PastClock(self._start)
         self._hub = _PastHub(hub, self._clock)
         self._credential = _credential(manager_id)
-        self._told: dict[str, Any] = {}
+        self._responses: dict[str, Any] = {}
 
     def play(self, steps: Iterable[Step], is_stopped: Callable[[], bool] = lambda: False) -> bool:
         """Carry out the steps in the order of their times, until ``is_stopped``. Returns whether it was all of them.
@@ -136,7 +136,7 @@ class CardPlayer:
             if is_stopped():
                 return False
             self._clock.move_to(self._start + timedelta(days=step.day, hours=step.at.hour, minutes=step.at.minute))
-            self._told[step.name] = self._carry_out(step)
+            self._responses[step.name] = self._carry_out(step)
         return True
 
     def _carry_out(self, step: Step) -> Any:
@@ -154,8 +154,8 @@ class CardPlayer:
         return data
 
     def _resolve(self, value: Any) -> Any:
-        if isinstance(value, Told):
-            found = self._told[value.step]
+        if isinstance(value, ResponseValue):
+            found = self._responses[value.step]
             for part in value.path:
                 found = found[part]
             return found

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from infra.local.bank_days import Character, store_made_up_days
+from infra.local.bank_days import BankBehaviour, store_made_up_days
 
 if TYPE_CHECKING:
     from chalicelib.bootstrap import Hub
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 PLAYING, COMPLETE, INCOMPLETE = "playing", "complete", "incomplete"
 RESUMED_SECONDS = 24 * 3600
 """A month that was interrupted longer ago is not continued."""
-_USUAL = Character()
-_TROUBLED = Character(outages=9, longest=150, slowness=2.4, failed_share=0.06)
+_USUAL = BankBehaviour()
+_TROUBLED = BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.06)
 """The fault banks, which fail on purpose."""
 
 
@@ -41,7 +41,7 @@ def begin(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any] | None
         return _resume(hub, previous.get("first_data"))
     if _has_cards(hub):  # another stack's data, at an endpoint that both use
         return None
-    store_made_up_days(hub, _characters())
+    store_made_up_days(hub, _behaviours())
     return {"state": PLAYING, "started": hub.clock.time()}
 
 
@@ -122,7 +122,7 @@ def _has_cards(hub: Hub) -> bool:
     return hub.store.get(*SEQUENCES) is not None
 
 
-def _characters() -> dict[str, Character]:
+def _behaviours() -> dict[str, BankBehaviour]:
     """The demonstration banks: all of them are on the page of performance, and a visitor may choose any."""
     from chalicelib.demo_bank.profiles import PROFILES
 

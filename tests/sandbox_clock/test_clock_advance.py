@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -169,6 +170,18 @@ def test_a_second_move_is_refused_while_one_is_under_way(clock: MovedClock, offs
     assert mover.advance(2 * HOUR).offset_seconds == 2 * HOUR
     assert refused == [True]
     assert not mover.is_stopped
+
+
+def test_the_log_says_how_far_a_move_came_that_failed(
+    world: World, clock: MovedClock, offset: ClockOffset, lines: Lines
+) -> None:
+    diary = Diary(clock, HOUR, 5 * HOUR)
+    mover, gone = advance(clock, offset, diary), contextlib.ExitStack()
+    diary.meanwhile = lambda: gone.enter_context(world.storage_gone("update"))
+    with gone, pytest.raises(StoreUnavailable):
+        mover.advance(DAY)
+
+    assert [line["offset_seconds"] for line in lines.all() if line["message"] == "clock moved"] == [HOUR]
 
 
 def test_a_move_waits_while_time_is_stopped(clock: MovedClock, offset: ClockOffset) -> None:

@@ -11,7 +11,7 @@ from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.statistics.day_records import DayRecord, summarize
 from chalicelib.statistics.days import DAY_SECONDS, hours_of
 from chalicelib.statistics.ingest import ExpectedBank
-from infra.local.bank_days import DAYS, Character, made_up_days, store_made_up_days
+from infra.local.bank_days import DAYS, BankBehaviour, made_up_days, store_made_up_days
 from tests.statistics.made_up import hourly, record
 from tests.website.person import Person
 from tests.world import World
@@ -19,11 +19,11 @@ from tests.world import World
 LATEST = date(2026, 3, 1)
 """The day before the world's."""
 BIC, OTHER = "ALPHGB21", "BETADEF1"
-CHARACTERS = {BIC: Character(), OTHER: Character(outages=9, longest=150, slowness=2.4, failed_share=0.06)}
+BEHAVIOURS = {BIC: BankBehaviour(), OTHER: BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.06)}
 
 
 def days(bic: str = BIC, latest: date = LATEST, *, reports: bool = False) -> list[DayRecord]:
-    return made_up_days(ExpectedBank(bic, "A bank", is_active=True, reports=reports), CHARACTERS[bic], latest)
+    return made_up_days(ExpectedBank(bic, "A bank", is_active=True, reports=reports), BEHAVIOURS[bic], latest)
 
 
 def stored(world: World, bic: str = BIC) -> list[DayRecord]:
@@ -43,7 +43,7 @@ def test_the_same_days_are_made_up_every_time() -> None:
     assert [each.total for each in days()] != [each.total for each in days(OTHER)]
 
 
-@pytest.mark.parametrize("bic", list(CHARACTERS))
+@pytest.mark.parametrize("bic", list(BEHAVIOURS))
 def test_the_figures_of_a_day_fit_together(bic: str) -> None:
     for each in days(bic):
         for service, counts in each.tallies.items():
@@ -84,20 +84,20 @@ def test_only_a_bank_that_has_to_report_has_reported() -> None:
 
 
 def test_stored_days_are_those_of_the_banks_that_are_named(world: World) -> None:
-    store_made_up_days(world.hub, {OTHER: CHARACTERS[OTHER], "NOBKGB2L": Character()})
+    store_made_up_days(world.hub, {OTHER: BEHAVIOURS[OTHER], "NOBKGB2L": BankBehaviour()})
 
     assert stored(world) == []
     made = stored(world, OTHER)
-    assert made == made_up_days(ExpectedBank(OTHER, made[0].name, reports=True), CHARACTERS[OTHER], LATEST)
+    assert made == made_up_days(ExpectedBank(OTHER, made[0].name, reports=True), BEHAVIOURS[OTHER], LATEST)
 
 
 def test_a_measured_day_is_never_replaced_and_a_second_start_changes_nothing(world: World) -> None:
     measured = record(BIC, LATEST, hourly(BIC, hours_of(LATEST)[0], answered=3))
     world.hub.statistics.records.store_record(measured)
 
-    store_made_up_days(world.hub, CHARACTERS)
+    store_made_up_days(world.hub, BEHAVIOURS)
     first = stored(world)
-    store_made_up_days(world.hub, dict.fromkeys(CHARACTERS, Character(slowness=9)))
+    store_made_up_days(world.hub, dict.fromkeys(BEHAVIOURS, BankBehaviour(slowness=9)))
 
     assert first[-1] == measured
     assert len(first) == DAYS
@@ -106,13 +106,13 @@ def test_a_measured_day_is_never_replaced_and_a_second_start_changes_nothing(wor
 
 def test_every_demonstration_bank_of_the_page_has_days(world: World) -> None:
     """A visitor may choose any of them."""
-    from infra.local.first_data import _characters
+    from infra.local.first_data import _behaviours
 
-    assert set(_characters()) == {profile.bic for profile in PROFILES}
+    assert set(_behaviours()) == {profile.bic for profile in PROFILES}
 
 
 def test_a_page_of_made_up_days_says_so_and_its_download_is_empty(world: World) -> None:
-    store_made_up_days(world.hub, CHARACTERS)
+    store_made_up_days(world.hub, BEHAVIOURS)
     visitor = Person(world)
     visitor.get(f"/performance?bic={BIC}&from={LATEST - timedelta(days=89)}&to={LATEST}")
 

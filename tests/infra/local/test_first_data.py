@@ -26,7 +26,7 @@ BIC = "ALPHGB21"
 def one_bank(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bank of the world stands for those of the demonstration; there are no cards yet."""
     Scene(world)
-    monkeypatch.setattr(first_data, "_characters", lambda: {BIC: first_data._USUAL})
+    monkeypatch.setattr(first_data, "_behaviours", lambda: {BIC: first_data._USUAL})
 
 
 def made_up_days(world: World) -> int:
