@@ -137,7 +137,7 @@ class Ingest:
     """Ingests days.
 
     If it ``is_alone``, nothing else counts or ingests: a run on the day after a bank's previous one then looks at the
-    latest days only, since it knows the others.
+    latest days only, and knows their records.
     """
 
     def __init__(
@@ -156,8 +156,8 @@ class Ingest:
         self._records = records
         self._metrics = metrics
         self._is_alone = is_alone
-        self._ingested: dict[str, date] = {}
-        """By BIC, the latest day of the previous run."""
+        self._previous: dict[str, dict[date, DayRecord]] = {}
+        """By BIC, the records of the previous run's latest days."""
 
     def run(self, banks: Sequence[ExpectedBank]) -> None:
         """Ingest the due days of all ``banks`` and log missing reports.
@@ -181,13 +181,14 @@ class Ingest:
 
     def ingest_due(self, bank: ExpectedBank) -> list[Ingested]:
         """Ingest a bank's due days: the latest days, days without a record, and days with a newer report."""
-        latest = yesterday(self._clock)
-        watched = AGAIN_DAYS if self._follows_on(bank, latest) else WATCHED_DAYS
-        days = list(DayRange(latest - timedelta(days=watched - 1), latest))
-        known = self._load_days(bank.bic, days)
+        latest, previous = yesterday(self._clock), self._previous.pop(bank.bic, {})
+        follows_on = latest - timedelta(days=1) in previous
+        days = list(DayRange(latest - timedelta(days=(AGAIN_DAYS if follows_on else WATCHED_DAYS) - 1), latest))
+        known = self._load_days(bank.bic, days, previous if follows_on else None)
         due = [day for day in days if day > latest - timedelta(days=AGAIN_DAYS) or known.needs(bank, day)]
         done = self._ingest(bank, due, known)
-        self._ingested[bank.bic] = latest
+        if self._is_alone:
+            self._previous[bank.bic] = {each.record.day: each.record for each in done}
         return done
 
     def ingest_days(self, bank: ExpectedBank, days: Sequence[date]) -> list[Ingested]:
@@ -198,10 +199,6 @@ class Ingest:
         for day in days:
             self._check(day)
         return self._ingest(bank, days, self._load_days(bank.bic, days))
-
-    def _follows_on(self, bank: ExpectedBank, latest: date) -> bool:
-        previous = self._ingested.get(bank.bic) if self._is_alone else None
-        return previous is not None and latest - previous <= timedelta(days=1)
 
     def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
         """Ingest one bank; a failure does not affect the other banks."""
@@ -218,12 +215,12 @@ class Ingest:
         if day < today - timedelta(days=OLDEST_INGESTED):
             raise DayRefused(day, f"is more than {OLDEST_INGESTED} days ago: its counters have expired")
 
-    def _load_days(self, bic: str, days: Sequence[date]) -> _StoredDays:
+    def _load_days(self, bic: str, days: Sequence[date], records: dict[date, DayRecord] | None = None) -> _StoredDays:
+        """Read what is stored for ``days``; not the records, if they are known."""
         span = min(days), max(days)
-        return _StoredDays(
-            {record.day: record for record in self._records.of_bank(bic, *span)},
-            {report.day: report for report in self._reports.of_bank(bic, *span)},
-        )
+        if records is None:
+            records = {record.day: record for record in self._records.of_bank(bic, *span)}
+        return _StoredDays(records, {report.day: report for report in self._reports.of_bank(bic, *span)})
 
     def _ingest(self, bank: ExpectedBank, days: Sequence[date], known: _StoredDays) -> list[Ingested]:
         counters = HourlyCounterReader(partial(self._counters.of_hour, bank.bic))
