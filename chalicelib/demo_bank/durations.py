@@ -8,6 +8,7 @@ Every confirmation is its own record, ``took#<day>#<kind>#<id>``, so confirmatio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Literal
@@ -16,7 +17,7 @@ from chalicelib.demo_bank import hub_client
 from chalicelib.demo_bank.hub_client import HubRefusal
 from chalicelib.demo_bank.runtime import TABLE, DemoBank, HubUnreachable
 from chalicelib.foundation import log
-from chalicelib.foundation.dynamodb.store import Operation, Put
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put
 
 ConfirmationKind = Literal["consent", "payment"]
 
@@ -47,7 +48,7 @@ def report_yesterday(bank: DemoBank) -> int | None:
     told = bank.store.get(TABLE, bank.key(_report_record_id(day)))
     if told and bank.clock.time() < told["again_at"]:
         return int(told["again_at"])
-    consents, payments = _average_duration(bank, day, "consent"), _average_duration(bank, day, "payment")
+    consents, payments = _average_durations(bank, day)
     seconds = RETRY_SECONDS
     try:
         hub_client.report_day(bank, day, consents, payments, SECONDS)
@@ -62,9 +63,15 @@ def report_yesterday(bank: DemoBank) -> int | None:
     return times["again_at"]
 
 
-def _average_duration(bank: DemoBank, day: date, kind: ConfirmationKind) -> int | None:
-    """The mean in milliseconds; ``None`` if there were no confirmations."""
-    rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", _prefix(day, kind)))
+def _average_durations(bank: DemoBank, day: date) -> tuple[int | None, int | None]:
+    """The means of consents and of payments, in milliseconds; ``None`` without confirmations of that kind."""
+    rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", f"took#{day.isoformat()}#"))
+    kinds: tuple[ConfirmationKind, ConfirmationKind] = ("consent", "payment")
+    consents, payments = ([row for row in rows if row["id"].startswith(_prefix(day, kind))] for kind in kinds)
+    return _average(consents), _average(payments)
+
+
+def _average(rows: Sequence[Item]) -> int | None:
     return round(Fraction(sum(int(row["milliseconds"]) for row in rows), len(rows))) if rows else None
 
 

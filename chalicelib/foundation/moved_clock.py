@@ -101,19 +101,20 @@ class ClockOffset:
         members = {"move_id": move_id, "claimed_until": now + CLAIMED_SECONDS}
         is_free = Attr("claimed_until").not_exists() | Attr("claimed_until").lt(now)
         try:
-            self.store.update(TABLE, KEY, set=members, condition=is_free | Attr("move_id").eq(move_id))
+            claimed = self.store.update(TABLE, KEY, set=members, condition=is_free | Attr("move_id").eq(move_id))
         except ConditionFailed:
             raise ClockBusy from None
-        return self.read()
+        return int(claimed.get("offset_seconds", 0))
 
     def write(self, move_id: str, offset_seconds: int, now: int) -> None:
         """One step of a move. Raises: ClockBusy, if another move has taken over; StoreError."""
         members = {"offset_seconds": offset_seconds, "claimed_until": now + CLAIMED_SECONDS}
         self._update(move_id, members, ())
 
-    def release(self, move_id: str) -> None:
-        """End a move. Raises: ClockBusy, if another move has taken over; StoreError."""
-        self._update(move_id, {}, ("move_id", "claimed_until"))
+    def end(self, move_id: str, offset_seconds: int | None = None) -> None:
+        """End a move, with its last step. Raises: ClockBusy, if another move has taken over; StoreError."""
+        members = {} if offset_seconds is None else {"offset_seconds": offset_seconds}
+        self._update(move_id, members, ("move_id", "claimed_until"))
 
     def _update(self, move_id: str, members: Mapping[str, object], without: tuple[str, ...]) -> None:
         try:

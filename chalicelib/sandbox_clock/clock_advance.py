@@ -94,22 +94,23 @@ class ClockAdvance:
             with self.stopped():
                 self._clock.move_to(base)
                 self._move(move_id, base, seconds)
-        finally:
+        except BaseException:
             with suppress(ClockBusy, StoreError):
-                self._offset.release(move_id)
+                self._offset.end(move_id)
+            raise
         return self.now()
 
     def _move(self, move_id: str, base: int, seconds: int) -> None:
-        before = self.now()
-        agenda = _Agenda(self._work, before.now, before.now + seconds)
-        moved = 0
+        before, moved = self.now(), 0
         try:
-            while moved < seconds:
-                step = agenda.seconds_to_next(moved, seconds)
+            agenda = _Agenda(self._work, before.now, seconds)
+            while (step := agenda.next_stop(moved)) is not None:
                 self._offset.write(move_id, base + step, self._clock.real.time())
                 self._clock.move_to(base + step)
                 agenda.run(self._clock.time())
                 moved = step
+            self._offset.end(move_id, base + seconds)
+            self._clock.move_to(base + seconds)
         finally:
             self._log_move(before)
 
@@ -128,18 +129,20 @@ class ClockAdvance:
 class _Agenda:
     """What is due during one move, by hours counted from its start."""
 
-    def __init__(self, work: Sequence[ScheduledWork], start: int, end: int) -> None:
+    def __init__(self, work: Sequence[ScheduledWork], start: int, seconds: int) -> None:
         self._work = work
         self._start = start
-        self._end = end
+        self._end = start + seconds
         self._ran_at = dict.fromkeys(range(len(work)), start)
-        self._due = {number: each.next_due(start, end) for number, each in enumerate(work)}
+        self._due = {number: each.next_due(start, self._end) for number, each in enumerate(work)}
 
-    def seconds_to_next(self, moved: int, seconds: int) -> int:
-        """The seconds from the start to the first whole hour, after ``moved``, that has something due, or the end."""
-        due = min((at for at in self._due.values() if at is not None), default=self._end)
+    def next_stop(self, moved: int) -> int | None:
+        """The seconds from the start to the first whole hour, or the end, after ``moved`` that has something due."""
+        due = min((at for at in self._due.values() if at is not None), default=None)
+        if due is None or self._start + moved >= self._end:
+            return None
         hours = max(-(-(due - self._start) // HOUR_SECONDS), moved // HOUR_SECONDS + 1)
-        return min(hours * HOUR_SECONDS, seconds)
+        return min(hours * HOUR_SECONDS, self._end - self._start)
 
     def run(self, now: int) -> None:
         """Run once what is due at ``now``, then ask again what is due next."""

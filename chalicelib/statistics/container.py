@@ -54,7 +54,7 @@ class StatisticsContainer:
         from chalicelib.statistics.ingest import Ingest
 
         counters = StoredCounters(self.shared.store, self.measurements.has_none)
-        return Ingest(self.shared.clock, counters, self.reports, self.records, self.shared.metrics)
+        return Ingest(self.shared.clock, counters, self.reports, self.records, self.shared.metrics, is_alone=True)
 
     @cached_property
     def today(self) -> CurrentDay:

@@ -134,14 +134,30 @@ class _StoredDays:
 
 
 class Ingest:
+    """Ingests days.
+
+    If it ``is_alone``, nothing else counts or ingests: a run on the day after a bank's previous one then looks at the
+    latest days only, since it knows the others.
+    """
+
     def __init__(
-        self, clock: Clock, counters: StoredCounters, reports: DailyReports, records: DayRecords, metrics: Metrics
+        self,
+        clock: Clock,
+        counters: StoredCounters,
+        reports: DailyReports,
+        records: DayRecords,
+        metrics: Metrics,
+        *,
+        is_alone: bool = False,
     ) -> None:
         self._clock = clock
         self._counters = counters
         self._reports = reports
         self._records = records
         self._metrics = metrics
+        self._is_alone = is_alone
+        self._ingested: dict[str, date] = {}
+        """By BIC, the latest day of the previous run."""
 
     def run(self, banks: Sequence[ExpectedBank]) -> None:
         """Ingest the due days of all ``banks`` and log missing reports.
@@ -166,10 +182,13 @@ class Ingest:
     def ingest_due(self, bank: ExpectedBank) -> list[Ingested]:
         """Ingest a bank's due days: the latest days, days without a record, and days with a newer report."""
         latest = yesterday(self._clock)
-        days = list(DayRange(latest - timedelta(days=WATCHED_DAYS - 1), latest))
+        watched = AGAIN_DAYS if self._follows_on(bank, latest) else WATCHED_DAYS
+        days = list(DayRange(latest - timedelta(days=watched - 1), latest))
         known = self._load_days(bank.bic, days)
         due = [day for day in days if day > latest - timedelta(days=AGAIN_DAYS) or known.needs(bank, day)]
-        return self._ingest(bank, due, known)
+        done = self._ingest(bank, due, known)
+        self._ingested[bank.bic] = latest
+        return done
 
     def ingest_days(self, bank: ExpectedBank, days: Sequence[date]) -> list[Ingested]:
         """Ingest specific days of a bank; a day without counters and report gets no record.
@@ -179,6 +198,10 @@ class Ingest:
         for day in days:
             self._check(day)
         return self._ingest(bank, days, self._load_days(bank.bic, days))
+
+    def _follows_on(self, bank: ExpectedBank, latest: date) -> bool:
+        previous = self._ingested.get(bank.bic) if self._is_alone else None
+        return previous is not None and latest - previous <= timedelta(days=1)
 
     def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
         """Ingest one bank; a failure does not affect the other banks."""

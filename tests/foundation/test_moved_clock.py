@@ -44,7 +44,7 @@ def move(offset: ClockOffset, seconds: int, now: int = 0) -> None:
     move_id = new_id()
     before = offset.claim(move_id, now)
     offset.write(move_id, before + seconds, now)
-    offset.release(move_id)
+    offset.end(move_id)
 
 
 def test_business_time_is_real_time_and_the_offset(real: ManualClock) -> None:
@@ -172,7 +172,7 @@ def test_the_claim_of_a_process_that_has_ended_is_taken_over(offset: ClockOffset
     with pytest.raises(ClockBusy):
         offset.write("one", 2 * DAY, now=CLAIMED_SECONDS + 1)
     with pytest.raises(ClockBusy):
-        offset.release("one")
+        offset.end("one")
 
 
 def test_a_claim_whose_response_was_lost_is_found_by_its_repeat(offset: ClockOffset) -> None:

@@ -149,6 +149,15 @@ class Store:
         self.read_sendings = 2
         """Attempts at a read before its response counts as lost; raised for work that takes minutes."""
 
+    @property
+    def prefix(self) -> str:
+        return self._prefix
+
+    @property
+    def events(self) -> Any:
+        """The client's events, as botocore names them (``after-call.dynamodb.PutItem``)."""
+        return self._client.meta.events
+
     def get(self, table: str, key: Item) -> Item | None:
         """One item, strongly consistent."""
         return self.batch_get([(table, key)])[0]
