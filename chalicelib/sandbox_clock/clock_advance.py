@@ -101,9 +101,9 @@ class ClockAdvance:
         return self.now()
 
     def _move(self, move_id: str, base: int, seconds: int) -> None:
-        before, moved = self.now(), 0
+        before = self.now()
+        agenda, moved = _Agenda(self._work, before.now, seconds), 0
         try:
-            agenda = _Agenda(self._work, before.now, seconds)
             while (step := agenda.next_stop(moved)) is not None:
                 self._offset.write(move_id, base + step, self._clock.real.time())
                 self._clock.move_to(base + step)
