@@ -200,7 +200,7 @@ def test_a_move_waits_while_time_is_stopped(clock: MovedClock, offset: ClockOffs
 
 def test_a_move_that_cannot_begin_leaves_the_clock_to_the_next_one(world: World, clock: MovedClock) -> None:
     mover = advance(clock, ClockOffset(world.hub.store))
-    with world.storage_gone("update"), pytest.raises(StoreUnavailable):
+    with world.answer_lost("update", applied=True), pytest.raises(StoreUnavailable):
         mover.advance(DAY)
 
     assert mover.advance(DAY).offset_seconds == DAY
