@@ -21,7 +21,7 @@ TABLE = "demo-banks"
 KEY = {"bank": "clock", "id": "offset"}
 CACHED_SECONDS = 1.0
 """How long a process may go on with an offset that another one has changed."""
-CLAIMED_SECONDS = 60
+CLAIMED_SECONDS = 300
 """How long a move that stopped half-way keeps others from moving the clock, in seconds."""
 
 

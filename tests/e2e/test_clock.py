@@ -428,7 +428,7 @@ def test_a_stack_that_is_started_again_keeps_its_time_and_says_so(
         bank = requests.get(f"{second.content['banks'][0]['domain']}/consents", timeout=60)
 
     assert kept["offset_seconds"] == moved["offset_seconds"] == 2 * DAY
-    assert f"moved {2 * DAY} s ahead" in rows["Clock"]
+    assert "2 days ahead" in rows["Clock"]
     for shown in (page, bank):
         assert "Time has been moved" in shown.text
 
