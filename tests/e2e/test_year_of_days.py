@@ -62,15 +62,6 @@ def check_days(own_stack: OwnStack, count: int) -> None:
     assert {(row["aspsp_bic"], row["day"]) for row in found if row["calls"]} == with_calls
 
 
-@pytest.mark.e2e
-def test_ten_days_are_recorded_once_each(own_stack: OwnStack) -> None:
-    read_accounts(own_stack)
-
-    move_by_days(own_stack, 10)
-
-    check_days(own_stack, 10)
-
-
 @pytest.mark.year
 def test_a_year_in_steps_of_a_day_takes_less_than_a_minute_and_loses_nothing(own_stack: OwnStack) -> None:
     read_accounts(own_stack)
