@@ -49,6 +49,8 @@ def parse_yaml(text: str) -> Any:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise InvalidYaml(f"{where}{error.problem}") from None
+    except RecursionError:
+        raise InvalidYaml("the file is nested too deeply") from None
     except yaml.YAMLError:
         raise InvalidYaml("the file is not valid YAML text") from None
 
@@ -75,6 +77,7 @@ def _explain(error: Any) -> str:
     if said := _SENTENCES.get(error["type"]):
         return f"{place} {said}"
     message = str(error["msg"]).removeprefix("Value error, ")
+    message = message.replace(" after validation", "")
     for subject in ("Input", "String", "List"):
         message = message.replace(f"{subject} should", "must")
     return f"{place} {message[:1].lower()}{message[1:]}"

@@ -17,6 +17,7 @@ from tests.cards.stack_search import read_in_stack
 from tests.conftest import DYNAMODB_ENGINE, ENDPOINT
 from tests.e2e.parties import Tpp
 from tests.endpoint import of_a_stack
+from tests.first_data import wait_for_card_month
 
 
 @pytest.fixture(scope="session")
@@ -41,6 +42,7 @@ def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
             environ["AWS_ENDPOINT_URL_DYNAMODB"] = engine.wait()
         log = ending.enter_context(stack_log.open("wb"))
         content = ending.enter_context(run_stack(environ=environ, output=log, elsewhere=of_a_stack(ENDPOINT)))
+        wait_for_card_month(content)
         yield content
         none_of(read_in_stack(content, stack_log))
 

@@ -43,7 +43,7 @@ from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.openbanking.records import idempotency_keys
 from chalicelib.openbanking.records.bank_record import LONGEST_CONSENT_DAYS
 from chalicelib.statistics import measurements
-from chalicelib.website.page_links import PAGES
+from chalicelib.website.page_links import CLOCK, PAGES
 from infra.admin.commands import program
 from infra.admin.output import LONGEST_OVERLAP
 from tests.documents import (
@@ -95,7 +95,7 @@ def anchors(text: str) -> set[str]:
 def documented_routes() -> Iterator[tuple[str, str]]:
     """Methods and paths of the service, without catch-alls, the demonstration banks, pages, and files."""
     for path, methods in app.routes.items():
-        if path in PAGES or path.startswith(("/demo-bank", "/static", "/{first}")):
+        if path in (*PAGES, CLOCK) or path.startswith(("/demo-bank", "/static", "/{first}")):
             continue
         yield from ((method, path) for method in methods if method != OTHERS)
 

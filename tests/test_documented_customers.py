@@ -60,8 +60,8 @@ def test_the_limits_are_those_of_the_format() -> None:
     text = " ".join(section(CUSTOMERS_PAGE, "## Loading again, and deleting").split())
     most = loading.TOGETHER
     assert f"at most {most} records" in text
-    assert f"{most - 1} accounts at one bank or {(most - 2) // 2} at both" in text
+    assert f"{most - 2} accounts at one bank or {(most - 2) // 2} at both" in text
     assert f"at most {directory.MOST_CUSTOMERS} loaded customers" in text
     assert directory.MOST_BYTES == 350_000
-    assert loading.MOST_BYTES_TOGETHER == 3_500_000
-    assert "3.5 MB of transactions, of which an account has at most 350 KB" in text
+    assert loading.MOST_BYTES_TOGETHER == 3_200_000
+    assert "3.2 MB of transactions, of which an account has at most 350 KB" in text

@@ -15,7 +15,7 @@ from chalicelib.statistics import current_day
 from chalicelib.statistics.call_counts import PERCENTILES, STEPS
 from chalicelib.website import pagination, performance_views
 from chalicelib.website.openapi_documents import SCREENS
-from chalicelib.website.page_links import PAGES
+from chalicelib.website.page_links import CLOCK, PAGES
 from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records import attempts, journeys, one_time_secrets, sessions
 from chalicelib.website.site import FOR_USERS
@@ -40,7 +40,7 @@ def test_every_page_is_documented_with_who_may_go_there_and_no_other() -> None:
     found = table("## Pages", "Address")
 
     assert {place: row[0] for place, row in found.items()} == {
-        place: "users" if ("GET", place) in FOR_USERS else "everybody" for place in PAGES
+        place: "users" if place == CLOCK or ("GET", place) in FOR_USERS else "everybody" for place in (*PAGES, CLOCK)
     }
     assert all(f"{screen.name}" in found["/specifications/{screen}"][1] for screen in SCREENS)
 

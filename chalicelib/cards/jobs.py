@@ -8,7 +8,6 @@ from chalice.app import Blueprint, Rate
 
 from chalicelib.bootstrap import hub
 from chalicelib.cards.container import CardContainer
-from chalicelib.foundation import log
 
 RUN_SECONDS = 40
 """The time, in seconds, after which a run starts no further work."""
@@ -26,12 +25,8 @@ def finish(event: Any) -> None:
 def finish_payments_and_holds(cards: CardContainer) -> None:
     started = cards.shared.clock.monotonic()
     half_time = started + RUN_SECONDS / 2  # leave half of the run to holds, however many payments there are
-    payments = cards.flows.provider_recovery.finish(half_time)
-    holds = cards.flows.hold_expiry.expire(started + RUN_SECONDS)
-    if payments:
-        log.info("payments finished", payments=payments)
-    if holds:
-        log.info("holds released", holds=holds)
+    cards.flows.provider_recovery.finish(half_time)
+    cards.flows.hold_expiry.expire(started + RUN_SECONDS)
 
 
 @card_jobs.schedule(Rate(1, unit=Rate.HOURS), name="prove")

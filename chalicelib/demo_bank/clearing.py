@@ -7,6 +7,7 @@ Status changes are reported as they happen; failed reports are retried until the
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Literal
 
@@ -42,12 +43,20 @@ def run_due_work(host: Services) -> int:
     return total
 
 
-def next_due(host: Services, after: int, until: int) -> int | None:
-    """When the next work is due at any bank, if it is by ``until``; ``after`` is the time of the latest run."""
+def next_due(host: Services, until: int) -> int | None:
+    """When the next payment or end of a consent is due at any bank, if it is by ``until``."""
     banks = [get_bank(profile.name, host) for profile in PROFILES]
     times = [orders.next_due(at) for at in banks] + [consents.next_end(at) for at in banks]
-    times += [durations.next_report(at, after) for at in banks]
     return min((due for due in times if due is not None and due <= until), default=None)
+
+
+def report_days(host: Services) -> int | None:
+    """Have each bank report the previous day, unless it has done so. Returns when to try again, in Unix seconds."""
+    again: list[int | None] = []
+    for profile in PROFILES:
+        with suppress(NotInstalled):
+            again.append(durations.report_yesterday(get_bank(profile.name, host)))
+    return min((at for at in again if at is not None), default=None)
 
 
 def process_due_payments(at: DemoBank) -> int:

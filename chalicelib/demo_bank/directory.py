@@ -8,15 +8,18 @@ whose ``revision`` must still be the one that was read. The fault banks have no 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.demo_bank.books import AccountBook, dump_book, parse_book
 from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id, make_loaded_account
+from chalicelib.demo_bank.profiles import BankName
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.dynamodb.store import Delete, Operation, Put, absent
+from chalicelib.foundation.dynamodb.store import Check, Delete, Operation, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 MOST_CUSTOMERS = 500
@@ -82,8 +85,7 @@ def read_loaded(bank: DemoBank) -> LoadedCustomers:
     item = None if bank.profile.plays_faults else bank.store.get(TABLE, bank.key(_LIST))
     if item is None:
         return LoadedCustomers(0, {})
-    found = (_parse_customer(bank, members) for members in jsontext.loads(item["customers"]))
-    return LoadedCustomers(item["revision"], {customer.customer_id: customer for customer in found})
+    return LoadedCustomers(item["revision"], _parse_customers(bank.profile.name, item["customers"]))
 
 
 def read_book(bank: DemoBank, account: CustomerAccount) -> AccountBook | None:
@@ -107,12 +109,20 @@ def replace_customers(
     books = {_book_id(account): new.books[account.account_id] for new, account in _accounts_of(added)}
     ended = {_book_id(account) for account_id in ids for account in _accounts(found, account_id)} - books.keys()
     members = {"revision": found.revision + 1, "customers": dump_customers(listed)}
-    unchanged = Attr("revision").eq(found.revision) if found.revision else absent("bank")
     return [
-        Put(TABLE, bank.key(_LIST) | members, unchanged),
+        Put(TABLE, bank.key(_LIST) | members, _is_stored(found)),
         *(Put(TABLE, bank.key(record) | {"book": dump_book(book)}) for record, book in books.items()),
         *(Delete(TABLE, bank.key(record)) for record in sorted(ended)),
     ]
+
+
+def check_unchanged(bank: DemoBank, found: LoadedCustomers) -> Operation:
+    """A check that fails if ``found`` is no longer stored."""
+    return Check(TABLE, bank.key(_LIST), _is_stored(found))
+
+
+def _is_stored(found: LoadedCustomers) -> ConditionBase:
+    return Attr("revision").eq(found.revision) if found.revision else absent("bank")
 
 
 def dump_customers(customers: Iterable[Customer]) -> str:
@@ -145,6 +155,13 @@ def _dump_customer(customer: Customer) -> dict[str, Any]:
     }
 
 
-def _parse_customer(bank: DemoBank, members: dict[str, Any]) -> Customer:
-    accounts = (make_loaded_account(bank.profile.name, **each) for each in members["accounts"])
+@lru_cache(maxsize=4)
+def _parse_customers(bank: BankName, text: str) -> Mapping[str, Customer]:
+    """The customers by id; cached, since a request reads the list several times, and it may have 500 of them."""
+    found = (_parse_customer(bank, members) for members in jsontext.loads(text))
+    return MappingProxyType({customer.customer_id: customer for customer in found})
+
+
+def _parse_customer(bank: BankName, members: dict[str, Any]) -> Customer:
+    accounts = (make_loaded_account(bank, **each) for each in members["accounts"])
     return Customer(members["id"], members["name"], members["about"], tuple(accounts))

@@ -8,6 +8,7 @@ Every confirmation is its own record, ``took#<day>#<kind>#<id>``, so confirmatio
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from typing import Literal
@@ -16,7 +17,7 @@ from chalicelib.demo_bank import hub_client
 from chalicelib.demo_bank.hub_client import HubRefusal
 from chalicelib.demo_bank.runtime import TABLE, DemoBank, HubUnreachable
 from chalicelib.foundation import log
-from chalicelib.foundation.dynamodb.store import Operation, Put
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put
 
 ConfirmationKind = Literal["consent", "payment"]
 
@@ -24,7 +25,6 @@ SECONDS = 5
 """Time-out of the report to the service, in seconds."""
 RETRY_SECONDS = 900
 RETENTION_SECONDS = 40 * 86_400
-_DAY_SECONDS = 86_400
 
 
 def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_at: int) -> list[Operation]:
@@ -36,15 +36,19 @@ def put_duration(bank: DemoBank, kind: ConfirmationKind, identifier: str, begun_
     return [Put(TABLE, record | {"milliseconds": 1000 * (now - begun_at), "expires_at": now + RETENTION_SECONDS})]
 
 
-def report_yesterday(bank: DemoBank) -> None:
-    """Report the previous day, unless already done; a failed report is retried later."""
+def report_yesterday(bank: DemoBank) -> int | None:
+    """Report the previous day, unless already done; a failed report is retried later.
+
+    Returns the Unix second of the next attempt, which never comes for a day that was reported; ``None`` if the bank
+    reports no days.
+    """
     if not bank.profile.protocol.reports_performance:
-        return
+        return None
     day = bank.clock.now().date() - timedelta(days=1)
     told = bank.store.get(TABLE, bank.key(_report_record_id(day)))
     if told and bank.clock.time() < told["again_at"]:
-        return
-    consents, payments = _average_duration(bank, day, "consent"), _average_duration(bank, day, "payment")
+        return int(told["again_at"])
+    consents, payments = _average_durations(bank, day)
     seconds = RETRY_SECONDS
     try:
         hub_client.report_day(bank, day, consents, payments, SECONDS)
@@ -56,16 +60,18 @@ def report_yesterday(bank: DemoBank) -> None:
     now = bank.clock.time()
     times = {"again_at": now + seconds, "expires_at": now + RETENTION_SECONDS}
     bank.store.put(TABLE, bank.key(_report_record_id(day)) | times)
+    return times["again_at"]
 
 
-def next_report(bank: DemoBank, after: int) -> int | None:
-    """The first Unix second after ``after`` at which a day is over that the bank has to report."""
-    return after - after % _DAY_SECONDS + _DAY_SECONDS if bank.profile.protocol.reports_performance else None
+def _average_durations(bank: DemoBank, day: date) -> tuple[int | None, int | None]:
+    """The means of consents and of payments, in milliseconds; ``None`` without confirmations of that kind."""
+    rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", f"took#{day.isoformat()}#"))
+    kinds: tuple[ConfirmationKind, ConfirmationKind] = ("consent", "payment")
+    consents, payments = ([row for row in rows if row["id"].startswith(_prefix(day, kind))] for kind in kinds)
+    return _average(consents), _average(payments)
 
 
-def _average_duration(bank: DemoBank, day: date, kind: ConfirmationKind) -> int | None:
-    """The mean in milliseconds; ``None`` if there were no confirmations."""
-    rows = bank.store.rows(TABLE, ("bank", bank.profile.name), sort_prefix=("id", _prefix(day, kind)))
+def _average(rows: Sequence[Item]) -> int | None:
     return round(Fraction(sum(int(row["milliseconds"]) for row in rows), len(rows))) if rows else None
 
 

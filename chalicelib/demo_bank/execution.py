@@ -60,7 +60,7 @@ def refresh(bank: DemoBank, order: DemoPaymentOrder) -> DemoPaymentOrder:
         try:
             if order.state == "open" and now >= order.confirm_by:
                 return cancel(bank, order, _EXPIRED)
-            if order.state == "open" and order.lost_its_payer(bank):
+            if order.state == "open" and order.is_payer_gone(bank):
                 return cancel(bank, order, _ACCOUNT_DELETED)
             if order.state == "confirmed" and now >= order.settles_at:
                 return _settle(bank, order)

@@ -143,9 +143,10 @@ def _payment_record(
     """
     created_on = entry.created_on or min(entry.booked_on, call.bank.clock.now().date())
     status = _CONFIRMED if entry.status is None else entry.status
+    reference = entry.text if entry.status is None else entry.text.partition(TEXT_SEPARATOR)[0]
     return {
         "id": entry.transaction_id,
-        "reference": (entry.text.partition(TEXT_SEPARATOR)[0] or "Payment")[:_REFERENCE],
+        "reference": (reference or "Payment")[:_REFERENCE],
         "date_created": created_on.isoformat(),
         "amount": decimal_amount(entry.amount, account.currency),
         "status": _PENDING if is_pending and status == _CONFIRMED else status,

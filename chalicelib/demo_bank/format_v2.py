@@ -50,7 +50,7 @@ def _balances(call: WebhookCall) -> dict[str, Any]:
     found = {
         "interimBooked": statement.balance,
         "interimAvailable": statement.available,
-        "openingBooked": sum(entry.amount for entry in statement.booked if entry.booked_on < today),
+        "openingBooked": statement.opening_balance(today),
     }
     if account.kind == "card":  # what the next direct debit takes: every month ends with the opening balance
         found["nonInvoiced"] = statement.balance - account.opening

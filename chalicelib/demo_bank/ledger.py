@@ -90,9 +90,12 @@ def read_entries(bank: DemoBank, account: CustomerAccount) -> list[PaymentEntry]
 def build_statement(
     account: CustomerAccount, payments: Iterable[PaymentEntry], today: date, book: AccountBook | None = None
 ) -> Statement:
-    """An account's statement as of ``today``, including its payments; ``book`` is that of a loaded account."""
+    """An account's statement as of ``today``, including its payments.
+
+    ``book`` is that of a loaded account, whose opening balance includes the payments booked before.
+    """
     made = book_statement(account, book, today) if book else generate_statement(account, today)
-    start = first_day(today)
+    start = max(first_day(today), book.opened_on) if book else first_day(today)
     booked: list[StatementEntry] = []
     pending: list[StatementEntry] = []
     for entry in payments:

@@ -143,13 +143,17 @@ class DemoPaymentOrder:
         return find_customer(bank, self.customer_id) if self.customer_id else None
 
     def account(self, bank: DemoBank) -> CustomerAccount | None:
-        """The debtor account; ``None`` if unknown yet, or deleted meanwhile."""
-        return find_account(bank, self.account_id) if self.account_id else None
+        """The debtor account; ``None`` if unknown yet, or no longer the customer's."""
+        if not self.customer_id:
+            return find_account(bank, self.account_id) if self.account_id else None
+        customer = self.customer(bank)
+        return customer.account(self.account_id) if customer else None
 
-    def lost_its_payer(self, bank: DemoBank) -> bool:
-        """Whether its customer or account was deleted meanwhile."""
-        lost_customer = bool(self.customer_id) and self.customer(bank) is None
-        return lost_customer or (bool(self.account_id) and self.account(bank) is None)
+    def is_payer_gone(self, bank: DemoBank) -> bool:
+        """Whether its customer was deleted meanwhile, or no longer has its account."""
+        if self.account_id:
+            return self.account(bank) is None
+        return bool(self.customer_id) and self.customer(bank) is None
 
     def key_code(self, bank: DemoBank) -> str:
         """The six digits that confirm exactly this payment from this account."""

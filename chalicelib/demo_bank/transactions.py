@@ -66,6 +66,10 @@ class Statement:
         """The booked balance: the sum of the booked entries, in minor units."""
         return sum(entry.amount for entry in self.booked)
 
+    def opening_balance(self, day: date) -> int:
+        """The booked balance at the beginning of a day, in minor units: an opening entry of that day counts."""
+        return sum(entry.amount for entry in self.booked if entry.booked_on < day or entry.means == "opening")
+
     @property
     def available(self) -> int:
         """The booked balance minus pending entries that take money."""
@@ -109,8 +113,9 @@ def generate_statement(account: CustomerAccount, today: date) -> Statement:
     )
 
 
+@lru_cache(maxsize=16)
 def book_statement(account: CustomerAccount, book: AccountBook, today: date) -> Statement:
-    """The statement of a loaded account as of ``today``."""
+    """The statement of a loaded account as of ``today``; cached, since 20 daily rules make 7,300 entries a year."""
     found = book.entries(account.number, today + timedelta(days=MOST_PENDING_DAYS))
     start = max(first_day(today), min(book.opened_on, today))
     opening = book.opening + sum(entry.amount for entry in found if entry.day < start)

@@ -6,6 +6,7 @@ so a process that reads an old value never goes back in time.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -20,7 +21,7 @@ TABLE = "demo-banks"
 KEY = {"bank": "clock", "id": "offset"}
 CACHED_SECONDS = 1.0
 """How long a process may go on with an offset that another one has changed."""
-CLAIMED_SECONDS = 60
+CLAIMED_SECONDS = 300
 """How long a move that stopped half-way keeps others from moving the clock, in seconds."""
 
 
@@ -32,6 +33,7 @@ class MovedClock(Clock):
         self._read_offset = read_offset
         self._offset = 0
         self._read_at: float | None = None
+        self._reading, self._moving = threading.Lock(), threading.Lock()
 
     @property
     def real(self) -> Clock:
@@ -39,17 +41,31 @@ class MovedClock(Clock):
 
     @property
     def offset_seconds(self) -> int:
-        """The latest known offset; if storage fails, it stays what it was."""
-        now = self._real.monotonic()
-        if self._read_at is None or now - self._read_at >= CACHED_SECONDS:
-            self._read_at = now
-            with suppress(StoreError):
-                self.move_to(self._read_offset())
+        """The latest known offset; if storage fails, it stays what it was.
+
+        One thread reads it; the others go on with the known one, but wait for the first.
+        """
+        if self._is_old() and self._reading.acquire(blocking=self._read_at is None):
+            try:
+                self._read_again()
+            finally:
+                self._reading.release()
         return self._offset
 
     def move_to(self, offset_seconds: int) -> None:
         """Use an offset in this process at once; a smaller one than the known is ignored."""
-        self._offset = max(self._offset, offset_seconds)
+        with self._moving:
+            self._offset = max(self._offset, offset_seconds)
+
+    def _is_old(self) -> bool:
+        return self._read_at is None or self._real.monotonic() - self._read_at >= CACHED_SECONDS
+
+    def _read_again(self) -> None:
+        """Read the offset, unless another thread has just done so."""
+        if self._is_old():
+            with suppress(StoreError):
+                self.move_to(self._read_offset())
+            self._read_at = self._real.monotonic()
 
     def time(self) -> int:
         return self._real.time() + self.offset_seconds
@@ -79,24 +95,26 @@ class ClockOffset:
     def claim(self, move_id: str, now: int) -> int:
         """Begin a move at the real time ``now``. Returns the offset that it starts from. Raises: ClockBusy, StoreError.
 
-        A claim that is older than ``CLAIMED_SECONDS`` belongs to a process that has ended, and is taken over.
+        A claim that is older than ``CLAIMED_SECONDS`` belongs to a process that has ended, and is taken over. A write
+        that is repeated because its response was lost finds its own claim.
         """
         members = {"move_id": move_id, "claimed_until": now + CLAIMED_SECONDS}
         is_free = Attr("claimed_until").not_exists() | Attr("claimed_until").lt(now)
         try:
-            self.store.update(TABLE, KEY, set=members, condition=is_free)
+            claimed = self.store.update(TABLE, KEY, set=members, condition=is_free | Attr("move_id").eq(move_id))
         except ConditionFailed:
             raise ClockBusy from None
-        return self.read()
+        return int(claimed.get("offset_seconds", 0))
 
     def write(self, move_id: str, offset_seconds: int, now: int) -> None:
         """One step of a move. Raises: ClockBusy, if another move has taken over; StoreError."""
         members = {"offset_seconds": offset_seconds, "claimed_until": now + CLAIMED_SECONDS}
         self._update(move_id, members, ())
 
-    def release(self, move_id: str) -> None:
-        """End a move. Raises: ClockBusy, if another move has taken over; StoreError."""
-        self._update(move_id, {}, ("move_id", "claimed_until"))
+    def end(self, move_id: str, offset_seconds: int | None = None) -> None:
+        """End a move, with its last step. Raises: ClockBusy, if another move has taken over; StoreError."""
+        members = {} if offset_seconds is None else {"offset_seconds": offset_seconds}
+        self._update(move_id, members, ("move_id", "claimed_until"))
 
     def _update(self, move_id: str, members: Mapping[str, object], without: tuple[str, ...]) -> None:
         try:

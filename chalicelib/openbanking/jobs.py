@@ -7,7 +7,6 @@ from typing import Any
 from chalice.app import Blueprint, Rate
 
 from chalicelib.bootstrap import hub
-from chalicelib.foundation import log
 
 openbanking_jobs = Blueprint(__name__)
 
@@ -15,6 +14,4 @@ openbanking_jobs = Blueprint(__name__)
 @openbanking_jobs.schedule(Rate(5, unit=Rate.MINUTES), name="expire")
 def expire(event: Any) -> None:
     """Every five minutes: send events for consents that are about to expire or have expired."""
-    moved = hub().openbanking.consent_expiry.record_due_events()
-    if moved:
-        log.info("consent expiries recorded", consents=moved)
+    hub().openbanking.consent_expiry.record_due_events()

@@ -6,15 +6,16 @@ and loses nothing: what is due stays due.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.moved_clock import CACHED_SECONDS, ClockBusy, ClockOffset, MovedClock
+from chalicelib.foundation.moved_clock import ClockBusy, ClockOffset, MovedClock
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
 
 MOST_SECONDS = 400 * DAY_SECONDS
@@ -50,35 +51,29 @@ class BusinessTime:
     offset_seconds: int
 
 
-class SkippedHours:
-    """The hours, as their first Unix seconds, during which nothing happened, since the clock was moved over them."""
-
-    def __init__(self) -> None:
-        self._hours: set[int] = set()
-
-    def add(self, since: int, until: int) -> None:
-        """Add the whole hours between two times; other processes notice a move late."""
-        first = -(-(since + int(CACHED_SECONDS) + 1) // HOUR_SECONDS) * HOUR_SECONDS
-        self._hours.update(range(first, until - until % HOUR_SECONDS, HOUR_SECONDS))
-
-    def __contains__(self, hour: int) -> bool:
-        return hour in self._hours
+class OutOfRange(ValueError):
+    """Time does not move that far; the message is a sentence."""
 
 
 class ClockAdvance:
-    """Moves the clock of this process and, through storage, of all others.
+    """Moves the clock of this process and, through storage, of all others, and runs the schedules meanwhile."""
 
-    While ``is_moving``, it runs the schedules itself; the process's own schedules rest.
-    """
-
-    def __init__(
-        self, clock: MovedClock, offset: ClockOffset, work: Sequence[ScheduledWork], skipped: SkippedHours
-    ) -> None:
+    def __init__(self, clock: MovedClock, offset: ClockOffset, work: Sequence[ScheduledWork]) -> None:
         self._clock = clock
         self._offset = offset
         self._work = work
-        self._skipped = skipped
-        self.is_moving = False
+        self._stopped = threading.Lock()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the schedules of the process rest, because of a move or ``stopped``."""
+        return self._stopped.locked()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """Keep the schedules from running and time from being moved; a move waits for the end."""
+        with self._stopped:
+            yield
 
     def now(self) -> BusinessTime:
         return BusinessTime(self._clock.time(), self._clock.offset_seconds)
@@ -87,60 +82,67 @@ class ClockAdvance:
         """Move business time forward by ``seconds``, from 1 to ``MOST_SECONDS``.
 
         Raises:
-            ValueError: ``seconds`` is out of range; nothing has changed.
+            OutOfRange: nothing has changed.
             ClockBusy: another move is under way; if it took over a claim of this one, time has moved partly.
             StoreError: storage failed; time may have moved partly.
         """
         if not 0 < seconds <= MOST_SECONDS:
-            raise ValueError(f"time moves forward only, by at most {MOST_SECONDS // DAY_SECONDS} days")
+            raise OutOfRange(f"time moves forward only, by at most {MOST_SECONDS // DAY_SECONDS} days")
         move_id = new_id()
-        base = self._offset.claim(move_id, self._clock.real.time())
-        self.is_moving = True
         try:
-            self._clock.move_to(base)
-            before = self._clock.time()
-            self._move(move_id, base, seconds)
-        finally:
-            self.is_moving = False
+            base = self._offset.claim(move_id, self._clock.real.time())
+            with self.stopped():
+                self._clock.move_to(base)
+                self._move(move_id, base, seconds)
+        except BaseException:
             with suppress(ClockBusy, StoreError):
-                self._offset.release(move_id)
-        reached = self.now()
-        log.warning(
-            "clock moved",
-            moved_from=timestamp(before),
-            moved_to=timestamp(reached.now),
-            offset_seconds=reached.offset_seconds,
-        )
-        return reached
+                self._offset.end(move_id)
+            raise
+        return self.now()
 
     def _move(self, move_id: str, base: int, seconds: int) -> None:
-        agenda = _Agenda(self._work, self._clock.time(), self._clock.time() + seconds)
-        moved = 0
-        while moved < seconds:
-            step = agenda.seconds_to_next(moved, seconds)
-            since = self._clock.time()
-            self._offset.write(move_id, base + step, self._clock.real.time())
-            self._clock.move_to(base + step)
-            self._skipped.add(since, self._clock.time())
-            agenda.run(self._clock.time())
-            moved = step
+        before = self.now()
+        agenda, moved = _Agenda(self._work, before.now, seconds), 0
+        try:
+            while (step := agenda.next_stop(moved)) is not None:
+                self._offset.write(move_id, base + step, self._clock.real.time())
+                self._clock.move_to(base + step)
+                agenda.run(self._clock.time())
+                moved = step
+            self._offset.end(move_id, base + seconds)
+            self._clock.move_to(base + seconds)
+        finally:
+            self._log_move(before)
+
+    def _log_move(self, before: BusinessTime) -> None:
+        """Log how far time has moved, also if the move failed on the way."""
+        reached = self.now()
+        if reached.offset_seconds > before.offset_seconds:
+            log.warning(
+                "clock moved",
+                moved_from=timestamp(before.now),
+                moved_to=timestamp(reached.now),
+                offset_seconds=reached.offset_seconds,
+            )
 
 
 class _Agenda:
     """What is due during one move, by hours counted from its start."""
 
-    def __init__(self, work: Sequence[ScheduledWork], start: int, end: int) -> None:
+    def __init__(self, work: Sequence[ScheduledWork], start: int, seconds: int) -> None:
         self._work = work
         self._start = start
-        self._end = end
+        self._end = start + seconds
         self._ran_at = dict.fromkeys(range(len(work)), start)
-        self._due = {number: each.next_due(start, end) for number, each in enumerate(work)}
+        self._due = {number: each.next_due(start, self._end) for number, each in enumerate(work)}
 
-    def seconds_to_next(self, moved: int, seconds: int) -> int:
-        """The seconds from the start to the first whole hour, after ``moved``, that has something due, or the end."""
-        due = min((at for at in self._due.values() if at is not None), default=self._end)
+    def next_stop(self, moved: int) -> int | None:
+        """The seconds from the start to the first whole hour, or the end, after ``moved`` that has something due."""
+        due = min((at for at in self._due.values() if at is not None), default=None)
+        if due is None or self._start + moved >= self._end:
+            return None
         hours = max(-(-(due - self._start) // HOUR_SECONDS), moved // HOUR_SECONDS + 1)
-        return min(hours * HOUR_SECONDS, seconds)
+        return min(hours * HOUR_SECONDS, self._end - self._start)
 
     def run(self, now: int) -> None:
         """Run once what is due at ``now``, then ask again what is due next."""
@@ -150,9 +152,11 @@ class _Agenda:
             self._due[number] = self._work[number].next_due(self._ran_at[number], self._end)
 
     def _run(self, number: int, now: int) -> bool:
-        self._ran_at[number] = now
+        """Run a piece of work; one that fails is due again. Returns whether other work may have become due."""
         try:
-            return self._work[number].run()
-        except Exception:  # as on its schedule: the next run tries again
+            changed = self._work[number].run()
+        except Exception:
             log.exception("scheduled work failed", schedule=self._work[number].name)
             return True
+        self._ran_at[number] = now
+        return changed

@@ -15,7 +15,7 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.foundation.identifiers import digest, matches
 from chalicelib.foundation.moved_clock import ClockBusy
-from chalicelib.sandbox_clock.clock_advance import BusinessTime
+from chalicelib.sandbox_clock.clock_advance import BusinessTime, OutOfRange
 from chalicelib.sandbox_clock.container import ClockContainer
 
 _DAYS, _TIMES = r"[0-9]{1,4}W|([0-9]{1,4}D)?", r"(T(?=[0-9])([0-9]{1,5}H)?([0-9]{1,7}M)?([0-9]{1,9}S)?)?"
@@ -64,7 +64,7 @@ def _move(clock: ClockContainer, incoming: Incoming) -> Response:
     seconds = read_seconds(incoming.json())
     try:
         return _answer_time(clock.advance.advance(seconds))
-    except ValueError as error:
+    except OutOfRange as error:
         raise InvalidAdvance(str(error)) from None
 
 

@@ -7,7 +7,7 @@ from chalice.app import Response
 from chalicelib.foundation.http.web import Incoming
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.moved_clock import ClockBusy
-from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS
+from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, OutOfRange
 from chalicelib.sandbox_clock.container import ClockContainer
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
 from chalicelib.website import site
@@ -37,6 +37,8 @@ def show_clock(visit: Visit, clock: ClockContainer, problem: str = "", status: i
         now=clock.advance.now(),
         real_now=clock.shared.clock.real.time(),
         units=UNITS,
+        number=visit.field("number") or "1",
+        chosen=visit.field("unit") or "days",
         most_days=MOST_DAYS,
         problem=problem,
         was_moved=bool(visit.field("moved")) and not visit.is_post,
@@ -51,7 +53,7 @@ def move_clock(visit: Visit, clock: ClockContainer) -> Response:
         return show_clock(visit, clock, "Enter a whole number.", 400)
     try:
         clock.advance.advance(int(number) * seconds)
-    except ValueError:
+    except OutOfRange:
         return show_clock(visit, clock, f"Time moves forward only, by at most {MOST_DAYS} days at once.", 400)
     except ClockBusy:
         return show_clock(visit, clock, "The clock is being moved already. Wait until that is done.", 409)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 from chalicelib.cards.container import CardContainer
+from chalicelib.cards.reconciliation.rolling_proof import RollingProof
 from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.demo_bank import clearing
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.moved_clock import ClockOffset, MovedClock
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.sandbox_clock.clock_advance import ClockAdvance, NextDue, ScheduledWork, SkippedHours
+from chalicelib.sandbox_clock.clock_advance import ClockAdvance, NextDue, ScheduledWork
+from chalicelib.sandbox_clock.remembered_due import RememberedDue, WriteCounts
 from chalicelib.statistics.container import StatisticsContainer
 from chalicelib.statistics.days import DAY_SECONDS, INGESTED_AT
 from chalicelib.website.container import WebsiteContainer
@@ -41,57 +43,106 @@ class ClockContainer:
 
     @cached_property
     def advance(self) -> ClockAdvance:
-        clock, skipped = self.shared.clock, SkippedHours()
+        clock = self.shared.clock
         assert isinstance(clock, MovedClock), "only a clock of the one-machine stack can be moved"
-        work = (self._settle, *self._card_work(), *self._hub_work(), self._ingest(skipped))
-        return ClockAdvance(clock, ClockOffset(self.shared.store), work, skipped)
+        work = (self._settle, self._report, *self._card_work(), *self._hub_work(), self._ingest)
+        return ClockAdvance(clock, ClockOffset(self.shared.store), work)
+
+    @cached_property
+    def _writes(self) -> WriteCounts:
+        return WriteCounts(self.shared.store)
+
+    def _indexed(
+        self, name: str, next_due: Callable[[int], int | None], run: Callable[[], int], *subjects: str
+    ) -> ScheduledWork:
+        """Work that is found by its time in an index of ``subjects``; ``run`` returns how much of it was done."""
+        remembered = RememberedDue(next_due, partial(self._writes.of, *subjects), self.shared.clock)
+        asked: NextDue = lambda _after, until: remembered(until)  # noqa: E731 - its type is the point
+        return ScheduledWork(name, asked, lambda: run() > 0)
 
     @property
     def _settle(self) -> ScheduledWork:
-        shared = self.shared
-        return ScheduledWork(
-            "settle",
-            lambda after, until: clearing.next_due(shared, after, until),
-            lambda: clearing.run_due_work(shared) > 0,
+        shared, records = self.shared, ("demo-banks/due", "demo-banks/ends")
+        return self._indexed(
+            "settle", partial(clearing.next_due, shared), partial(clearing.run_due_work, shared), *records
         )
+
+    @property
+    def _report(self) -> ScheduledWork:
+        """The banks' daily reports, a part of the job that is due without a look at what is stored."""
+        reports = _DailyReports(self.shared)
+        return ScheduledWork("settle", reports.next_due, reports.run)
 
     def _card_work(self) -> tuple[ScheduledWork, ...]:
-        flows = self.cards.flows
+        payments, holds = self.cards.flows.provider_recovery, self.cards.flows.hold_expiry
+        proof = _LedgerProof(self.cards.flows.rolling_proof, self._writes, self._end)
         return (
-            _indexed("finish", flows.provider_recovery.next_due, lambda: flows.provider_recovery.finish(self._end())),
-            _indexed("finish", flows.hold_expiry.next_due, lambda: flows.hold_expiry.expire(self._end())),
-            _indexed("prove", flows.rolling_proof.next_due, self._prove),
+            self._indexed("finish", payments.next_due, lambda: payments.finish(self._end()), "external-payments"),
+            self._indexed("finish", holds.next_due, lambda: holds.expire(self._end()), "card-activity"),
+            ScheduledWork("prove", proof.next_due, proof.run),
         )
-
-    def _prove(self) -> int:
-        """A proof makes no other work due."""
-        self.cards.flows.rolling_proof.prove(self._end())
-        return 0
 
     def _hub_work(self) -> tuple[ScheduledWork, ...]:
         expiry, sweeper = self.openbanking.consent_expiry, self.delivery.sweeper
         return (
-            _indexed("expire", expiry.next_due, expiry.record_due_events),
-            _indexed("sweep", sweeper.next_due, sweeper.sweep),
+            self._indexed("expire", expiry.next_due, expiry.record_due_events, "consents"),
+            self._indexed("sweep", sweeper.next_due, sweeper.sweep, "deliveries"),
         )
 
-    def _ingest(self, skipped: SkippedHours) -> ScheduledWork:
-        ingest = self.statistics.ingest_without(skipped.__contains__)
+    @property
+    def _ingest(self) -> ScheduledWork:
+        return ScheduledWork("ingest", _next_ingest, self._ingest_days)
 
-        def run() -> bool:
-            ingest.run(self.statistics.expected_banks())
-            return False
-
-        return ScheduledWork("ingest", _next_ingest, run)
+    def _ingest_days(self) -> bool:
+        """Ingest the days that are over, with the calls of the last minute, which are not written yet."""
+        self.statistics.measurements.write()
+        self.statistics.ingest_alone.run(self.statistics.expected_banks())
+        return False
 
     def _end(self) -> float:
         return self.shared.clock.monotonic() + RUN_SECONDS
 
 
-def _indexed(name: str, next_due: Callable[[int], int | None], run: Callable[[], int]) -> ScheduledWork:
-    """Work that is found by its time in an index; ``run`` returns how much of it was done."""
-    asked: NextDue = lambda _after, until: next_due(until)  # noqa: E731 - its type is the point
-    return ScheduledWork(name, asked, lambda: run() > 0)
+class _LedgerProof:
+    """Due as on its schedule, unless a whole round was proved since this process last wrote to the ledger."""
+
+    def __init__(self, proof: RollingProof, writes: WriteCounts, end: Callable[[], float]) -> None:
+        self._proof = proof
+        self._writes = writes
+        self._end = end
+        self._proved: int | None = None
+        """The number of writes before the round."""
+
+    def run(self) -> bool:
+        written = self._count_writes()
+        progress = self._proof.prove(self._end())
+        self._proved = written if progress.is_over and not progress.broken else None
+        return False
+
+    def next_due(self, _after: int, until: int) -> int | None:
+        return None if self._count_writes() == self._proved else self._proof.next_due(until)
+
+    def _count_writes(self) -> int:
+        """Writes that a proof looks at; not its own progress."""
+        return self._writes.of("ledger", "cards") - self._writes.of("ledger/proof")
+
+
+class _DailyReports:
+    """Due when a day is over, and again when a report has failed."""
+
+    def __init__(self, shared: Infrastructure) -> None:
+        self._shared = shared
+        self._again_at: int | None = None
+
+    def run(self) -> bool:
+        self._again_at = clearing.report_days(self._shared)
+        return False
+
+    def next_due(self, after: int, until: int) -> int | None:
+        due = after - after % DAY_SECONDS + DAY_SECONDS
+        if self._again_at is not None:
+            due = min(due, max(self._again_at, after))
+        return due if due <= until else None
 
 
 def _next_ingest(after: int, until: int) -> int | None:

@@ -47,13 +47,14 @@ class StatisticsContainer:
 
         return Ingest(self.shared.clock, self._counters, self.reports, self.records, self.shared.metrics)
 
-    def ingest_without(self, is_skipped: Callable[[int], bool]) -> Ingest:
-        """An ingest that does not read the hours over which the clock was moved: they have no counters."""
+    @cached_property
+    def ingest_alone(self) -> Ingest:
+        """An ingest in the only process that counts: it does not read the hours in which that counted nothing."""
         from chalicelib.statistics.hourly_counters import StoredCounters
         from chalicelib.statistics.ingest import Ingest
 
-        counters = StoredCounters(self.shared.store, is_skipped)
-        return Ingest(self.shared.clock, counters, self.reports, self.records, self.shared.metrics)
+        counters = StoredCounters(self.shared.store, self.measurements.has_none)
+        return Ingest(self.shared.clock, counters, self.reports, self.records, self.shared.metrics, is_alone=True)
 
     @cached_property
     def today(self) -> CurrentDay:

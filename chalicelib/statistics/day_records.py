@@ -16,7 +16,7 @@ from typing import Literal
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Item, Put, Store
+from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 from chalicelib.statistics.call_counts import SERVICES, CallCounts, Latencies, Service, percent, round_half_up
@@ -97,6 +97,7 @@ class DayRecord:
         report: whether the bank reported its own figures.
         consent_duration, payment_duration: as reported, in milliseconds.
         report_received_at: when the report arrived, in Unix seconds.
+        made_up: whether the figures are invented, to fill a new local stack; stored only if so.
     """
 
     bic: str
@@ -109,6 +110,7 @@ class DayRecord:
     consent_duration: int | None = None
     payment_duration: int | None = None
     report_received_at: int | None = None
+    made_up: bool = False
 
     @property
     def total(self) -> CallCounts:
@@ -152,12 +154,17 @@ class DayRecord:
             "consent_duration": self.consent_duration,
             "payment_duration": self.payment_duration,
             "report_received_at": self.report_received_at,
+            "made_up": self.made_up or None,
         }
         return {name: value for name, value in item.items() if value is not None}
 
     def put(self) -> Put:
         """The write that stores the record, replacing any record of the same day."""
         return Put(TABLE, self.to_item())
+
+    def put_new(self) -> Put:
+        """The write that stores the record; it fails if the day has one."""
+        return Put(TABLE, self.to_item(), absent("subject"))
 
     @classmethod
     def from_item(cls, item: Item) -> DayRecord:
@@ -172,6 +179,7 @@ class DayRecord:
             item.get("consent_duration"),
             item.get("payment_duration"),
             item.get("report_received_at"),
+            item.get("made_up", False),
         )
 
 
@@ -247,6 +255,11 @@ class Summary:
     def downtime(self) -> int | None:
         """Downtime in seconds."""
         return self.down_seconds if self.seconds else None
+
+
+def measured(records: Iterable[DayRecord]) -> list[DayRecord]:
+    """The records that are not made up."""
+    return [record for record in records if not record.made_up]
 
 
 def summarize(records: Iterable[DayRecord]) -> Summary:

@@ -2,7 +2,7 @@
 JSON.
 
 One row per day and bank (ASPSP), for its dedicated interface. Unknown values are empty, ``null`` in
-JSON, never 0.
+JSON, never 0. Exports leave made-up days out (``day_records.measured``).
 """
 
 from __future__ import annotations

@@ -163,15 +163,15 @@ def _no_hour(_hour: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class StoredCounters:
-    """The stored counters; the hours for which ``is_skipped`` holds are known to have none, and not read."""
+    """The stored counters; the hours for which ``is_empty`` holds have none, and are not read."""
 
     store: Store
-    is_skipped: Callable[[int], bool] = _no_hour
+    is_empty: Callable[[int], bool] = _no_hour
 
     def of_hour(self, bic: str, hour: int, most_pages: int | None = None) -> Hour:
         """All instances' counts for an hour, from at most ``most_pages`` pages of 1 MB."""
         whole, has_any, is_whole = HourlyCounters(bic, hour), False, False
-        if self.is_skipped(hour):
+        if self.is_empty(hour):
             return Hour(whole, has_any=False, is_whole=True)
         for page in islice(self.store.pages(TABLE, counters_key(bic, hour)), most_pages):
             for item in page.items:

@@ -2,7 +2,8 @@
 
 A record depends only on the day's counters (and those of earlier days, as far back as a series of
 unanswered requests may reach) and the bank's report; recomputing it gives the same record. The bank's
-name, and whether it had to report, stay as they were when the record was first created.
+name, and whether it had to report, stay as they were when the record was first created. A made-up record is
+replaced as if there were none, but only by counters, or by a report on a day since the bank's registration.
 """
 
 from __future__ import annotations
@@ -104,6 +105,11 @@ def compute_day(
     )
 
 
+def _is_counted(day: date, counters: Iterable[HourlyCounters]) -> bool:
+    """Whether there are counters of the day itself."""
+    return any(hourly.hour in hours_of(day) for hourly in counters)
+
+
 def _missing_report_state(bank: ExpectedBank, day: date, before: DayRecord | None) -> Reported:
     if before:
         return "not_expected" if before.report == "not_expected" else "missing"
@@ -122,18 +128,36 @@ class _StoredDays:
         record, report = self.records.get(day), self.reports.get(day)
         if record is None:
             return bank.since <= day and (bank.is_active or report is not None)
+        if record.made_up:
+            return bank.since <= day and report is not None
         return report is not None and record.report_received_at != report.received_at
 
 
 class Ingest:
+    """Ingests days.
+
+    If it ``is_alone``, nothing else counts or ingests: a run on the day after a bank's previous one then looks at the
+    latest days only, and knows their records.
+    """
+
     def __init__(
-        self, clock: Clock, counters: StoredCounters, reports: DailyReports, records: DayRecords, metrics: Metrics
+        self,
+        clock: Clock,
+        counters: StoredCounters,
+        reports: DailyReports,
+        records: DayRecords,
+        metrics: Metrics,
+        *,
+        is_alone: bool = False,
     ) -> None:
         self._clock = clock
         self._counters = counters
         self._reports = reports
         self._records = records
         self._metrics = metrics
+        self._is_alone = is_alone
+        self._previous: dict[str, dict[date, DayRecord]] = {}
+        """By BIC, the records of the previous run's latest days."""
 
     def run(self, banks: Sequence[ExpectedBank]) -> None:
         """Ingest the due days of all ``banks`` and log missing reports.
@@ -157,11 +181,15 @@ class Ingest:
 
     def ingest_due(self, bank: ExpectedBank) -> list[Ingested]:
         """Ingest a bank's due days: the latest days, days without a record, and days with a newer report."""
-        latest = yesterday(self._clock)
-        days = list(DayRange(latest - timedelta(days=WATCHED_DAYS - 1), latest))
-        known = self._load_days(bank.bic, days)
+        latest, previous = yesterday(self._clock), self._previous.pop(bank.bic, {})
+        follows_on = latest - timedelta(days=1) in previous
+        days = list(DayRange(latest - timedelta(days=(AGAIN_DAYS if follows_on else WATCHED_DAYS) - 1), latest))
+        known = self._load_days(bank.bic, days, previous if follows_on else None)
         due = [day for day in days if day > latest - timedelta(days=AGAIN_DAYS) or known.needs(bank, day)]
-        return self._ingest(bank, due, known)
+        done = self._ingest(bank, due, known)
+        if self._is_alone:
+            self._previous[bank.bic] = {each.record.day: each.record for each in done}
+        return done
 
     def ingest_days(self, bank: ExpectedBank, days: Sequence[date]) -> list[Ingested]:
         """Ingest specific days of a bank; a day without counters and report gets no record.
@@ -187,18 +215,22 @@ class Ingest:
         if day < today - timedelta(days=OLDEST_INGESTED):
             raise DayRefused(day, f"is more than {OLDEST_INGESTED} days ago: its counters have expired")
 
-    def _load_days(self, bic: str, days: Sequence[date]) -> _StoredDays:
+    def _load_days(self, bic: str, days: Sequence[date], records: dict[date, DayRecord] | None = None) -> _StoredDays:
+        """Read what is stored for ``days``; not the records, if they are known."""
         span = min(days), max(days)
-        return _StoredDays(
-            {record.day: record for record in self._records.of_bank(bic, *span)},
-            {report.day: report for report in self._reports.of_bank(bic, *span)},
-        )
+        if records is None:
+            records = {record.day: record for record in self._records.of_bank(bic, *span)}
+        return _StoredDays(records, {report.day: report for report in self._reports.of_bank(bic, *span)})
 
     def _ingest(self, bank: ExpectedBank, days: Sequence[date], known: _StoredDays) -> list[Ingested]:
         counters = HourlyCounterReader(partial(self._counters.of_hour, bank.bic))
         done: list[Ingested] = []
         for day in days:
             before, of_day = known.records.get(day), counters.read_day(day)
+            if before and before.made_up:
+                if not (known.needs(bank, day) or _is_counted(day, of_day)):
+                    continue  # nothing is known that could replace it
+                before = None
             if before or of_day or known.needs(bank, day):
                 done.append(self._store_record(compute_day(bank, day, of_day, known.reports.get(day), before), before))
         return done

@@ -70,6 +70,11 @@ class CounterBuffer:
             self._times_of(bic, service, call.at).hub.append(own)
         self._blame(call)
 
+    @property
+    def hours(self) -> set[int]:
+        """The counted hours, by their first Unix second."""
+        return {hour for _, hour in self.counters}
+
     def figures(self) -> Iterator[tuple[str, Service, int, CallCounts, _Times]]:
         """All counts: bank, service, first Unix second of the minute, counts and durations."""
         for (bic, hour), hourly in self.counters.items():
@@ -135,6 +140,13 @@ class Measurements:
         self._unwritten: dict[str, HourlyCounters] = {}
         self._unchecked: list[HourlyCounters] = []
         self._not_before = not_before
+        self._since = clock.time()
+        self._hours: set[int] = set()
+
+    def has_none(self, hour: int) -> bool:
+        """Whether this process has counted nothing in an hour, by its first Unix second, that began in its time."""
+        with self._lock:
+            return hour >= self._since and hour not in self._hours | self._gathered.hours
 
     @contextmanager
     def measure(self) -> Iterator[CurrentCall]:
@@ -163,6 +175,7 @@ class Measurements:
         """Write the counts, including earlier ones not yet written, and the downtimes that follow from them."""
         with self._lock:
             gathered, self._gathered = self._gathered, CounterBuffer()
+            self._hours |= gathered.hours
             self._unwritten |= {new_id(): hourly for hourly in gathered.counters.values()}
             counters = list(self._unwritten.items())
         try:

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
 from chalicelib.statistics.call_counts import round_half_up
@@ -53,8 +53,14 @@ class ResponseTimes:
         found: dict[str, DayRecord | None] = {}
         for batch in pieces(bics, 100):
             items = self._store.batch_get([record_key(bic, day) for bic in batch])
-            found |= {bic: DayRecord.from_item(item) if item else None for bic, item in zip(batch, items, strict=True)}
+            found |= {bic: _read_measured(item) for bic, item in zip(batch, items, strict=True)}
         return found
+
+
+def _read_measured(item: Item | None) -> DayRecord | None:
+    """The record; ``None`` if there is none or its figures are made up."""
+    record = DayRecord.from_item(item) if item else None
+    return None if record is None or record.made_up else record
 
 
 def _average(record: DayRecord | None) -> int | None:

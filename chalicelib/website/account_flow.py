@@ -274,7 +274,7 @@ class UserAccountFlow:
     def _use_secret(self, found: OneTimeSecret, changes: Sequence[Operation]) -> None:
         """Delete a secret and apply ``changes`` in one transaction. Raises: SecretNotValid."""
         try:
-            self._store.transact([found.delete(self._clock.time()), *changes])
+            self._store.transact([self._one_time.delete(found), *changes])
         except ConditionFailed:
             raise SecretNotValid(_NOT_VALID[found.purpose]) from None
 

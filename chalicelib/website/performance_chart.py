@@ -69,7 +69,13 @@ def group_thousands(number: int) -> str:
 
 def availability_text(record: DayRecord) -> str:
     """``99.688 %, down 4 min 30 s``."""
-    return f"{percent(record.availability)}" + (f", down {downtime(record.down_seconds)}" if record.down else "")
+    down = f", down {downtime(record.down_seconds)}" if record.down else ""
+    return f"{percent(record.availability)}{down}{made_up_text(record)}"
+
+
+def made_up_text(record: DayRecord) -> str:
+    """What is said of a made-up day, after its figures."""
+    return " (made up)" if record.made_up else ""
 
 
 def latency_text(found: Sequence[Decimal]) -> str:
@@ -82,10 +88,18 @@ def describe_availability(known: Sequence[DayRecord], days: DayRange) -> str:
     """A text alternative for the availability chart; ``known`` are the days with calls to the bank."""
     worst = max(known, key=lambda record: record.down_seconds)
     down = [record for record in known if record.down_seconds]
-    told = f"Requests on {len(known)} of {len(days)} days."
+    told = f"Requests on {len(known)} of {len(days)} days.{describe_made_up(known)}"
     if not down:
         return f"{told} Never down."
     return f"{told} Down on {len(down)} of them; longest on {day(worst.day)}: {availability_text(worst)}."
+
+
+def describe_made_up(known: Sequence[DayRecord]) -> str:
+    """A sentence on the made-up days, with a space before it; empty if there are none."""
+    made_up = sum(record.made_up for record in known)
+    if not made_up:
+        return ""
+    return " All of them are made up." if made_up == len(known) else f" {made_up} of them made up."
 
 
 def describe_latency(known: Sequence[Sequence[Decimal]], days: DayRange) -> str:
@@ -120,6 +134,7 @@ _LOWEST = (99, 98, 95, 90, 80, 50, 0)
 _HIGHEST = tuple(Decimal(number) for number in (1, 2, 3, 4, 6, 8, 10))
 """Possible maximums of a latency scale, times a power of ten; half of each is still a short number."""
 _SEEN = 2  # minimum height of a downtime
+_MARKED_AT = HEIGHT - 3  # the line below made-up days
 _CROWDED = 100  # with more days, there are no gaps between columns
 _ROOM = 0.22
 _FEW = 8  # up to this many columns are wide enough for a date below each
@@ -208,6 +223,12 @@ class Axis:
             for number, each in enumerate(self.days)
         ]
 
+    def made_up(self, known: Mapping[date, DayRecord]) -> list[ChartPath]:
+        """The line below the made-up days; none without such days."""
+        numbers = [number for number, each in enumerate(self.days) if each in known and known[each].made_up]
+        lines = (f"M{number * self.step:.5g} {_MARKED_AT}h{self.step:.4g}" for number in numbers)
+        return [ChartPath("made-up", "".join(lines))] if numbers else []
+
     def _label(self, number: int, each: date) -> AxisLabel:
         words = short_day(each) if each.year == self.days.until.year else day(each)
         if len(self.days) > _FEW and each == self.days.since:
@@ -242,7 +263,7 @@ def availability_chart(records: Sequence[DayRecord], days: DayRange) -> Performa
         title="Availability by day",
         description=describe_availability(list(known.values()), days),
         scale=[percent(number.normalize()) for number in _scale_marks(Decimal(lowest), Decimal(100))],
-        shapes=[ChartPath("up", "".join(up)), ChartPath("down", "".join(down))],
+        shapes=[ChartPath("up", "".join(up)), ChartPath("down", "".join(down)), *axis.made_up(known)],
         dots=(),
         dates=axis.date_labels(),
         days=axis.chart_days(told),
@@ -251,7 +272,8 @@ def availability_chart(records: Sequence[DayRecord], days: DayRange) -> Performa
 
 def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side: Side) -> PerformanceChart | None:
     """A line for each of ``PERCENTILES`` over the days with measurements; ``None`` if there are none."""
-    known = {record.day: found for record in records if (found := _percentiles(getattr(record.latency, side)))}
+    timed = {record.day: record for record in records if getattr(record.latency, side).count}
+    known = {each: _percentiles(getattr(record.latency, side)) for each, record in timed.items()}
     if not known:
         return None
     axis, highest = Axis(days), _scale_top(max(max(found) for found in known.values()))
@@ -272,12 +294,12 @@ def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side
         ]
     return PerformanceChart(
         title=title,
-        description=describe_latency(list(known.values()), days),
+        description=describe_latency(list(known.values()), days) + describe_made_up(list(timed.values())),
         scale=[f"{number.normalize():,f} ms" for number in _scale_marks(Decimal(0), highest)],
-        shapes=shapes,
+        shapes=[*shapes, *axis.made_up(timed)],
         dots=dots,
         dates=axis.date_labels(),
-        days=axis.chart_days({each: latency_text(found) for each, found in known.items()}),
+        days=axis.chart_days({each: latency_text(found) + made_up_text(timed[each]) for each, found in known.items()}),
     )
 
 

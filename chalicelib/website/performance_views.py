@@ -12,7 +12,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.statistics import export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
-from chalicelib.statistics.day_records import DayRecord, summarize
+from chalicelib.statistics.day_records import DayRecord, measured, summarize
 from chalicelib.statistics.days import DayRange, parse_day, yesterday
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart
@@ -44,7 +44,10 @@ class PerformanceQuery:
 
 
 def show_performance(visit: Visit) -> Response:
-    """``GET /performance``: the bank ``bic`` from ``from`` to ``to``; a download with ``format`` csv or json."""
+    """``GET /performance``: the bank ``bic`` from ``from`` to ``to``; a download with ``format`` csv or json.
+
+    Made-up days are shown and marked; downloads leave them out.
+    """
     wanted = _read_query(visit)
     if wanted.bank is None or wanted.errors:
         status = 200 if not wanted.errors else 404 if wanted.errors.keys() == {"bic"} else 400
@@ -124,6 +127,7 @@ def _performance_page(
         main_percentile=MAIN_PERCENTILE,
         services=TIMED_SERVICES,
         records=list(reversed(records)),
+        made_up=sum(record.made_up for record in records),
         summary=summarize(records),
         availability=availability_chart(records, days),
         latencies={
@@ -139,4 +143,4 @@ def _download(format: str, bic: str, days: DayRange, records: Sequence[DayRecord
     content_type, write = FORMATS[format]
     name = f"performance-{bic}-{days.since}-{days.until}.{format}"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return text_answer(write(export.build_rows(records)), content_type, headers=headers)
+    return text_answer(write(export.build_rows(measured(records))), content_type, headers=headers)

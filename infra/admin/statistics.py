@@ -14,7 +14,7 @@ from chalicelib.bootstrap import Hub
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.openbanking.records.bank_record import valid_bic
 from chalicelib.statistics import export as layout
-from chalicelib.statistics.day_records import DayRecord
+from chalicelib.statistics.day_records import DayRecord, measured
 from chalicelib.statistics.days import DayRange, clock_time, days_of_quarter, parse_day, yesterday
 from chalicelib.statistics.ingest import ExpectedBank, Ingested
 from infra.admin import connection
@@ -76,6 +76,8 @@ def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBa
 def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank = None) -> Report:
     """Show daily records, by default of the last seven days; --json includes all exported members.
 
+    A new local stack has made-up days; they are marked.
+
     \b
     Examples:
       .venv/bin/python -m infra.admin statistics show
@@ -86,9 +88,11 @@ def show(day: Day = None, since: Since = None, until: Until = None, bank: OfBank
     days = _parse_days(hub, day, since, until) or DayRange(latest - timedelta(days=_SHOWN_DAYS - 1), latest)
     found = _find_records(hub, days, bank)
     down = [[f"{clock_time(start)}-{clock_time(end)}" for start, end in record.down] for record in found]
-    rows = list(zip(layout.build_rows(found), down, strict=True))
-    shown = [{**row, "down": spans} for row, spans in rows]
-    table = format_table([{**row, "down": ", ".join(spans)} for row, spans in rows], _COLUMNS)
+    rows = [{**row, "made_up": each.made_up} for row, each in zip(layout.build_rows(found), found, strict=True)]
+    shown = [{**row, "down": spans} for row, spans in zip(rows, down, strict=True)]
+    told = [{**row, "down": ", ".join(spans)} for row, spans in zip(rows, down, strict=True)]
+    marked = ("made_up",) if any(each.made_up for each in found) else ()
+    table = format_table(told, (*_COLUMNS, *marked))
     return Report({"days": shown}, table if shown else "There are no records for these days.")
 
 
@@ -105,6 +109,8 @@ def export(
 ) -> Report:
     """Export the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), one row per day and bank.
 
+    The made-up days of a local stack are left out; standard error says how many.
+
     \b
     Examples:
       .venv/bin/python -m infra.admin statistics export --quarter 2026-Q4 --output 2026-Q4.csv
@@ -115,15 +121,20 @@ def export(
     if (quarter is None) == (since is None and until is None):
         raise CommandRefused("pass either --quarter, or --from and --to")
     days = _parse_days(hub, None, since, until) or _parse(days_of_quarter, quarter or "")
-    found = list(layout.build_rows(_find_records(hub, days, bank)))
+    records = _find_records(hub, days, bank)
+    found = list(layout.build_rows(measured(records)))
+    left_out = len(records) - len(found)
+    remark = {"made_up_days_left_out": left_out} if left_out else {}
+    if left_out:
+        typer.echo(f"{_pluralize(left_out, 'made-up day')} left out.", err=True)
     text = layout.as_csv(found) if written_as is ExportFormat.CSV else f"{layout.as_json(found)}\n"
     if output is None:
-        return Report({"days": found}, text.removesuffix("\n"))  # printing adds it
+        return Report({"days": found} | remark, text.removesuffix("\n"))  # printing adds it
     try:
         output.write_text(text, "utf-8", newline="")
     except OSError as error:
         raise CommandRefused(f"{output} cannot be written: {error.strerror}") from None
-    data = {"file": str(output), "format": written_as.value, "rows": len(found)}
+    data = {"file": str(output), "format": written_as.value, "rows": len(found)} | remark
     return Report(data, f"{output} has {_pluralize(len(found), 'row')}.")
 
 

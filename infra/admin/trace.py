@@ -97,11 +97,11 @@ def _find_delivery(hub: Hub, delivery_id: str) -> Delivery:
 
 
 def _search_start(hub: Hub, since: str | None, delivery: Delivery | None) -> int:
-    """The time to search from, in Unix seconds."""
-    now = hub.clock.time()
+    """The time to search from, in Unix seconds; a log is in real time (see ``moved_clock``)."""
+    now = hub.clock.real.time()
     if since is not None:
         return output.parse_time(since, now)
-    return min(now - _DAY, delivery.created_at - _BEFORE if delivery else now)
+    return min(now - _DAY, delivery.created_at - hub.clock.offset_seconds - _BEFORE if delivery else now)
 
 
 def _open_log(hub: Hub) -> LocalLog | CloudWatchLog:

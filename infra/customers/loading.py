@@ -20,8 +20,8 @@ from infra.customers.models import BANKS, CustomerPart, CustomersFile
 
 TOGETHER = 100
 """DynamoDB's operations per transaction."""
-MOST_BYTES_TOGETHER = 3_500_000
-"""The books of one load; DynamoDB's limit for a transaction is 4 MB."""
+MOST_BYTES_TOGETHER = 3_200_000
+"""The books of one load. With a list of each bank they stay below DynamoDB's limit for a transaction, 4 MB."""
 
 
 class InvalidCustomers(ValueError):
@@ -55,8 +55,10 @@ class BankChange:
 
     @property
     def operations(self) -> list[Operation]:
-        changes = bool(self.added or self.removed)
-        return directory.replace_customers(self.bank, self.found, self.added, self.removed) if changes else []
+        """The writes; a bank without changes is checked, so that a concurrent load of the same customers fails."""
+        if self.added or self.removed:
+            return directory.replace_customers(self.bank, self.found, self.added, self.removed)
+        return [directory.check_unchanged(self.bank, self.found)]
 
     @property
     def customers(self) -> list[Customer]:
@@ -154,12 +156,12 @@ def _carry_out(hub: Services, changes: Sequence[BankChange]) -> None:
 def _check_limits(changes: Iterable[BankChange], operations: Sequence[Operation]) -> None:
     if len(operations) > TOGETHER:
         raise TooManyCustomers(
-            f"{len(operations)} records would be written at once, one per account and bank, and one per bank: at most "
+            f"{len(operations)} records would change at once, one per account and bank, and one per bank: at most "
             f"{TOGETHER} are possible, so split the change into several"
         )
     books = (dump_book(book) for change in changes for new in change.added for book in new.books.values())
     if sum(len(book.encode()) for book in books) > MOST_BYTES_TOGETHER:
-        raise TooManyCustomers("the file's transactions take more than 3.5 MB: split it into several files")
+        raise TooManyCustomers("the file's transactions take more than 3.2 MB: split it into several files")
     for change in changes:
         after, bic = change.customers, change.bank.profile.bic
         if len(after) > directory.MOST_CUSTOMERS:

@@ -63,7 +63,7 @@ def _check_iban(text: str) -> str:
 def _check_amount(text: str) -> str:
     if not _AMOUNT.fullmatch(text):
         raise ValueError(
-            "must be an amount: at most 13 digits, with a decimal point if needed, and - before it if less"
+            "must be an amount: at most 13 digits and a decimal point if needed, with - before a negative one"
         )
     return text
 

@@ -62,8 +62,10 @@ def _wrong_rule(rule: RulePart, account: AccountPart) -> Iterator[Fault]:
             yield member, f"is {'only for' if given else 'required in'} a rule of every {every}"
     if (rule.amount is None) == (rule.between is None):
         yield "amount", "or between is required, and not both"
-    for amount in filter(None, (rule.amount, *(rule.between or ()))):
-        yield from _wrong_amount("amount" if rule.between is None else "between", amount, account.currency)
+    if rule.amount is not None:
+        yield from _wrong_amount("amount", rule.amount, account.currency)
+    for position, amount in enumerate(rule.between or ()):
+        yield from _wrong_amount(f"between.{position}", amount, account.currency)
     if rule.starts_on is not None and rule.starts_on < account.balance_on:
         yield "from", "must not be before balance_on"
     if rule.ends_on is not None and rule.ends_on < (rule.starts_on or account.balance_on):

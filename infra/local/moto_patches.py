@@ -22,6 +22,7 @@ def patch_moto() -> None:
     _look_up_less()
     _read_conditions_once()
     _try_fewer_names()
+    _measure_once()
 
 
 def _copy_changed_items_only() -> None:
@@ -114,6 +115,20 @@ def _try_fewer_names() -> None:
             real_structure(serializer, serialized, value, shape, key)
 
     serializers._serialize_type_structure = structure
+
+
+def _measure_once() -> None:
+    """Keep the size of an item, which a query asks for all items of a partition; an update works on a copy."""
+    item: Any = import_module("moto.dynamodb.models.dynamo_type").Item
+    real_size = item.size
+
+    def size(measured: Any) -> int:
+        if "measured_size" not in vars(measured):
+            measured.measured_size = real_size(measured)
+        kept: int = measured.measured_size
+        return kept
+
+    item.size = size
 
 
 def attribute_value(value: Any) -> dict[str, Any]:

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from infra.local import first_data
+
 if TYPE_CHECKING:
     from chalicelib.bootstrap import Hub
 
 EMAIL = "tpp@example.com"
 TITLE = "Example TPP"
 BANK_MEMBERS = ("bic", "name", "api_version", "domain", "authorization_url")
-KEPT = ("user", "client", "programme", "other_programme")
-"""The members of the stack's file with secrets that cannot be read back from the service."""
+KEPT = ("user", "client", "programme", "other_programme", "first_data")
+"""The members of the stack's file that cannot be read back: those with secrets, and the state of the first data."""
 
 
 def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -23,7 +25,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     Args:
         hub: the wired service.
         previous: the ``KEPT`` members of an earlier stack on the same data; its user, client and credentials are reused
-            if they still exist.
+            if they still exist. ``None`` means a new stack, which gets its first data.
     """
     from chalicelib.demo_bank.profiles import PROFILES
     from chalicelib.demo_bank.setup import install
@@ -37,6 +39,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
     fault_bics = {profile.bic for profile in PROFILES if profile.plays_faults}
     programme, other = _seed_programmes(hub, [before.get(name) or {} for name in ("programme", "other_programme")])
     hub.website.account_flow.link_manager(user["email"], programme["manager_id"])
+    started = first_data.begin(hub, previous)
     return {
         "user": user,
         "client": client,
@@ -44,6 +47,7 @@ def seed_stack(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any]:
         "fault_banks": [bank for bic, bank in banks.items() if bic in fault_bics],
         "programme": programme,
         "other_programme": other,
+        "first_data": started,
     }
 
 

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from chalice.config import Config
 
     from infra.local.event_runner import EventRunner
+    from infra.local.first_data import CardMonth
     from infra.local.server import ApiServer
     from infra.local.tls import LocalTls
 
@@ -79,6 +80,7 @@ class Stack:
         self._engines: Engines | None = None
         self._server: ApiServer | None = None
         self._runner: EventRunner | None = None
+        self._card_month: CardMonth | None = None
 
     def start(self) -> dict[str, Any]:
         """Start everything. Returns the content of the stack's file.
@@ -116,7 +118,23 @@ class Stack:
         self._runner = _create_runner(application)
         self._runner.start()
         stackfile.write(self._options.file, content)
+        self._play_card_month(content, engines.seed_file)
         return content
+
+    def _play_card_month(self, content: Mapping[str, Any], seed_file: Path) -> None:
+        """Start to play the month of card use of a new stack; both files tell when it is complete."""
+        from chalicelib.bootstrap import hub
+        from infra.local.first_data import CardMonth
+
+        def report(state: dict[str, Any]) -> None:
+            for file in (seed_file, self._options.file):
+                stackfile.write(file, {**(stackfile.read(file) or {}), "first_data": state})
+
+        if content["first_data"]:
+            manager_id = content["programme"]["manager_id"]
+            stopped = hub().sandbox_clock.advance.stopped
+            self._card_month = CardMonth(hub(), manager_id, content["first_data"], report, stopped)
+            self._card_month.start()
 
     def _set_up_tls(self, port: int) -> LocalTls | None:
         """TLS for the service, if it is wanted; changes the environment. Raises: StartFailed."""
@@ -152,6 +170,8 @@ class Stack:
 
     def stop(self) -> None:
         """Wait for requests in flight, then stop everything, child processes last, and remove the stack's file."""
+        if self._card_month:
+            self._card_month.stop()
         if self._runner:
             self._runner.stop()
         if self._server:
@@ -282,7 +302,7 @@ def _create_runner(application: Chalice) -> EventRunner:
         region=os.environ["AWS_DEFAULT_REGION"],
         now=clock.real.now,
         business_now=clock.now,
-        is_resting=lambda: advance.is_moving,
+        is_resting=lambda: advance.is_stopped,
     )
 
 

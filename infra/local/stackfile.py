@@ -16,6 +16,7 @@ The file contains a password and credentials, so only its owner can read it. Its
                     (``full``, ``support``, ``encrypted``), each with ``access_key``, ``access_api_id`` and
                     ``access_api_key``
 ``other_programme`` another programme manager, in the same format; its credential is ``other``
+``first_data``      the state of what a new stack begins with (see ``first_data``); ``null`` if it began without
 ``log``             the file with the service's complete log (see ``logfile``)
 ``mails``           the folder that the service writes its emails to
 ``operator_key``    the key with which ``POST /sandbox/clock`` moves business time forward

@@ -51,11 +51,12 @@ def _clock_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Business time, if it was moved on these data."""
     from chalicelib.bootstrap import hub
     from chalicelib.foundation.clock import timestamp
+    from chalicelib.website.display_text import elapsed
 
     clock = hub().clock
     if not clock.offset_seconds:
         return []
-    return [("Clock", f"{timestamp(clock.time())}  moved {clock.offset_seconds} s ahead; FRESH=1 goes back")]
+    return [("Clock", f"{timestamp(clock.time())}  {elapsed(clock.offset_seconds)} ahead; FRESH=1 goes back")]
 
 
 def _tls_rows(content: Mapping[str, Any]) -> list[tuple[str, str]]:

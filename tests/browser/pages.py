@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from tests.browser import bank_pages, card_pages, choice_pages, docs_pages, performance_pages, website_pages
+from tests.browser import (
+    bank_pages,
+    card_pages,
+    choice_pages,
+    clock_pages,
+    docs_pages,
+    performance_pages,
+    website_pages,
+)
 from tests.browser.walks import Walk
 
 WALKS: tuple[Walk, ...] = (
@@ -12,4 +20,5 @@ WALKS: tuple[Walk, ...] = (
     *docs_pages.walks(),
     *bank_pages.walks(),
     *choice_pages.walks(),
+    *clock_pages.walks(),
 )

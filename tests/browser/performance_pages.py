@@ -1,4 +1,4 @@
-"""The page of performance, and what is measured for it: some months and a morning of one bank, nothing of the other."""
+"""The page of performance: some months and a morning of one bank are measured for it; another's days are made up."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ def walks() -> tuple[Walk, ...]:
             (
                 ("month", _looks_at_what_was_measured),
                 ("quarter", lambda visitor: visitor.follow("90 days")),
-                ("newcomer", lambda visitor: visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")),
+                ("made-up", lambda visitor: visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")),
+                ("no-figures", opens("/performance?from=2020-01-01&to=2020-01-31")),
                 ("no-such-bank", opens("/performance?bic=NOBKGB2L")),
                 ("not-these-days", opens("/performance?from=tomorrow&to=2020-02-30")),
             ),

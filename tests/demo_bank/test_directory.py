@@ -66,6 +66,15 @@ def test_built_in_customers_take_no_read(stage: Stage, monkeypatch: pytest.Monke
     assert directory.read_book(stage.bank, built_in.accounts[0]) is None
 
 
+def test_customers_are_parsed_once_until_a_load_changes_them(stage: Stage) -> None:
+    loading.load(stage, written(customer("noor")))
+    before = directory.read_loaded(stage.bank).customers
+    assert directory.read_loaded(stage.bank).customers is before
+    loading.load(stage, written(customer("noor", name="Noor H.")))
+    assert directory.read_loaded(stage.bank).customers["noor"].full_name == "Noor H."
+    assert before["noor"].full_name == "Noor Haddad"
+
+
 def test_a_change_based_on_an_older_list_is_refused(stage: Stage) -> None:
     loading.load(stage, written(customer("noor")))
     found = directory.read_loaded(stage.bank)

@@ -205,7 +205,7 @@ def test_a_failure_of_the_bank_is_its_own_error_and_tells_nothing(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     token = approved(stage)
-    monkeypatch.setattr(type(stage.store), "batch_get", lambda *_: 1 / 0)
+    monkeypatch.setattr(stage.store, "batch_get", lambda *_: 1 / 0)
     reply = accounts(stage, token)
     assert (reply.status, code_of(reply)) in ((500, 4002), (500, "INTERNAL_SERVER_ERROR"))
     assert "division" not in reply.text

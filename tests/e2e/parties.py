@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ import requests
 from infra.tour.browser import Browser, approve_consent
 from infra.tour.calls import wait_for
 from infra.tour.journey import payment_requests
+from tests.world import basic
 
 T = TypeVar("T")
 SCOPES = {1: ["account.list", "account.details"], 2: ["accounts"]}
@@ -63,8 +64,10 @@ class Tpp:
         order = payment_requests(bank["api_version"], account, f"{self.base}/payments/callback")["direct"]
         return {"bic": bank["bic"], **order}
 
-    def journey(self, bank: Mapping[str, Any]) -> Journey:
-        asked = self.call("POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": SCOPES[bank["api_version"]]}).json()
+    def journey(self, bank: Mapping[str, Any], scopes: Sequence[str] = ()) -> Journey:
+        """A PSU's approval of some scopes, or of few."""
+        scopes = list(scopes or SCOPES[bank["api_version"]])
+        asked = self.call("POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": scopes}).json()
         callback = approve_consent(Browser(self.callback, lambda *_: None), asked["redirect_url"])
         return Journey(bank, parse_qs(urlsplit(callback).query)["code"][0], callback)
 
@@ -73,6 +76,20 @@ class Tpp:
 
     def refresh(self, token: str) -> requests.Response:
         return self.call("POST", "/tpp/token", {"refresh_token": token})
+
+
+class TppWithSecret(Tpp):
+    """A client that authenticates with its secret wherever it has no token."""
+
+    def __init__(self, base: str, client_id: str, secret: str, callback: str) -> None:
+        super().__init__(base, client_id, callback)
+        self._basic = basic(client_id, secret)
+
+    def call(
+        self, method: str, path: str, body: Any = None, bearer: str = "", headers: Mapping[str, str] | None = None
+    ) -> requests.Response:
+        shown = {} if bearer else {"Authorization": self._basic}
+        return super().call(method, path, body, bearer, {**shown, **(headers or {})})
 
 
 def at_once(count: int, call: Callable[[], T]) -> list[T]:

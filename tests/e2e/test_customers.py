@@ -205,6 +205,28 @@ def test_a_customer_pays(stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[
         assert "-12.50" in [amount for amount, _, _ in reader.transactions(account)]
 
 
+@pytest.mark.parametrize(("currency", "amount"), [("JPY", "1500"), ("KWD", "12.505")])
+def test_noor_pays_in_yen_and_dinars(
+    stack: dict[str, Any], tpp: Tpp, tokens: Mapping[tuple[str, str], str], currency: str, amount: str
+) -> None:
+    reader = Reader(tpp, tokens["noor", "DEMODEF1"], 2)
+    account = next(each for each in reader.accounts() if each["currency"] == currency)
+    order = {
+        "payment_scheme": "SWIFT",
+        "debtor_account": {"iban": account["iban"]},
+        "creditor_account": {"iban": "FR1420041010050500013M02606"},
+        "creditor_name": "Oak Street Books",
+        "creditor_bank": {"name": "Bank 24", "country": "FR"},
+        "remittance_information_unstructured": "Order 1042",
+        "instructed_amount": {"amount": amount, "currency": currency},
+        "callback_url": f"{tpp.base}/payments/callback",
+    }
+    started = tpp.call("POST", "/tpp/payment_initiation", order, reader.access_token)
+    assert started.status_code == 200, started.text
+    assert pay(tpp, started.json()["confirmation_url"], "noor")["status"] == "ACSP"
+    assert f"-{amount}" in [each for each, _, _ in reader.transactions(account)]
+
+
 def test_bad_files_are_refused_with_the_place_of_every_fault(loaded: None, tmp_path: Any) -> None:
     bad = tmp_path / "customers.yaml"
     text = FILE.read_text(encoding="utf-8")

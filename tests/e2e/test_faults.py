@@ -1,4 +1,7 @@
-"""Every fault by name on the whole stack, through the TPP API. All are played together: one takes 20 seconds."""
+"""Every fault by name on the whole stack, through the TPP API. All are played together: one takes 20 seconds.
+
+The one that takes a day is played in ``test_clock``.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,9 @@ from typing import Any
 import pytest
 
 from chalicelib import bootstrap
-from chalicelib.demo_bank import clearing, consents
-from chalicelib.demo_bank.banks import get_bank
+from chalicelib.demo_bank import clearing
 from chalicelib.demo_bank.faults import FAULTS, MANY_ACCOUNTS
 from chalicelib.demo_bank.profiles import PROFILES
-from infra.tour.calls import wait_for
 from tests.e2e.bank_customers import bearer, initiate, pay
 from tests.e2e.parties import Tpp
 
@@ -73,7 +74,7 @@ _PLAYS: Mapping[str, Callable[[Tpp, Mapping[str, Any], str], Seen]] = {
 def played(stack: dict[str, Any]) -> Iterator[Mapping[tuple[str, int], Future[Seen]]]:
     """What a TPP sees of each fault at each fault bank, by name and version."""
     tpp = Tpp(stack["base_url"], stack["client"]["client_id"], stack["client"]["callback_url"])
-    names = sorted((fault.name for fault in FAULTS), key=lambda name: name != "silent")
+    names = sorted((fault.name for fault in FAULTS if not fault.consent_seconds), key=lambda name: name != "silent")
     with ThreadPoolExecutor(_THREADS) as pool:
         yield {
             (name, bank["api_version"]): pool.submit(_PLAYS.get(name, _read), tpp, bank, name)
@@ -147,23 +148,6 @@ def test_a_customer_has_many_accounts_and_transactions(seen: See) -> None:
     page = found["page"].json()
     assert len(page["payments"] if "payments" in page else page["transactions"]["booked"]) == 100
     assert found["page_seconds"] < 10
-
-
-def test_a_bank_ends_a_consent_by_itself(seen: See, tpp: Tpp, operator: bootstrap.Hub) -> None:
-    version, found = seen("revokes-after-a-day")
-    assert found["answer"].status_code == 200
-    profile = next(each for each in PROFILES if each.plays_faults and each.version == version)
-    bank = get_bank(profile.name, operator)
-    for item in list(operator.store.scan("demo-banks")):
-        if item["bank"] == profile.name and item["id"].startswith("ends#"):  # let the day be over
-            _, at, token_digest = item["id"].split("#")
-            consents.postpone_end(bank, int(at), f"token#{token_digest}", -1)
-
-    clearing.run_due_work(operator)
-
-    wait_for(
-        lambda: tpp.call("GET", "/tpp/accounts", bearer=found["bearer"]).status_code == 401, "the consent did not end"
-    )
 
 
 def test_a_bank_refuses_payments(seen: See) -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,14 +9,13 @@ from typing import Any
 import pytest
 import requests
 
-from infra.local import stackfile
 from infra.local.background import run_stack
 from infra.local.development_ca import ClientSubject, DevelopmentCa
 from tests.conftest import ENDPOINT
+from tests.e2e.own_stack import CLEAN, admin
 from tests.endpoint import of_a_stack
 
 pytestmark = pytest.mark.e2e
-CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
 BIC = "TLSBGB21"
 
 
@@ -33,14 +28,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tls_stack(place: Path) -> Iterator[dict[str, Any]]:
     with run_stack(environ=CLEAN, folder=place, elsewhere=of_a_stack(ENDPOINT) | {"TLS": "1"}) as content:
         yield content
-
-
-def admin(place: Path, *arguments: str) -> Any:
-    """The document of an operator's command on the stack."""
-    command = [sys.executable, "-m", "infra.admin", *arguments, "--json"]
-    environ = CLEAN | {"CAUSEWAY_STACK_FILE": str(place / "stack.json")}
-    result = subprocess.run(command, cwd=stackfile.ROOT, env=environ, capture_output=True, text=True, check=True)
-    return json.loads(result.stdout)
 
 
 @pytest.fixture

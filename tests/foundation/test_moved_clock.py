@@ -44,7 +44,7 @@ def move(offset: ClockOffset, seconds: int, now: int = 0) -> None:
     move_id = new_id()
     before = offset.claim(move_id, now)
     offset.write(move_id, before + seconds, now)
-    offset.release(move_id)
+    offset.end(move_id)
 
 
 def test_business_time_is_real_time_and_the_offset(real: ManualClock) -> None:
@@ -82,6 +82,45 @@ def test_an_old_offset_read_late_does_not_turn_time_back(real: ManualClock) -> N
     clock.move_to(DAY)
 
     assert clock.offset_seconds == DAY
+
+
+def test_nobody_sees_real_time_while_the_offset_is_read_for_the_first_time(real: ManualClock) -> None:
+    reading, may_end = threading.Event(), threading.Event()
+
+    def read() -> int:
+        reading.set()
+        assert may_end.wait(10)
+        return DAY
+
+    clock, seen = MovedClock(real, read), list[int]()
+    threads = [threading.Thread(target=lambda: seen.append(clock.offset_seconds)) for _ in range(2)]
+    threads[0].start()
+    assert reading.wait(10)
+    threads[1].start()
+    threads[1].join(0.2)
+    may_end.set()
+    for thread in threads:
+        thread.join(10)
+
+    assert seen == [DAY, DAY]
+
+
+def test_the_known_offset_is_used_while_it_is_read_again(real: ManualClock) -> None:
+    seen: list[int] = []
+
+    def read() -> int:
+        other = threading.Thread(target=lambda: seen.append(clock.offset_seconds))
+        other.start()
+        other.join(10)
+        return 2 * DAY
+
+    clock = MovedClock(real, lambda: DAY)
+    assert clock.offset_seconds == DAY
+    clock._read_offset = read
+    real.advance(CACHED_SECONDS)
+
+    assert clock.offset_seconds == 2 * DAY
+    assert seen == [DAY]
 
 
 def test_while_storage_fails_the_offset_stays_what_it_was(real: ManualClock) -> None:
@@ -133,7 +172,13 @@ def test_the_claim_of_a_process_that_has_ended_is_taken_over(offset: ClockOffset
     with pytest.raises(ClockBusy):
         offset.write("one", 2 * DAY, now=CLAIMED_SECONDS + 1)
     with pytest.raises(ClockBusy):
-        offset.release("one")
+        offset.end("one")
+
+
+def test_a_claim_whose_response_was_lost_is_found_by_its_repeat(offset: ClockOffset) -> None:
+    offset.claim("one", now=0)
+
+    assert offset.claim("one", now=0) == 0
 
 
 @pytest.mark.dynamodb

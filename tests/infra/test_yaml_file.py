@@ -24,6 +24,11 @@ def test_numbers_are_decimal_and_fractions_stay_text() -> None:
     ]
 
 
+def test_text_that_is_nested_too_deeply_is_refused() -> None:
+    with pytest.raises(yaml_file.InvalidYaml, match=r"^the file is nested too deeply$"):
+        yaml_file.parse_yaml("[" * 5000 + "]" * 5000)
+
+
 @pytest.mark.parametrize(
     "text", [f"a: [{SECRET}", f"a: &b {SECRET}\nc: *d", f"{SECRET}: \x00", f"a: !x {SECRET}", f"? [{SECRET}]\n: 1"]
 )

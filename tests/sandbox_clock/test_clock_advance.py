@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.moved_clock import KEY, TABLE, ClockBusy, ClockOffset, MovedClock
-from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, ClockAdvance, ScheduledWork, SkippedHours
+from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, ClockAdvance, ScheduledWork
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
 from tests.world import World
@@ -54,7 +57,7 @@ def clock(offset: ClockOffset) -> MovedClock:
 
 
 def advance(clock: MovedClock, offset: ClockOffset, *diaries: Diary) -> ClockAdvance:
-    return ClockAdvance(clock, offset, [diary.work for diary in diaries], SkippedHours())
+    return ClockAdvance(clock, offset, [diary.work for diary in diaries])
 
 
 def test_time_moves_by_exactly_what_was_asked_for(clock: MovedClock, offset: ClockOffset) -> None:
@@ -99,12 +102,30 @@ def test_what_cannot_be_done_is_tried_again_in_the_next_hour_and_stops_nothing(
         raise RuntimeError("no luck")
 
     work = [ScheduledWork("broken", broken.next_due, fail), diary.work]
-    ClockAdvance(clock, offset, work, SkippedHours()).advance(6 * HOUR)
+    ClockAdvance(clock, offset, work).advance(6 * HOUR)
 
     assert len(broken.done) == 6
     assert diary.done == [4]
     failed = [line["schedule"] for line in lines.all() if line["message"] == "scheduled work failed"]
     assert failed == ["broken"] * 6
+
+
+def test_daily_work_that_failed_is_tried_again_in_the_next_hour(clock: MovedClock, offset: ClockOffset) -> None:
+    start, attempts = clock.time(), list[int]()
+
+    def daily(after: int, until: int) -> int | None:
+        due = start + (after - start) // DAY * DAY + DAY
+        return due if due <= until else None
+
+    def fail_once() -> bool:
+        attempts.append((clock.time() - start) // HOUR)
+        if len(attempts) == 1:
+            raise RuntimeError("no luck")
+        return False
+
+    ClockAdvance(clock, offset, [ScheduledWork("daily", daily, fail_once)]).advance(2 * DAY)
+
+    assert attempts == [24, 25, 48]
 
 
 def test_work_that_makes_other_work_due_is_followed_by_it(clock: MovedClock, offset: ClockOffset) -> None:
@@ -143,12 +164,46 @@ def test_a_second_move_is_refused_while_one_is_under_way(clock: MovedClock, offs
     def move_again() -> None:
         with pytest.raises(ClockBusy):
             mover.advance(DAY)
-        refused.append(mover.is_moving)
+        refused.append(mover.is_stopped)
 
     diary.meanwhile = move_again
     assert mover.advance(2 * HOUR).offset_seconds == 2 * HOUR
     assert refused == [True]
-    assert not mover.is_moving
+    assert not mover.is_stopped
+
+
+def test_the_log_says_how_far_a_move_came_that_failed(
+    world: World, clock: MovedClock, offset: ClockOffset, lines: Lines
+) -> None:
+    diary = Diary(clock, HOUR, 5 * HOUR)
+    mover, gone = advance(clock, offset, diary), contextlib.ExitStack()
+    diary.meanwhile = lambda: gone.enter_context(world.storage_gone("update"))
+    with gone, pytest.raises(StoreUnavailable):
+        mover.advance(DAY)
+
+    assert [line["offset_seconds"] for line in lines.all() if line["message"] == "clock moved"] == [HOUR]
+
+
+def test_a_move_waits_while_time_is_stopped(clock: MovedClock, offset: ClockOffset) -> None:
+    mover, reached = advance(clock, offset), list[int]()
+    with mover.stopped():
+        assert mover.is_stopped
+        mine = threading.Thread(target=lambda: reached.append(mover.advance(DAY).offset_seconds))
+        mine.start()
+        mine.join(0.2)
+        assert (reached, offset.read()) == ([], 0)
+    mine.join(10)
+
+    assert reached == [DAY]
+    assert not mover.is_stopped
+
+
+def test_a_move_that_cannot_begin_leaves_the_clock_to_the_next_one(world: World, clock: MovedClock) -> None:
+    mover = advance(clock, ClockOffset(world.hub.store))
+    with world.answer_lost("update", applied=True), pytest.raises(StoreUnavailable):
+        mover.advance(DAY)
+
+    assert mover.advance(DAY).offset_seconds == DAY
 
 
 def test_a_move_that_another_one_took_over_stops(clock: MovedClock, offset: ClockOffset) -> None:
@@ -172,17 +227,3 @@ def test_the_log_says_that_time_was_moved(clock: MovedClock, offset: ClockOffset
     assert line["moved_from"] == "2026-03-02T09:20:00+00:00"
     assert line["moved_to"] == "2026-03-03T09:20:00+00:00"
     assert line["offset_seconds"] == DAY
-
-
-def test_only_whole_hours_that_were_jumped_over_are_skipped() -> None:
-    skipped, noon = SkippedHours(), int(datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp())
-    skipped.add(noon + 1800, noon + 4 * HOUR + 60)
-
-    assert [hour for hour in range(-2, 7) if noon + hour * HOUR in skipped] == [1, 2, 3]
-
-
-def test_an_hour_in_which_another_process_may_not_have_noticed_yet_is_not_skipped() -> None:
-    skipped, noon = SkippedHours(), int(datetime(2026, 3, 2, 12, tzinfo=UTC).timestamp())
-    skipped.add(noon - 1, noon + 3 * HOUR)
-
-    assert [hour for hour in range(-2, 5) if noon + hour * HOUR in skipped] == [1, 2]

@@ -40,6 +40,16 @@ def test_the_session_stays_in_real_time(user: Person, movable: World) -> None:
     assert user.get("/clock").status == 200
 
 
+def test_a_mailed_link_stays_in_real_time(user: Person, movable: World, operator: Operator) -> None:
+    users = movable.hub.website.users
+    link = movable.hub.website.account_flow.issue_operator_link(users.get("clock@example.com"))
+    secret = link.rpartition("/")[2]
+    operator.move("P30D")
+    movable.hub.website.account_flow.reset_password(secret, "rain on a tin roof", terms_accepted=True)
+
+    assert users.authenticate("clock@example.com", "rain on a tin roof") is not None
+
+
 def test_a_banner_on_every_page_says_that_time_was_moved(user: Person, operator: Operator) -> None:
     user.get("/clients")
     assert "Time has been moved" not in user.text

@@ -8,6 +8,8 @@ import pytest
 
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.delivery.delivery_record import Delivery
+from chalicelib.demo_bank import clearing, durations
+from chalicelib.demo_bank.runtime import Services
 from chalicelib.foundation import parallel
 from chalicelib.statistics.days import INGESTED_AT
 from tests.cards.authorization.shops import LIMITED, SEPARATE, buyer, with_shops
@@ -104,3 +106,36 @@ def test_calls_before_a_move_are_in_their_day(movable: World, operator: Operator
 
     (record,) = movable.hub.statistics.records.of_bank(movable.banks[2].bank.bic, date(2026, 3, 2), date(2026, 3, 2))
     assert record.total.bank_requests > 0
+
+
+def test_calls_of_the_minute_before_a_move_are_in_their_day(movable: World, operator: Operator) -> None:
+    """A process writes its counters once a minute."""
+    movable.writes_measurements()
+    tokens = movable.tokens(2)
+    movable.banks[2].answers["/v2_accounts"] = always({"accounts": []})
+    for _ in range(3):
+        movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+    operator.move("P7D")
+
+    (record,) = movable.hub.statistics.records.of_bank(movable.banks[2].bank.bic, date(2026, 3, 2), date(2026, 3, 2))
+    assert record.tallies["AISP"].calls == 3
+
+
+@pytest.mark.parametrize("moves", [("P2D",), ("P1D", "P1D"), ("PT15H", "PT1H", "P1DT8H")])
+def test_a_day_whose_report_failed_is_reported_again_in_the_next_hour(
+    movable: World, operator: Operator, monkeypatch: pytest.MonkeyPatch, moves: tuple[str, ...]
+) -> None:
+    attempts: list[int] = []
+
+    def report(host: Services) -> int:
+        attempts.append(host.clock.time())
+        return attempts[-1] + (durations.RETRY_SECONDS if len(attempts) == 1 else durations.RETENTION_SECONDS)
+
+    monkeypatch.setattr(clearing, "report_days", report)
+    for duration in moves:
+        operator.move(duration)
+
+    failed, repeated, next_day = attempts
+    assert failed % DAY < HOUR
+    assert repeated == failed + HOUR
+    assert next_day - next_day % DAY == failed - failed % DAY + DAY

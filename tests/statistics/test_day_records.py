@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 
 from chalicelib.foundation import parallel
+from chalicelib.foundation.dynamodb.store import ConditionFailed
 from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
 from chalicelib.statistics.day_records import (
     OLDEST_DAYS,
@@ -17,6 +18,7 @@ from chalicelib.statistics.day_records import (
     DayRecord,
     DayRecords,
     Summary,
+    measured,
     summarize,
 )
 from chalicelib.statistics.days import DAY_SECONDS
@@ -82,6 +84,32 @@ def test_a_record_is_read_back_as_it_was_kept(world: World) -> None:
 
     assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [whole]
     assert DayRecords(world.hub.store).of_bank("BETADEF1", DAY, DAY) == [record("BETADEF1")]
+
+
+def test_a_record_says_that_it_is_made_up_only_if_it_is(world: World) -> None:
+    made_up = replace(record(), made_up=True)
+    keep(world, made_up, record("BETADEF1"))
+
+    assert made_up.to_item()["made_up"] is True
+    assert "made_up" not in record("BETADEF1").to_item()
+    assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [made_up]
+    assert measured([made_up, record("BETADEF1")]) == [record("BETADEF1")]
+
+
+def test_a_record_of_an_earlier_version_was_measured() -> None:
+    """It does not say whether it is made up."""
+    item = record().to_item()
+    assert item.keys() == {"subject", "part", "bic", "name", "day", "tallies", "latencies", "down", "report"}
+
+    assert DayRecord.from_item(item).made_up is False
+
+
+def test_a_new_record_replaces_none(world: World) -> None:
+    world.hub.store.transact([record(answered=1).put_new()])
+
+    with pytest.raises(ConditionFailed):
+        world.hub.store.transact([record(answered=2).put_new()])
+    assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [record(answered=1)]
 
 
 @pytest.mark.parametrize(

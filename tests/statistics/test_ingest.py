@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -11,7 +11,8 @@ from chalice.app import ScheduledEventConfig
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.statistics import ingest as ingesting
-from chalicelib.statistics.day_records import TABLE, DailyReport
+from chalicelib.statistics.call_counts import CallCounts
+from chalicelib.statistics.day_records import TABLE, DailyReport, DayRecord
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.hourly_counters import KEPT_DAYS, REACH_DAYS, Hour, HourlyCounters, StoredCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day
@@ -242,6 +243,72 @@ def test_days_that_no_run_has_ingested_are_made_up_for(night: World) -> None:
 
     assert list(records(night)) == [DAY + timedelta(days=number) for number in range(-1, 20)]
     assert records(night)[DAY].total.answered == 1
+
+
+def invent(world: World, day: date = DAY, bic: str = ALPHA) -> DayRecord:
+    """A made-up day, as a new local stack has it."""
+    made = DayRecord(bic, "Invented", day, {"AISP": CallCounts(9, 9)}, report="received", made_up=True)
+    world.hub.statistics.records.store_record(made)
+    return made
+
+
+def test_a_made_up_day_stays_while_nothing_is_known_of_it(night: World) -> None:
+    made = invent(night)
+
+    ingest(night)
+
+    assert records(night)[DAY] == made
+    assert night.hub.statistics.ingest.ingest_days(BANK, [DAY]) == []
+
+
+def test_counters_replace_a_made_up_day(night: World) -> None:
+    invent(night)
+    counted(night.hub.store, ALPHA, DAY, answered=["12:00:00"])
+
+    ingest(night)
+
+    record = records(night)[DAY]
+    assert record.made_up is False
+    assert (record.total.answered, record.name, record.report) == (1, "Bank of version 1", "not_expected")
+
+
+def test_a_report_replaces_a_made_up_day_however_late_it_comes(night: World) -> None:
+    invent(night, bic=BETA)
+    turn_to(night, DAY + timedelta(days=9))
+    report(night)
+
+    ingest(night)
+
+    made = records(night, BETA)[DAY]
+    assert (made.made_up, made.consent_duration, made.total.calls) == (False, 41_250, 0)
+
+
+def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_day(night: World) -> None:
+    """Demonstration banks report the day before the stack was new."""
+    before = DAY - timedelta(days=2)
+    made = invent(night, before, BETA)
+    report(night, before)
+
+    ingest(night)
+
+    assert night.hub.statistics.records.of_bank(BETA, before, before) == [made]
+
+
+def test_counters_of_the_day_before_do_not_replace_a_made_up_day(night: World) -> None:
+    made = invent(night)
+    counted(night.hub.store, ALPHA, DAY - timedelta(days=1), unanswered=TO_DOWN)
+
+    ingest(night)
+
+    assert records(night)[DAY] == made
+
+
+def test_no_report_is_missing_for_a_made_up_day(night: World, lines: Lines) -> None:
+    invent(night, bic=BETA)
+
+    ingest(night)
+
+    assert "report missing" not in [line["message"] for line in lines.all()]
 
 
 def test_a_bank_that_was_renamed_or_switched_off_since_has_the_same_record(night: World) -> None:

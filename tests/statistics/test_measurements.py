@@ -266,6 +266,20 @@ def test_every_bank_and_hour_has_counters_of_its_own(instance: Measurements, tab
     assert table.total.calls == 5  # the first was written before
 
 
+def test_an_instance_knows_the_hours_of_its_time_in_which_it_counted_nothing(
+    instance: Measurements, clock: ManualClock
+) -> None:
+    clock.advance(2 * 3600)
+    ask(instance, clock)
+    clock.advance(3 * 3600)
+    ask(instance, clock)
+    instance.write()
+
+    known = [number for number in range(-2, 8) if instance.has_none(HOUR + number * 3600)]
+
+    assert known == [0, 1, 3, 4, 6, 7]
+
+
 # -- the figures for CloudWatch
 
 

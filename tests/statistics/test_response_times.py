@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
@@ -53,6 +54,18 @@ def test_without_responses_there_is_no_average(world: World, times: ResponseTime
     has_record(world, ALPHA, yesterday(world, 2), 500)
 
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: None, BETA: None}
+
+
+def test_made_up_days_are_no_response_times(world: World, times: ResponseTimes) -> None:
+    for ago, milliseconds in ((1, 900), (2, 500)):
+        has_record(world, ALPHA, yesterday(world, ago), milliseconds)
+        has_record(world, BETA, yesterday(world, ago), milliseconds)
+    records = world.hub.statistics.records
+    for bic, ago in ((ALPHA, 1), (BETA, 1), (BETA, 2)):
+        (found,) = records.of_bank(bic, yesterday(world, ago), yesterday(world, ago))
+        records.store_record(replace(found, made_up=True))
+
+    assert times.of_banks([ALPHA, BETA]) == {ALPHA: 500, BETA: None}
 
 
 def test_a_record_is_read_once_a_day(world: World, times: ResponseTimes) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -192,6 +193,24 @@ def test_availability_is_told_in_words() -> None:
         "Requests on 3 of 10 days. Down on 2 of them; longest on 2 Feb 2026: 99.688 %, down 4 min 30 s."
     )
     assert available(records[:1]).description == "Requests on 1 of 10 days. Never down."
+
+
+def test_made_up_days_are_marked_in_the_picture_and_in_words() -> None:
+    records = [known(0), replace(known(1, down=864), made_up=True), replace(quiet(2), made_up=True)]
+    for made in (available(records), at_the_bank(records)):
+        assert path(made, "made-up") == "M100 157h100"
+        assert [each.words.endswith("(made up)") for each in made.days[:3]] == [False, True, False]
+
+    assert available(records).days[1].words == "2 Feb 2026: 99 %, down 14 min 24 s (made up)"
+    assert available(records).description.startswith("Requests on 2 of 10 days. 1 of them made up. Down on 1")
+    assert at_the_bank(records).description.endswith(" 1 of them made up.")
+    assert available(records[1:]).description.startswith("Requests on 1 of 10 days. All of them are made up. ")
+
+
+def test_without_made_up_days_no_picture_speaks_of_them() -> None:
+    for made in (available([known(0)]), at_the_bank([known(0)])):
+        assert "made-up" not in [shape.name for shape in made.shapes]
+        assert "made up" not in made.description
 
 
 def test_where_nothing_is_known_there_is_no_picture() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
@@ -167,6 +168,58 @@ def test_what_is_not_known_is_a_dash_and_not_zero(world: World, visitor: Person)
 
     assert quiet == ["28 Feb 2026", *["\u2013"] * 3, "0", "0", "0"]
     assert untimed == ["28 Feb 2026", *["\u2013"] * 9]
+
+
+def made_up(world: World, bic: str, day: date, *, answered: int = 9) -> None:
+    """A day that a new local stack has invented."""
+    invented = replace(record(bic, day, hourly(bic, hours_of(day)[0], answered=answered)), made_up=True)
+    world.hub.statistics.records.store_record(invented)
+
+
+def test_made_up_days_are_told_of_above_the_figures_and_marked_in_each_row(world: World, visitor: Person) -> None:
+    measured(world, BIC, date(2026, 2, 3))
+    for day in (4, 5):
+        made_up(world, BIC, date(2026, 2, day))
+    visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
+
+    notice, found, _ = visitor.last.text.partition('<dl class="figures">')
+    assert found
+    assert "<strong>2 of these 3 days are made up.</strong>" in notice
+    assert "The summary adds them to the measured days." in notice
+    assert figures(visitor)["Requests"] == "27"
+    for label in ("Availability by day", "Latency by day"):
+        assert [row[0] for row in table(visitor, label)] == ["5 Feb 2026 made up", "4 Feb 2026 made up", "3 Feb 2026"]
+    assert visitor.last.text.count('<span class="key of-made-up">Made up</span>') == 3
+    assert visitor.last.text.count('<path class="made-up"') == 3
+
+
+def test_a_page_without_made_up_days_does_not_speak_of_them(world: World, visitor: Person) -> None:
+    measured(world, BIC, YESTERDAY)
+    visitor.get("/performance")
+
+    assert "made up" not in visitor.last.text.lower()
+    assert "made-up" not in visitor.last.text
+
+
+def test_where_all_days_are_made_up_the_page_says_so_and_offers_no_download(world: World, visitor: Person) -> None:
+    made_up(world, BIC, YESTERDAY)
+    visitor.get("/performance")
+
+    assert "<strong>These days are made up.</strong>" in visitor.last.text
+    assert "The summary adds them" not in visitor.last.text
+    assert "format=csv" not in visitor.last.text
+
+
+def test_a_download_leaves_made_up_days_out(world: World, visitor: Person) -> None:
+    measured(world, BIC, date(2026, 2, 3))
+    made_up(world, BIC, date(2026, 2, 4))
+    address = f"/performance?bic={BIC}&{FEBRUARY}"
+
+    assert "downloads leave them out" in visitor.get(address).text
+    for written_as in ("csv", "json"):
+        told = visitor.get(f"{address}&format={written_as}").text
+        assert "2026-02-03" in told
+        assert "2026-02-04" not in told
 
 
 def test_days_on_which_nobody_asked_give_no_picture(world: World, visitor: Person) -> None:

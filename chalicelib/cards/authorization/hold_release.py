@@ -24,6 +24,7 @@ from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
@@ -128,7 +129,10 @@ class HoldExpiry:
 
     def expire(self, until: float = math.inf) -> int:
         """Release all expired holds and return their number, as ``DueItems.run`` does."""
-        return DueItems(self.store, self.clock, self.metrics, records.DUE, "hold").run(self._expire, until)
+        holds = DueItems(self.store, self.clock, self.metrics, records.DUE, "hold").run(self._expire, until)
+        if holds:
+            log.info("holds released", holds=holds)
+        return holds
 
     def next_due(self, until: int) -> int | None:
         """When the next hold expires, if it does by ``until``."""

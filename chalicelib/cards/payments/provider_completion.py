@@ -175,7 +175,10 @@ class ProviderRecovery:
 
     def finish(self, until: float = math.inf) -> int:
         """Handle all due records. Returns the number that progressed, as ``DueItems.run`` does."""
-        return DueItems(self.store, self.clock, self.metrics, DUE, "payment").run(self._finish, until)
+        payments = DueItems(self.store, self.clock, self.metrics, DUE, "payment").run(self._finish, until)
+        if payments:
+            log.info("payments finished", payments=payments)
+        return payments
 
     def next_due(self, until: int) -> int | None:
         """When the next record is due, if it is by ``until``."""

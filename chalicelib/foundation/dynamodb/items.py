@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -31,3 +31,8 @@ def pack(item: Mapping[str, Any]) -> Item:
 
 def unpack(item: Mapping[str, Any]) -> Item:
     return {name: value["S"] if "S" in value else _deserialize(value) for name, value in item.items()}
+
+
+def find_item(items: Iterable[Item], key: Item) -> Item | None:
+    """The item with this key."""
+    return next((item for item in items if all(item.get(name) == value for name, value in key.items())), None)

@@ -23,7 +23,7 @@ from __future__ import annotations
 import random
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from math import inf
 from typing import Any, TypedDict, TypeVar, Unpack
@@ -40,7 +40,7 @@ from chalicelib.foundation.dynamodb.errors import (
     StoreUnavailable,
     store_error,
 )
-from chalicelib.foundation.dynamodb.items import Item, pack, serialize, unpack
+from chalicelib.foundation.dynamodb.items import Item, find_item, pack, serialize, unpack
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 __all__ = [
@@ -144,10 +144,15 @@ class Store:
 
     def __init__(self, client: Any, prefix: str, pause: Callable[[float], None] = time.sleep) -> None:
         self._client = client
-        self._prefix = prefix
+        self.prefix = prefix
         self._pause = pause
         self.read_sendings = 2
         """Attempts at a read before its response counts as lost; raised for work that takes minutes."""
+
+    @property
+    def events(self) -> Any:
+        """The client's events, as botocore names them (``after-call.dynamodb.PutItem``)."""
+        return self._client.meta.events
 
     def get(self, table: str, key: Item) -> Item | None:
         """One item, strongly consistent."""
@@ -172,7 +177,7 @@ class Store:
                 found.setdefault(name, []).extend(unpack(item) for item in items)
             request = answer.get("UnprocessedKeys") or {}
             if not request:
-                return [_find_item(found.get(self._name(table), ()), key) for table, key in keys]
+                return [find_item(found.get(self._name(table), ()), key) for table, key in keys]
             self.wait(attempt)
         raise StoreUnavailable("DynamoDB left keys unprocessed")
 
@@ -287,7 +292,7 @@ class Store:
             request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
     def _name(self, table: str) -> str:
-        return f"{self._prefix}-{table}"
+        return f"{self.prefix}-{table}"
 
     def _member(self, operation: Operation) -> dict[str, Any]:
         match operation:
@@ -387,10 +392,6 @@ def _condition_of(condition: ConditionBase | None) -> dict[str, Any]:
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }
     return request | ({"ExpressionAttributeValues": pack(values)} if values else {})
-
-
-def _find_item(items: Iterable[Item], key: Item) -> Item | None:
-    return next((item for item in items if all(item.get(name) == value for name, value in key.items())), None)
 
 
 def _was_written(operations: Sequence[Operation], failure: ConditionFailed) -> bool:

@@ -43,6 +43,8 @@ class ConsentExpiry:
             if self.clock.monotonic() > until:
                 break
             moved += self._record_batch([row["consent_id"] for row in piece])
+        if moved:
+            log.info("consent expiries recorded", consents=moved)
         return moved
 
     def next_due(self, until: int) -> int | None:

@@ -41,10 +41,6 @@ class OneTimeSecret:
     expires_at: int
     members: Mapping[str, Any]
 
-    def delete(self, now: int) -> Delete:
-        """A conditional delete, which fails if the secret has been used or has expired."""
-        return Delete(TABLE, self.key, Attr("owner").exists() & Attr("expires_at").gt(now))
-
 
 class OneTimeSecrets:
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -68,6 +64,10 @@ class OneTimeSecrets:
         known = {"owner", "part", "email", "expires_at"}
         members = {name: value for name, value in item.items() if name not in known}
         return OneTimeSecret(purpose, _key(purpose, secret), item["email"], item["expires_at"], members)
+
+    def delete(self, found: OneTimeSecret) -> Delete:
+        """A conditional delete, which fails if the secret has been used or has expired."""
+        return Delete(TABLE, found.key, Attr("owner").exists() & Attr("expires_at").gt(self._clock.time()))
 
 
 def is_code(text: str) -> bool:

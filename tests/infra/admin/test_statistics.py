@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from chalicelib.foundation import jsontext, parallel
 from chalicelib.statistics.export import NAMES
 from infra.admin import connection
 from tests.infra.admin.command_line import done, refused, run
+from tests.statistics import made_up
 from tests.statistics.made_up import ALPHA, BETA, counted
 from tests.world import World
 
@@ -166,12 +168,45 @@ def test_records_are_shown_with_when_the_bank_was_down(measured: World) -> None:
         (ALPHA, ["10:00:00-10:01:00"], "not_expected"),
         (BETA, [], "received"),
     ]
-    assert list(shown[0]) == [*NAMES, "down"]
+    assert list(shown[0]) == [*NAMES, "made_up", "down"]
+    assert [row["made_up"] for row in shown] == [False, False]
     assert (shown[0]["uptime_percent"], shown[1]["uptime_percent"]) == (99.931, None)
     text = run("statistics", "show").stdout
     assert "10:00:00-10:01:00" in text
     assert len(text.splitlines()) == 1 + 4
     assert run("statistics", "show", "--day", "2026-02-01").stdout == "There are no records for these days.\n"
+
+
+def test_made_up_days_are_shown_as_such(world: World, measured: World) -> None:
+    done("statistics", "ingest")
+    assert "made up" not in run("statistics", "show").stdout
+    world.hub.statistics.records.store_record(replace(made_up.record(ALPHA, DAY), made_up=True))
+
+    (alpha, _) = done("statistics", "show", "--day", "2026-03-03")["days"]
+    heads, first, second = run("statistics", "show", "--day", "2026-03-03").stdout.splitlines()
+
+    assert alpha["made_up"] is True
+    assert heads.endswith("  made up")
+    assert first.endswith("  yes")
+    assert second.endswith("  no")
+
+
+def test_an_export_leaves_made_up_days_out_and_says_so(measured: World, tmp_path: Path) -> None:
+    done("statistics", "ingest", "--day", "2026-03-03")
+    for ago in (1, 2):
+        invented = replace(made_up.record(ALPHA, DAY - timedelta(days=ago)), made_up=True)
+        measured.hub.statistics.records.store_record(invented)
+    options = ["--quarter", "2026-Q1"]
+
+    printed = run("statistics", "export", *options)
+    data = json.loads(run("statistics", "export", *options, "--json").stdout)
+    written = json.loads(run("statistics", "export", *options, "--output", str(tmp_path / "q1.csv"), "--json").stdout)
+
+    assert printed.stderr == "2 made-up days left out.\n"
+    assert len(printed.stdout.splitlines()) == 1 + 2
+    assert [row["day"] for row in data["days"]] == ["2026-03-03", "2026-03-03"]
+    assert data["made_up_days_left_out"] == written["made_up_days_left_out"] == 2
+    assert written["rows"] == 2
 
 
 def test_a_quarter_is_exported_as_csv(measured: World) -> None:

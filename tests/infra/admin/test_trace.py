@@ -14,6 +14,7 @@ import pytest
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import new_uuid
+from chalicelib.foundation.moved_clock import MovedClock
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
 from infra.admin import connection, trace
@@ -202,6 +203,21 @@ def test_old_lines_are_left_out(world: World, connected: Path) -> None:
     assert [line["route"] for line in done("trace", request_id)["lines"]] == ["/2"]
     assert [line["route"] for line in done("trace", request_id, "--since", "3d")["lines"]] == ["/1", "/2"]
     assert done("trace", request_id, "--since", "3d")["lines"][0]["at"] == "2026-03-01T08:59:59.123+00:00"
+
+
+@pytest.mark.parametrize("by_delivery", [False, True])
+def test_lines_are_found_after_the_clock_was_moved(
+    world: World, bearer: str, monkeypatch: pytest.MonkeyPatch, by_delivery: bool
+) -> None:
+    """The log stays in real time."""
+    request_id = revoked(world, bearer)
+    traced = done("trace", request_id)
+    monkeypatch.setattr(world.hub, "clock", MovedClock(world.clock, lambda: 36_500 * 24 * 3600))
+
+    found = done("trace", traced["deliveries"][0]["delivery_id"] if by_delivery else request_id)
+    recent = done("trace", request_id, "--since", "2d")
+
+    assert found["lines"] == recent["lines"] == traced["lines"]
 
 
 def test_a_request_of_which_nothing_is_known_says_where_it_was_looked_for(connected: Path) -> None:

@@ -74,11 +74,11 @@ def test_a_person_is_checked(one: Stage, members: Content, said: str) -> None:
 def test_a_customer_has_at_most_20_accounts(one: Stage) -> None:
     accounts = [account(f"{61_000_000 + n}") for n in range(21)]
     assert faults(one, written(customer(accounts=accounts))) == [
-        "customers.0.accounts must have at most 20 items after validation, not 21"
+        "customers.0.accounts must have at most 20 items, not 21"
     ]
 
 
-AMOUNT = "must be an amount: at most 13 digits, with a decimal point if needed, and - before it if less"
+AMOUNT = "must be an amount: at most 13 digits and a decimal point if needed, with - before a negative one"
 DAY = "must be a day from 2000-01-01 to 2099-12-31, written like these"
 
 
@@ -150,8 +150,8 @@ def test_a_day_has_at_most_80_listed_transactions(one: Stage) -> None:
 
 def test_an_account_has_at_most_1000_transactions_and_20_rules(one: Stage) -> None:
     assert of_account(one, transactions=[transaction()] * 1001, rules=[rule()] * 21) == [
-        "transactions must have at most 1000 items after validation, not 1001",
-        "rules must have at most 20 items after validation, not 21",
+        "transactions must have at most 1000 items, not 1001",
+        "rules must have at most 20 items, not 21",
     ]
 
 
@@ -181,7 +181,7 @@ RANGE = "between must be two amounts, the lower one first, both above or both be
         (rule(amount=None, between=["1", "2", "3"]), RANGE),
         (rule(amount=None, between=["2", "1"]), RANGE),
         (rule(amount=None, between=["-1", "1"]), RANGE),
-        (rule(amount=None, between=["1", "2.0001"]), "between must have at most 3 decimal places in this currency"),
+        (rule(amount=None, between=["1", "2.0001"]), "between.1 must have at most 3 decimal places in this currency"),
         (rule(**{"from": "2026-02-29"}), f"from {DAY}"),
         (rule(**{"from": "2025-12-31"}), "from must not be before balance_on"),
         (rule(until="2025-12-31"), "until must not be before the rule's first day"),

@@ -1,0 +1,94 @@
+"""When work is due next, remembered while this process writes nothing that could change the answer.
+
+A year in steps of a day asks five indexes 365 times, eight shards each, and the answer is almost always the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.moved_clock import CACHED_SECONDS
+from chalicelib.statistics.days import DAY_SECONDS
+
+_WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
+_SUBJECTS = "causeway_subjects"
+_KIND_IN = {"demo-banks": "id", "ledger": "owner"}
+"""The key attribute that begins with the kind of record."""
+_AHEAD_SECONDS = 30 * DAY_SECONDS
+"""How far beyond the time of interest is asked, so that the answer serves later moves, too."""
+
+
+class WriteCounts:
+    """Counts the writes of this process, also those whose outcome is unknown.
+
+    A subject is a table, or a table and a kind of record, such as ``demo-banks/due``.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+        self._prefix = store.prefix
+        for call in _WRITES:
+            store.events.register(f"before-parameter-build.dynamodb.{call}", self._note)
+            store.events.register(f"after-call.dynamodb.{call}", self._count)
+            store.events.register(f"after-call-error.dynamodb.{call}", self._count)
+
+    def of(self, *subjects: str) -> int:
+        """The number of writes to any of ``subjects`` that have ended."""
+        with self._lock:
+            return sum(self._counts[subject] for subject in subjects)
+
+    def _note(self, params: Mapping[str, Any], context: dict[str, Any], **_: object) -> None:
+        context[_SUBJECTS] = [subject for written in _written(params) for subject in self._subjects(*written)]
+
+    def _count(self, context: Mapping[str, Any], **_: object) -> None:
+        with self._lock:
+            self._counts.update(context.get(_SUBJECTS, ()))
+
+    def _subjects(self, table: str, item: Mapping[str, Any]) -> tuple[str, ...]:
+        name = table.removeprefix(f"{self._prefix}-")
+        record = str(item[_KIND_IN[name]]["S"]) if name in _KIND_IN else ""
+        return (name, f"{name}/{record.partition('#')[0]}") if record else (name,)
+
+
+def _written(params: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The table, and the item or key, of each write in a request."""
+    if "TableName" in params:
+        yield params["TableName"], params.get("Item") or params["Key"]
+    for member in params.get("TransactItems", ()):
+        for write in member.values():
+            yield write["TableName"], write.get("Item") or write["Key"]
+    for table, requests in params.get("RequestItems", {}).items():
+        for request in requests:
+            yield table, request["PutRequest"]["Item"] if "PutRequest" in request else request["DeleteRequest"]["Key"]
+
+
+class RememberedDue:
+    """A question for the next due time, whose answer is kept until something is written, for at most a second.
+
+    Args:
+        next_due: returns the next due time if it is by a time, in Unix seconds.
+        count_writes: returns how many writes of this process could have changed the answer.
+        clock: for the age of an answer, since other processes write, too.
+    """
+
+    def __init__(self, next_due: Callable[[int], int | None], count_writes: Callable[[], int], clock: Clock) -> None:
+        self._next_due = next_due
+        self._count_writes = count_writes
+        self._clock = clock
+        self._valid: tuple[int, float, int] = (-1, 0.0, 0)
+        """The number of writes and the monotonic time before the question, and the time until which it was asked."""
+        self._due: int | None = None
+
+    def __call__(self, until: int) -> int | None:
+        writes, now = self._count_writes(), self._clock.monotonic()
+        known_writes, asked_at, asked_until = self._valid
+        if writes != known_writes or now - asked_at >= CACHED_SECONDS or until > asked_until:
+            self._due = self._next_due(until + _AHEAD_SECONDS)
+            self._valid = (writes, now, until + _AHEAD_SECONDS)
+        return self._due if self._due is not None and self._due <= until else None

@@ -1,0 +1,129 @@
+"""What a new stack begins with, so that no page is empty: made-up days of the banks, and a month of card use.
+
+The days are stored while the stack starts. The card use is played in a thread once the stack is ready (see
+``card_player``), since it takes seconds. Its state is kept beside the seed data, as the member ``first_data``:
+
+``state``    ``playing``, ``complete``, or ``incomplete`` if it was interrupted and a later start came too late
+``started``  the Unix second at which the stack was new; the month ends on the day before
+
+A stack that ends meanwhile goes on with the next start: the steps that were carried out return their first response.
+Request references are kept for 30 days of the played time, so a start more than a day later leaves the month as it is.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from infra.local.bank_days import BankBehaviour, store_made_up_days
+
+if TYPE_CHECKING:
+    from chalicelib.bootstrap import Hub
+
+PLAYING, COMPLETE, INCOMPLETE = "playing", "complete", "incomplete"
+RESUMED_SECONDS = 24 * 3600
+"""A month that was interrupted longer ago is not continued."""
+_USUAL = BankBehaviour()
+_TROUBLED = BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.06)
+"""The fault banks, which fail on purpose."""
+
+
+def begin(hub: Hub, previous: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Store the days of a new stack. Returns the state of its first data; ``None`` if it was never new.
+
+    Args:
+        previous: what the seed file of an earlier stack on the same data says; ``None`` for a new stack.
+    """
+    if previous is not None:
+        return _resume(hub, previous.get("first_data"))
+    if _has_cards(hub):  # another stack's data, at an endpoint that both use
+        return None
+    store_made_up_days(hub, _behaviours())
+    return {"state": PLAYING, "started": hub.clock.time()}
+
+
+class CardMonth:
+    """Plays the month of card use in a thread.
+
+    Args:
+        first_data: the state of the month.
+        report: called with the new state when the month is complete.
+        time_stopped: keeps schedules from running, and time from being moved, while the month is played: a job that
+            runs in the present would release a hold of the past before the step that collects it.
+    """
+
+    def __init__(
+        self,
+        hub: Hub,
+        manager_id: int,
+        first_data: Mapping[str, Any],
+        report: Callable[[dict[str, Any]], None],
+        time_stopped: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._hub = hub
+        self._manager_id = manager_id
+        self._first_data = first_data
+        self._report = report
+        self._time_stopped = time_stopped
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="card month", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread, if the month is not complete."""
+        if self._first_data["state"] == PLAYING:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End after the current step, and wait for it."""
+        self._stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        from chalicelib.foundation import log
+
+        try:
+            with self._time_stopped():
+                is_complete = play_month(self._hub, self._manager_id, self._first_data["started"], self._stopped.is_set)
+            if is_complete:
+                self._report({**self._first_data, "state": COMPLETE})
+                log.clear()
+                log.info("card month played")
+        except Exception:  # the stack is useful without it, and the next start tries again
+            log.exception("card month not played")
+
+
+def play_month(hub: Hub, manager_id: int, started: int, is_stopped: Callable[[], bool] = lambda: False) -> bool:
+    """Play the month that ends on the day before ``started``. Returns whether it is complete.
+
+    Raises: StepFailed.
+    """
+    from infra.local import card_month
+    from infra.local.card_player import CardPlayer
+
+    start = datetime.fromtimestamp(started, UTC) - timedelta(days=card_month.DAYS)
+    return CardPlayer(hub, manager_id, start).play(card_month.steps(), is_stopped)
+
+
+def _resume(hub: Hub, first_data: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if not first_data:
+        return None
+    is_late = hub.clock.time() - first_data["started"] > RESUMED_SECONDS
+    return {**first_data, **({"state": INCOMPLETE} if first_data["state"] == PLAYING and is_late else {})}
+
+
+def _has_cards(hub: Hub) -> bool:
+    """Whether the card API has ever issued an id on these data."""
+    from chalicelib.cards.storage.sequences import SEQUENCES
+
+    return hub.store.get(*SEQUENCES) is not None
+
+
+def _behaviours() -> dict[str, BankBehaviour]:
+    """The demonstration banks: all of them are on the page of performance, and a visitor may choose any."""
+    from chalicelib.demo_bank.profiles import PROFILES
+
+    return {profile.bic: _TROUBLED if profile.plays_faults else _USUAL for profile in PROFILES}

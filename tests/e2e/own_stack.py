@@ -1,0 +1,90 @@
+"""A stack of a test's own, whose clock may be moved: time of the shared stack cannot go back."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import requests
+
+from infra.local import stackfile
+from infra.local.background import run_stack
+from tests.conftest import ENDPOINT
+from tests.endpoint import of_a_stack
+from tests.first_data import wait_for_card_month
+
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
+PLACE = "/sandbox/clock"
+_MOVE_SECONDS = 180
+
+
+def command(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    """An operator's command, in a process of its own, on the stack that keeps its file in ``folder``."""
+    environ = CLEAN | {"CAUSEWAY_STACK_FILE": str(folder / "stack.json")} | environ
+    asked = [sys.executable, "-m", "infra.admin", *arguments]
+    return subprocess.run(asked, cwd=stackfile.ROOT, env=environ, capture_output=True, text=True, check=False)
+
+
+def admin(folder: Path, *arguments: str) -> Any:
+    """The document of an operator's command."""
+    result = command(folder, *arguments, "--json")
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+@dataclass(frozen=True)
+class OwnStack:
+    """A running stack: what its file says, and the folder in which it keeps its file and data."""
+
+    content: dict[str, Any]
+    folder: Path
+
+    def admin(self, *arguments: str) -> Any:
+        return admin(self.folder, *arguments)
+
+    def time(self) -> Any:
+        """What ``GET /sandbox/clock`` answers."""
+        return self._send("GET").json()
+
+    def post(self, content: bytes, headers: Mapping[str, str] | None = None) -> requests.Response:
+        """A body sent to the clock, with the operator's key unless ``headers`` say something else."""
+        given = {"Authorization": f"Bearer {self.content['operator_key']}", "Content-Type": "application/json"}
+        sent = {name: value for name, value in (given | dict(headers or {})).items() if value}
+        return self._send("POST", data=content, headers=sent)
+
+    def move(self, duration: str) -> requests.Response:
+        return self.post(json.dumps({"advance": duration}).encode())
+
+    def advance(self, duration: str) -> Any:
+        """Business time after a move by an ISO 8601 duration."""
+        answer = self.move(duration)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def log_lines(self, message: str) -> list[Any]:
+        """The lines of the log with this message."""
+        lines = Path(self.content["log"]).read_text("utf-8").splitlines()
+        return [line for line in map(json.loads, lines) if line["message"] == message]
+
+    def _send(self, method: str, **options: Any) -> requests.Response:
+        with requests.Session() as session:
+            session.trust_env = False
+            return session.request(method, self.content["base_url"] + PLACE, timeout=_MOVE_SECONDS, **options)
+
+
+@contextmanager
+def running(folder: Path, output: Path | None = None) -> Iterator[OwnStack]:
+    """A stack for as long as this lasts; what it prints goes to ``output``."""
+    with (
+        (output or Path(os.devnull)).open("wb") as printed,
+        run_stack(CLEAN, printed, folder=folder, elsewhere=of_a_stack(ENDPOINT)) as content,
+    ):
+        wait_for_card_month(content)
+        yield OwnStack(content, folder)

@@ -1,0 +1,444 @@
+"""What a move of the clock does on the whole stack, seen through its interfaces. Each test moves time further."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+import requests
+
+from chalicelib import bootstrap
+from chalicelib.cards.protocol.schemes import SCT, SEPA
+from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.records.bank_record import CONSENT_DAYS
+from infra.local.summary import summary_rows
+from infra.tour.browser import Browser, approve_consent, confirm_payment
+from infra.tour.calls import CardCalls
+from infra.tour.receiver import EventReceiver, listen
+from tests.cards.cases import of_new_card
+from tests.cards.scenes import EUR, HOLDER_BLOCK
+from tests.e2e.bank_customers import bearer
+from tests.e2e.browser_window import Window
+from tests.e2e.own_stack import OwnStack, command, running
+from tests.e2e.parties import Journey, Tpp, TppWithSecret, at_once
+from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, hashed
+
+pytestmark = pytest.mark.e2e
+DAY = 24 * 3600
+
+
+@pytest.fixture(scope="module")
+def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnStack]:
+    with running(tmp_path_factory.mktemp("clock")) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def stack(own_stack: OwnStack) -> dict[str, Any]:
+    """The stack of this module, for the fixtures that other modules use on the shared one."""
+    return own_stack.content
+
+
+@pytest.fixture(scope="module")
+def receiver() -> Iterator[EventReceiver]:
+    """Receives the events of ``told``, and verifies each signature and its time."""
+    with listen() as receiving:
+        yield receiving
+
+
+@pytest.fixture(scope="module")
+def told(own_stack: OwnStack, receiver: EventReceiver) -> Tpp:
+    """A TPP that events are sent to."""
+    made = add_client(own_stack, "--events-url", receiver.url)
+    receiver.secret = made["events_secret"]
+    return Tpp(own_stack.content["base_url"], made["client_id"], own_stack.content["client"]["callback_url"])
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """A TPP that fetches its events, and its tokens of a consent at each bank."""
+
+    tpp: Tpp
+    tokens: list[Any]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def lasting(own_stack: OwnStack) -> Lasting:
+    """Consents given before time is moved."""
+    made, content = add_client(own_stack, "--events", "poll", "--secret"), own_stack.content
+    callback = content["client"]["callback_url"]
+    tpp = TppWithSecret(content["base_url"], made["client_id"], made["client_secret"], callback)
+    return Lasting(tpp, [tpp.redeem(tpp.journey(bank).code).json() for bank in banks(content)])
+
+
+def add_client(own_stack: OwnStack, *options: str) -> Any:
+    """A new client: ``client_id`` and its secrets."""
+    owner = own_stack.content["user"]["email"]
+    made = own_stack.admin("clients", "add", "--owner", owner, "--title", "Patient", *options)
+    return {**made, "client_id": made["client"]["client_id"]}
+
+
+def banks(stack: Mapping[str, Any], kind: str = "banks") -> list[Any]:
+    found: list[Any] = stack[kind]
+    assert {bank["api_version"] for bank in found} == set(VERSIONS)
+    return found
+
+
+def tokens_of_everything(tpp: Tpp, bank: Mapping[str, Any]) -> Any:
+    answer = tpp.redeem(tpp.journey(bank, list(VERSIONS[bank["api_version"]].scopes)).code)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def pay_directly(tpp: Tpp, bank: Mapping[str, Any], reference: str) -> str:
+    """The id of a confirmed payment that takes a while."""
+    version = bank["api_version"]
+    order = tpp.direct_payment(bank) | {"payment_scheme": {1: "BACS", 2: "SCT"}[version]}
+    order |= {{1: "reference", 2: "remittance_information_unstructured"}[version]: reference}
+    begun = tpp.call("POST", "/tpp/direct_payment_initiation", order)
+    assert begun.status_code == 200, begun.text
+    back = confirm_payment(Browser(f"{tpp.base}/payments/callback", lambda *_: None), begun.json()["confirmation_url"])
+    return parse_qs(urlsplit(back).query)["payment_id"][0]
+
+
+def status_of(tpp: Tpp, bank: Mapping[str, Any], payment_id: str) -> Any:
+    query = urlencode({"payment_id": payment_id, "bic": bank["bic"]})
+    found = tpp.call("GET", f"/tpp/payment_status?{query}").json()
+    return found.get("payment_status", found.get("transaction_status"))
+
+
+def test_an_access_token_expires_after_an_hour_and_is_refreshed(
+    own_stack: OwnStack, tpp: Tpp, journey: Journey
+) -> None:
+    tokens = tpp.redeem(journey.code).json()
+    own_stack.advance("PT59M")
+    before = tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"])
+
+    own_stack.advance("PT1M")
+    after = tpp.call("GET", "/tpp/accounts", bearer=tokens["access_token"])
+
+    assert (before.status_code, after.status_code) == (200, 401)
+    fresh = tpp.refresh(tokens["refresh_token"]).json()
+    assert tpp.call("GET", "/tpp/accounts", bearer=fresh["access_token"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("version", "reference", "confirmed", "ended"),
+    [(2, "Order 1042", "ACSP", "ACSC"), (2, "TEST-LATE-REJECT", "ACSP", "RJCT"), (1, "TEST-LATE-REJECT", 1, 2)],
+)
+def test_a_confirmed_payment_ends_20_seconds_later_and_its_tpp_is_told(
+    own_stack: OwnStack, told: Tpp, receiver: EventReceiver, version: int, reference: str, confirmed: Any, ended: Any
+) -> None:
+    bank = next(bank for bank in banks(own_stack.content) if bank["api_version"] == version)
+    payment_id = pay_directly(told, bank, reference)
+    before = status_of(told, bank, payment_id)
+
+    own_stack.advance("PT20S")
+
+    name = {1: "payment_status", 2: "transaction_status"}[version]
+    receiver.wait_for_event("payment.status_changed", payment_id=payment_id, **{name: ended})
+    assert (before, status_of(told, bank, payment_id)) == (confirmed, ended)
+
+
+def test_a_bank_ends_a_consent_after_a_day(own_stack: OwnStack, told: Tpp, receiver: EventReceiver) -> None:
+    customers = [(bank, bearer(told, bank, "revokes-after-a-day")) for bank in banks(own_stack.content, "fault_banks")]
+    assert [read_status(told, token) for _, token in customers] == [200, 200]
+    consents = [told.call("GET", "/tpp/consent", bearer=token).json()["consent_id"] for _, token in customers]
+
+    own_stack.advance("P1D")
+
+    assert [read_status(told, token) for _, token in customers] == [401, 401]
+    for consent_id in consents:
+        receiver.wait_for_event("consent.revoked", consent_id=consent_id, revoked_by="bank")
+
+
+def read_status(tpp: Tpp, token: str) -> int:
+    return tpp.call("GET", "/tpp/accounts", bearer=token).status_code
+
+
+def test_a_card_hold_is_released_after_7_days_and_the_ledger_is_right(own_stack: OwnStack) -> None:
+    calls = CardCalls(own_stack.content["base_url"], own_stack.content["programme"]["credentials"]["full"], None)
+    card = calls.ask("createCard", **of_new_card(card_currency_ison=[EUR], **HOLDER_BLOCK))["data"]
+    calls.ask("activateCard", card_id=card["card_id"])
+    address = {"account_id": card["account_id"], "epm_method_id": SEPA, "currency_ison": EUR}
+    (opened,) = calls.ask("assignExternalPaymentAddress", **address)["data"]
+    salary = {"amount": 10_000, "currency_ison": EUR, "scheme": SCT, "sender_name": "Meadow Ltd"}
+    calls.simulate("simulateInboundPayment", epm_address_id=opened["id"], **salary)
+    purchase = {"card_id": card["card_id"], "transaction_type": 0, "amount": 4_590, "currency_ison": EUR}
+
+    held = calls.simulate("simulateAuthorization", **purchase)["data"]
+    own_stack.advance("P6DT23H")
+    still_held = available(calls, card)
+    own_stack.advance("PT1H")
+
+    assert held["response_code"] == "00"
+    assert still_held == held["available_balance"]
+    assert available(calls, card) == 10_000
+    assert own_stack.log_lines("holds released")[-1]["holds"] >= 1
+    proven = own_stack.admin("ledger", "verify")
+    assert proven["good"] is True
+    assert proven["accounts"] >= 1
+
+
+def available(calls: CardCalls, card: Mapping[str, Any]) -> int:
+    accounts = calls.ask("getHolderAccounts", holder_id=card["holder_id"])["data"]
+    return int(next(account["available_balance"] for account in accounts if account["id"] == card["account_id"]))
+
+
+def test_the_money_of_a_pending_payment_comes_back_after_30_days(own_stack: OwnStack, tpp: Tpp) -> None:
+    for bank in banks(own_stack.content):
+        pay_directly(tpp, bank, "TEST-PENDING")
+    before = [is_reserved(tpp, bank) for bank in banks(own_stack.content)]
+
+    own_stack.advance("P29D")
+    meanwhile = [is_reserved(tpp, bank) for bank in banks(own_stack.content)]
+    own_stack.advance("P1D")
+
+    assert (before, meanwhile) == ([True, True], [True, True])
+    assert [is_reserved(tpp, bank) for bank in banks(own_stack.content)] == [False, False]
+
+
+def is_reserved(tpp: Tpp, bank: Mapping[str, Any]) -> bool:
+    """Whether the payer's account shows the payment as pending."""
+    token = tokens_of_everything(tpp, bank)["access_token"]
+    account = tpp.call("GET", "/tpp/accounts", bearer=token).json()["accounts"][0]
+    named = f"account_id={account.get('id') or account['resource_id']}"
+    call = {1: "account_payments?", 2: "account_transactions?booking_status=pending&"}[bank["api_version"]]
+    answer = tpp.call("GET", f"/tpp/{call}{named}", bearer=token)
+    assert answer.status_code == 200, answer.text
+    return "TEST-PENDING" in answer.text
+
+
+def test_signatures_proofs_and_sessions_stay_in_real_time(
+    own_stack: OwnStack, operator: bootstrap.Hub, told: Tpp, receiver: EventReceiver
+) -> None:
+    content, window = own_stack.content, Window(own_stack.content["base_url"])
+    shown = window.get("/sign-in")
+    user = content["user"]
+    assert window.post("/sign-in", shown, email=user["email"], password=user["password"]).status_code == 303
+    holder = KeyHolder()
+    made = operator.openbanking.clients.create(
+        owner=user["email"],
+        title="Key holder",
+        callback_urls=[told.callback],
+        security={"auth_method": "private_key_jwt", "jwks": holder.jwks, "dpop_bound_access_tokens": True},
+    )
+
+    own_stack.advance("P30D")
+
+    keyed = Tpp(told.base, made.client.client_id, told.callback)
+    for bank in banks(content):
+        use_bound_tokens(keyed, holder, bank)
+        consent = told.call("GET", "/tpp/consent", bearer=tokens_of_everything(told, bank)["access_token"]).json()[
+            "consent_id"
+        ]
+        receiver.wait_for_event("consent.authorised", consent_id=consent)
+    page = window.session.get(f"{window.base}/clients", timeout=60, allow_redirects=False)
+    assert page.status_code == 200
+    assert "Key holder" in page.text
+
+
+def use_bound_tokens(tpp: Tpp, holder: KeyHolder, bank: Mapping[str, Any]) -> None:
+    """A journey with client assertions and DPoP proofs, made and judged in real time."""
+    asked = {
+        "response_type": "code",
+        "client_id": tpp.client_id,
+        "bic": bank["bic"],
+        "scope": " ".join(VERSIONS[bank["api_version"]].scopes),
+        "redirect_uri": tpp.callback,
+        "state": uuid.uuid4().hex,
+        "code_challenge": CHALLENGE,
+        "code_challenge_method": "S256",
+    }
+    url = f"{tpp.base}/oauth/authorize?{urlencode(asked)}"
+    callback = approve_consent(Browser(tpp.callback, lambda *_: None), url)
+    code = parse_qs(urlsplit(callback).query)["code"][0]
+    form = {"grant_type": "authorization_code", "code": code, "redirect_uri": tpp.callback, "code_verifier": VERIFIER}
+    claims = {"iss": tpp.client_id, "sub": tpp.client_id, "aud": tpp.base, "jti": uuid.uuid4().hex}
+    assertion = holder.sign(claims | {"iat": int(time.time()), "exp": int(time.time()) + 60}, {"kid": holder.kid})
+    form |= {"client_assertion_type": ASSERTION_TYPE, "client_assertion": assertion}
+    with requests.Session() as session:
+        session.trust_env = False
+        proof = {"DPoP": prove(holder, "POST", f"{tpp.base}/tpp/token")}
+        tokens = session.post(f"{tpp.base}/tpp/token", data=form, headers=proof, timeout=60).json()
+        assert tokens["token_type"] == "DPoP", tokens
+        token, place = tokens["access_token"], f"{tpp.base}/tpp/accounts"
+        sent = {"Authorization": f"DPoP {token}", "DPoP": prove(holder, "GET", place, ath=hashed(token))}
+        read = session.get(place, headers=sent | {"X-Api-Key": tpp.client_id}, timeout=60)
+    assert read.status_code == 200, read.text
+
+
+def prove(holder: KeyHolder, method: str, url: str, **claims: str) -> str:
+    """A DPoP proof of now."""
+    made = {"jti": uuid.uuid4().hex, "htm": method, "htu": url, "iat": int(time.time())}
+    return holder.sign(made | claims, {"typ": "dpop+jwt", "jwk": holder.public})
+
+
+def test_a_consent_is_told_to_expire_a_week_before_and_then_ends(own_stack: OwnStack, lasting: Lasting) -> None:
+    tpp, tokens = lasting.tpp, lasting.tokens
+    move_to(own_stack, (CONSENT_DAYS - 7) * DAY - 3600)
+    calm = fetch_events(tpp)
+
+    own_stack.advance("PT1H")
+    expiring = fetch_events(tpp)
+    fresh = [tpp.refresh(held["refresh_token"]).json() for held in tokens]
+    read = [read_status(tpp, held["access_token"]) for held in fresh]
+    own_stack.advance("P7D")
+    ended = fetch_events(tpp)
+
+    consents = {held["consent_id"] for held in tokens}
+    assert calm == set(), "events are kept for 30 days"
+    assert expiring == {("consent.expiring", consent_id) for consent_id in consents}
+    assert read == [200, 200]
+    assert ended - expiring == {("consent.expired", consent_id) for consent_id in consents}
+    assert [read_status(tpp, held["access_token"]) for held in fresh] == [401, 401]
+    assert [tpp.refresh(held["refresh_token"]).status_code for held in fresh] == [400, 400]
+
+
+def move_to(own_stack: OwnStack, offset_seconds: int) -> None:
+    own_stack.advance(f"PT{offset_seconds - own_stack.time()['offset_seconds']}S")
+
+
+def fetch_events(tpp: Tpp) -> set[tuple[str, str]]:
+    """Type and consent of the events that can be fetched."""
+    page = tpp.call("GET", "/tpp/events?limit=100")
+    assert page.status_code == 200, page.text
+    bodies = [json.loads(event["body"]) for event in page.json()["events"]]
+    return {(body["type"], body["data"]["consent_id"]) for body in bodies}
+
+
+def test_each_day_that_passed_is_recorded_and_shown(own_stack: OwnStack) -> None:
+    first = datetime.now(UTC).date()
+    last = business_day(own_stack) - timedelta(days=1)
+
+    shown = own_stack.admin("statistics", "show", "--from", first.isoformat(), "--to", last.isoformat())["days"]
+    rows = requests.get(
+        f"{own_stack.content['base_url']}/performance", params={"bic": own_stack.content["banks"][0]["bic"]}, timeout=60
+    )
+
+    found = sorted((row["aspsp_bic"], row["day"]) for row in shown)
+    days = [(first + timedelta(days=number)).isoformat() for number in range((last - first).days + 1)]
+    every = banks(own_stack.content) + banks(own_stack.content, "fault_banks")
+    assert found == sorted((bank["bic"], day) for bank in every for day in days)
+    assert {row["report"] for row in shown} == {"not_expected", "received"}
+    assert rows.status_code == 200
+    assert last.isoformat() in rows.text
+
+
+def business_day(own_stack: OwnStack) -> Any:
+    return datetime.fromisoformat(own_stack.time()["now"]).astimezone(UTC).date()
+
+
+def test_another_process_sees_the_moved_time(own_stack: OwnStack) -> None:
+    moved = own_stack.admin("clock", "advance", "12h")
+
+    shown = own_stack.admin("clock", "show")
+    latest = own_stack.admin("statistics", "show")["days"]
+
+    assert shown["offset_seconds"] == moved["offset_seconds"] == own_stack.time()["offset_seconds"]
+    assert max(row["day"] for row in latest) == (business_day(own_stack) - timedelta(days=1)).isoformat()
+    assert own_stack.log_lines("clock moved")[-1]["offset_seconds"] == moved["offset_seconds"]
+
+
+def body(value: object) -> bytes:
+    return json.dumps(value).encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status", "error"),
+    [
+        (body({"advance": "P1D"}), {"Authorization": ""}, 401, "invalid_key"),
+        (body({"advance": "P1D"}), {"Authorization": "Bearer wrong"}, 401, "invalid_key"),
+        (body({"advance": "P1D"}), {"Content-Type": "application/x-www-form-urlencoded"}, 415, "invalid_request"),
+        (body({"advance": "P1D"}), {"Content-Type": "text/plain"}, 415, "invalid_request"),
+        (b"{", {}, 400, "invalid_request"),
+        (body([]), {}, 400, "invalid_request"),
+        (body({}), {}, 400, "invalid_request"),
+        (body({"advance": "P1D", "back": True}), {}, 400, "invalid_request"),
+        (body({"advance": 86400}), {}, 400, "invalid_request"),
+        (body({"advance": "7d"}), {}, 400, "invalid_request"),
+        (body({"advance": "PT0S"}), {}, 400, "invalid_request"),
+        (body({"advance": "-P1D"}), {}, 400, "invalid_request"),
+        (body({"advance": "P401D"}), {}, 400, "invalid_request"),
+        (body({"advance": "P400DT1S"}), {}, 400, "invalid_request"),
+    ],
+)
+def test_a_move_that_is_not_allowed_changes_nothing(
+    own_stack: OwnStack, content: bytes, headers: dict[str, str], status: int, error: str
+) -> None:
+    before = own_stack.time()["offset_seconds"]
+
+    answer = own_stack.post(content, headers)
+
+    assert (answer.status_code, answer.json()["error"]) == (status, error)
+    assert answer.json()["error_description"]
+    assert own_stack.time()["offset_seconds"] == before
+
+
+def test_of_two_moves_at_once_one_is_refused(own_stack: OwnStack) -> None:
+    before = own_stack.time()["offset_seconds"]
+
+    answers = at_once(2, lambda: own_stack.move("P3D"))
+
+    assert sorted(answer.status_code for answer in answers) == [200, 409]
+    assert {answer.json().get("error") for answer in answers} == {None, "clock_busy"}
+    assert own_stack.time()["offset_seconds"] == before + 3 * DAY
+
+
+@pytest.mark.parametrize("span", ["0d", "401d"])
+def test_a_span_that_is_not_allowed_is_refused_on_the_command_line(own_stack: OwnStack, span: str) -> None:
+    before = own_stack.time()["offset_seconds"]
+
+    refused = command(own_stack.folder, "clock", "advance", "--json", "--", span)
+
+    assert refused.returncode == 1, refused
+    assert json.loads(refused.stdout)["error"]
+    assert own_stack.time()["offset_seconds"] == before
+
+
+def test_the_clock_of_prod_is_not_moved(own_stack: OwnStack) -> None:
+    before = own_stack.time()["offset_seconds"]
+
+    refused = command(own_stack.folder, "clock", "advance", "7d", STAGE="prod")
+
+    assert refused.returncode == 1
+    assert "the clock of the stage prod cannot be moved" in refused.stderr
+    assert own_stack.time()["offset_seconds"] == before
+
+
+def test_a_stack_that_is_started_again_keeps_its_time_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with running(tmp_path) as first:
+        moved = first.advance("P2D")
+
+    with running(tmp_path) as second:
+        rows = dict(summarise(second, monkeypatch))
+        kept, page = second.time(), Window(second.content["base_url"]).get("/")
+        bank = requests.get(f"{second.content['banks'][0]['domain']}/consents", timeout=60)
+
+    assert kept["offset_seconds"] == moved["offset_seconds"] == 2 * DAY
+    assert "2 days ahead" in rows["Clock"]
+    for shown in (page, bank):
+        assert "Time has been moved" in shown.text
+
+
+def summarise(own_stack: OwnStack, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The rows that a stack prints when it is ready."""
+    for name, value in own_stack.content["environment"].items():
+        monkeypatch.setenv(name, value)
+    bootstrap.use(bootstrap.Hub(Settings.from_environment(own_stack.content["environment"])))
+    try:
+        return summary_rows(own_stack.content, own_stack.folder / "stack.json")
+    finally:
+        bootstrap.use(None)

@@ -1,0 +1,74 @@
+"""A year in steps of a day: it takes less than a minute, and nothing of it is missing or told twice."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from tests.e2e.own_stack import OwnStack, running
+from tests.e2e.parties import Tpp
+
+MOST_SECONDS = 60.0
+
+
+@pytest.fixture
+def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnStack]:
+    with running(tmp_path_factory.mktemp("year")) as started:
+        yield started
+
+
+def move_by_days(own_stack: OwnStack, count: int) -> float:
+    """Move time in steps of a day; answers the seconds of real time that it took."""
+    begun = time.monotonic()
+    for _ in range(count):
+        own_stack.advance("P1D")
+    return time.monotonic() - begun
+
+
+def today(own_stack: OwnStack) -> date:
+    return datetime.fromisoformat(own_stack.time()["now"]).astimezone(UTC).date()
+
+
+def days_before(last: date, count: int) -> list[str]:
+    """The ``count`` days that end before ``last``, oldest first."""
+    return [(last - timedelta(days=ago)).isoformat() for ago in range(count, 0, -1)]
+
+
+def read_accounts(own_stack: OwnStack) -> None:
+    """One call of a TPP to each of the two banks."""
+    client = own_stack.content["client"]
+    tpp = Tpp(own_stack.content["base_url"], client["client_id"], client["callback_url"])
+    for bank in own_stack.content["banks"]:
+        bearer = tpp.redeem(tpp.journey(bank).code).json()["access_token"]
+        assert tpp.call("GET", "/tpp/accounts", bearer=bearer).status_code == 200
+
+
+def check_days(own_stack: OwnStack, count: int) -> None:
+    """Each bank has one record of each day, with the report of a bank that sends them; the first day had calls."""
+    days = days_before(today(own_stack), count)
+    found: list[Any] = own_stack.admin("statistics", "show", "--from", days[0], "--to", days[-1])["days"]
+    banks = own_stack.content["banks"] + own_stack.content["fault_banks"]
+    reports = {bank["bic"]: {1: "not_expected", 2: "received"}[bank["api_version"]] for bank in banks}
+    with_calls = {(bank["bic"], days[0]) for bank in own_stack.content["banks"]}
+
+    assert Counter((row["aspsp_bic"], row["day"], row["report"]) for row in found) == Counter(
+        (bic, day, report) for bic, report in reports.items() for day in days
+    )
+    assert {(row["aspsp_bic"], row["day"]) for row in found if row["calls"]} == with_calls
+
+
+@pytest.mark.year
+def test_a_year_in_steps_of_a_day_takes_less_than_a_minute_and_loses_nothing(own_stack: OwnStack) -> None:
+    read_accounts(own_stack)
+
+    seconds = move_by_days(own_stack, 365)
+
+    check_days(own_stack, 365)
+    assert own_stack.time()["offset_seconds"] == 365 * 86_400
+    assert own_stack.admin("ledger", "verify")["good"] is True
+    assert seconds < MOST_SECONDS

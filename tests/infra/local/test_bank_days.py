@@ -1,0 +1,123 @@
+"""The made-up days of a new stack: plausible, always the same, marked, and never in the place of a measured day."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, timedelta
+
+import pytest
+
+from chalicelib.demo_bank.profiles import PROFILES
+from chalicelib.statistics.day_records import DayRecord, summarize
+from chalicelib.statistics.days import DAY_SECONDS, hours_of
+from chalicelib.statistics.ingest import ExpectedBank
+from infra.local.bank_days import DAYS, BankBehaviour, made_up_days, store_made_up_days
+from tests.statistics.made_up import hourly, record
+from tests.website.person import Person
+from tests.world import World
+
+LATEST = date(2026, 3, 1)
+"""The day before the world's."""
+BIC, OTHER = "ALPHGB21", "BETADEF1"
+BEHAVIOURS = {BIC: BankBehaviour(), OTHER: BankBehaviour(outages=9, longest=150, slowness=2.4, failed_share=0.06)}
+
+
+def days(bic: str = BIC, latest: date = LATEST, *, reports: bool = False) -> list[DayRecord]:
+    return made_up_days(ExpectedBank(bic, "A bank", is_active=True, reports=reports), BEHAVIOURS[bic], latest)
+
+
+def stored(world: World, bic: str = BIC) -> list[DayRecord]:
+    return world.hub.statistics.records.of_bank(bic, LATEST - timedelta(days=400), LATEST + timedelta(days=1))
+
+
+def test_ninety_days_until_yesterday_are_made_up_and_marked() -> None:
+    made = days()
+
+    assert [each.day for each in made] == [LATEST - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
+    assert DAYS == 90
+    assert all(each.made_up for each in made)
+
+
+def test_the_same_days_are_made_up_every_time() -> None:
+    assert [each.to_item() for each in days()] == [each.to_item() for each in days()]
+    assert [each.total for each in days()] != [each.total for each in days(OTHER)]
+
+
+@pytest.mark.parametrize("bic", list(BEHAVIOURS))
+def test_the_figures_of_a_day_fit_together(bic: str) -> None:
+    for each in days(bic):
+        for service, counts in each.tallies.items():
+            assert counts.calls == counts.answered + counts.unanswered + counts.not_asked
+            assert counts.bank_failures >= counts.unanswered
+            assert each.latencies[service].hub.count == counts.calls
+            succeeded = counts.answered - counts.caller_failures - (counts.bank_failures - counts.unanswered)
+            assert each.latencies[service].bank.count == succeeded > 0
+        assert (each.total.unanswered >= 5) == bool(each.down)
+        assert all(0 < since < until < DAY_SECONDS for since, until in each.down)
+
+
+def test_weekends_are_quieter_some_days_are_slow_and_there_are_three_downtimes() -> None:
+    made = days()
+    calls = {each.day.weekday(): each.total.calls for each in made}
+    usual = [each.latency.bank.percentile(50) or 0 for each in made]
+
+    assert max(calls[5], calls[6]) < min(calls[day] for day in range(5))
+    assert len([each for each in made if each.down]) == 3
+    assert 99 < (summarize(made).availability or 0) < 100
+    assert len([each for each in usual if each > sorted(usual)[len(usual) // 2] * 3 // 2]) == 4
+
+
+def test_fault_banks_fare_worse() -> None:
+    assert (summarize(days(OTHER)).availability or 0) < (summarize(days()).availability or 0)
+    assert (summarize(days(OTHER)).total.error_rate or 0) > 10 * (summarize(days()).total.error_rate or 0)
+
+
+def test_only_a_bank_that_has_to_report_has_reported() -> None:
+    assert {(each.report, each.consent_duration, each.report_received_at) for each in days()} == {
+        ("not_expected", None, None)
+    }
+    for each in days(reports=True):
+        assert each.report == "received"
+        assert (each.consent_duration or 0) > (each.payment_duration or 0) > 0
+        assert each.report_received_at is not None
+        assert 0 < each.report_received_at - hours_of(each.day)[0] - DAY_SECONDS < 3600
+
+
+def test_stored_days_are_those_of_the_banks_that_are_named(world: World) -> None:
+    store_made_up_days(world.hub, {OTHER: BEHAVIOURS[OTHER], "NOBKGB2L": BankBehaviour()})
+
+    assert stored(world) == []
+    made = stored(world, OTHER)
+    assert made == made_up_days(ExpectedBank(OTHER, made[0].name, reports=True), BEHAVIOURS[OTHER], LATEST)
+
+
+def test_a_measured_day_is_never_replaced_and_a_second_start_changes_nothing(world: World) -> None:
+    measured = record(BIC, LATEST, hourly(BIC, hours_of(LATEST)[0], answered=3))
+    world.hub.statistics.records.store_record(measured)
+
+    store_made_up_days(world.hub, BEHAVIOURS)
+    first = stored(world)
+    store_made_up_days(world.hub, dict.fromkeys(BEHAVIOURS, BankBehaviour(slowness=9)))
+
+    assert first[-1] == measured
+    assert len(first) == DAYS
+    assert stored(world) == first
+
+
+def test_every_demonstration_bank_of_the_page_has_days(world: World) -> None:
+    """A visitor may choose any of them."""
+    from infra.local.first_data import _behaviours
+
+    assert set(_behaviours()) == {profile.bic for profile in PROFILES}
+
+
+def test_a_page_of_made_up_days_says_so_and_its_download_is_empty(world: World) -> None:
+    store_made_up_days(world.hub, BEHAVIOURS)
+    visitor = Person(world)
+    visitor.get(f"/performance?bic={BIC}&from={LATEST - timedelta(days=89)}&to={LATEST}")
+
+    assert "These days are made up." in visitor.last.text
+    assert visitor.last.text.count('<span class="tag">made up</span>') == 2 * DAYS
+    assert len(re.findall("Download\n", visitor.last.text)) == 0
+    csv = visitor.get(f"/performance?bic={BIC}&from={LATEST - timedelta(days=89)}&to={LATEST}&format=csv").text
+    assert csv.count("\n") == 1

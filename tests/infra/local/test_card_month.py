@@ -1,0 +1,185 @@
+"""The month of card use of a new stack: played through the real actions, once, with a ledger that is right."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.jobs import finish_payments_and_holds
+from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
+from infra.admin import ledger_verification
+from infra.local import card_month
+from infra.local.card_player import CREDENTIAL, CardPlayer, PastClock, Step, StepFailed, _reference
+from infra.local.first_data import play_month
+from infra.progress import SILENT
+from tests.cards.ledgers import prove
+from tests.cards.scenes import EUR, GBP, MANAGER, USD, Scene
+from tests.world import World
+
+GROWN = ("cards", "ledger", "external-payments", "card-activity", "idempotency")
+
+
+@pytest.fixture
+def scene(world: World) -> Scene:
+    """The demonstration programme before empty tables."""
+    return Scene(world)
+
+
+def play(scene: Scene, at_most: int = 10_000) -> bool:
+    """Play the month, or only its first steps."""
+    left = iter(range(at_most))
+    return play_month(scene.hub, MANAGER, scene.hub.clock.time(), lambda: next(left, None) is None)
+
+
+def tables(scene: Scene) -> dict[str, int]:
+    return {table: sum(1 for _ in scene.hub.store.scan(table)) for table in GROWN}
+
+
+def portal(scene: Scene, action: str, **members: Any) -> Any:
+    return scene.hub.cards.flows.portal.read(MANAGER, action, **members)["data"]
+
+
+def test_the_ledger_of_the_month_is_right(scene: Scene) -> None:
+    assert play(scene)
+
+    prove(scene)
+    totals = ledger_verification.prove_ledger(scene.hub.store, SILENT)
+    assert totals.accounts["account"] == 6
+    assert totals.transactions > 50
+    assert {currency for _, currency in totals.books} == {EUR, GBP, USD}
+
+
+def test_every_card_page_has_something_to_show(scene: Scene) -> None:
+    play(scene)
+
+    cards = portal(scene, LIST_CARDS, item_count=CARDS)
+    assert Counter(card["status"] for card in cards) == {"A": 4, "N": 1, "T": 1, "B": 1}
+    assert {card["virtual"] for card in cards} == {0, 1}
+    assert {card["program_id"] for card in cards} == {101, 102, 103}
+    assert len({card["holder_name"] for card in cards}) == 5
+    assert "Kestrel Cycles Ltd" in {card["holder_name"] for card in cards}
+    held = [account["held_balance"] for card in cards for account in card["accounts"]]
+    assert max(held) == 21_000
+    for card in cards:
+        shown = portal(scene, SHOW_CARD, card_id=card["card_id"], item_count=10, balance_count=60)
+        assert all(account["transactions"] and account["balances"] for account in shown["accounts"])
+
+
+def test_the_month_has_approvals_declines_reversals_and_an_expiry(scene: Scene) -> None:
+    play(scene)
+
+    messages = portal(scene, LIST_ACTIVITY, item_count=100)
+    codes = Counter(row["response_code"] for row in messages)
+    assert codes.keys() == {"00", "41", "46", "51", "61", "1A"}
+    assert {row["authorize_type"] for row in messages} == {1, 4, 5}
+    types = Counter(row["transaction_type"] for row in scene.hub.store.scan("ledger") if "transaction_type" in row)
+    assert types.keys() >= {0, 1, 20, 60, 61, 62, 70}
+
+
+def test_the_month_ends_yesterday_and_nothing_of_it_is_overdue(scene: Scene) -> None:
+    """Otherwise the jobs that run every minute would change what the story says."""
+    play(scene)
+    before = tables(scene)
+
+    finish_payments_and_holds(scene.hub.cards)
+
+    assert tables(scene) == before
+    now = scene.hub.clock.now()
+    at = [row["at"] / 1000 for row in scene.hub.store.scan("ledger") if row["part"].startswith("movement#")]
+    assert timedelta(0) < now - datetime.fromtimestamp(max(at), UTC) < timedelta(days=2)
+    assert timedelta(days=26) < now - datetime.fromtimestamp(min(at), UTC) < timedelta(days=29)
+
+
+@pytest.mark.parametrize("steps", [1, 17, 60, 111])
+def test_an_interrupted_month_goes_on_without_doing_anything_twice(scene: Scene, steps: int) -> None:
+    assert not play(scene, steps)
+    scene.hub = scene.world.another_process()
+
+    assert play(scene)
+
+    ledger_verification.prove_ledger(scene.hub.store, SILENT)
+    assert tables(scene) == _whole(scene)
+
+
+def test_a_month_that_is_played_again_changes_nothing(scene: Scene) -> None:
+    play(scene)
+    before = {table: list(scene.hub.store.scan(table)) for table in GROWN}
+
+    assert play(scene)
+
+    kept = {table: list(scene.hub.store.scan(table)) for table in GROWN}
+    sequences = [item for item in kept["cards"] if item["owner"] == "sequences"]
+    for items in (before["cards"], kept["cards"]):
+        items[:] = [item for item in items if item["owner"] != "sequences"]
+    assert kept == before
+    assert sequences
+
+
+@pytest.mark.parametrize("applied", [True, False])
+def test_a_step_whose_response_was_lost_is_made_up_for_at_the_next_start(scene: Scene, applied: bool) -> None:
+    play(scene, 30)
+    with scene.world.answer_lost("transact", applied=applied), contextlib.suppress(StepFailed):
+        play(scene)
+
+    assert play(scene)
+
+    ledger_verification.prove_ledger(scene.hub.store, SILENT)
+    assert tables(scene) == _whole(scene)
+
+
+def test_no_request_of_the_month_reads_card_data(scene: Scene) -> None:
+    reads = {"getCardNumber", "getPin", "getCvc2", "getCardAcsPassword"}
+    steps = card_month.steps()
+
+    assert not reads & {step.action for step in steps}
+    player = CardPlayer(scene.hub, MANAGER, scene.hub.clock.now())
+    assert set(player._credential.modes.values()) == {"absent"}
+    assert " " in CREDENTIAL
+
+
+def test_every_step_has_a_reference_of_its_own() -> None:
+    names = [step.name for step in card_month.steps()]
+
+    assert len({_reference(name) for name in names}) == len(names)
+    assert all(0 <= step.day < card_month.DAYS for step in card_month.steps())
+
+
+def test_a_step_that_is_refused_is_named_with_the_reason(scene: Scene) -> None:
+    (unknown,) = [step for step in card_month.steps() if step.name == "Tom activated"]
+    player = CardPlayer(scene.hub, MANAGER, scene.hub.clock.now())
+    step = Step(unknown.day, unknown.at, unknown.name, unknown.action, {"card_id": 99_999})
+
+    with pytest.raises(StepFailed, match=r"^Tom activated \(activateCard\): "):
+        player.play([step])
+
+
+def test_an_answer_of_the_network_that_the_story_does_not_expect_is_told(scene: Scene) -> None:
+    steps = [step for step in card_month.steps() if step.name.startswith("Aoife ") and step.day < 4]
+    asked = next(step for step in steps if step.action == "simulateAuthorization")
+    steps[steps.index(asked)] = Step(asked.day, asked.at, asked.name, asked.action, asked.members, "51")
+
+    with pytest.raises(StepFailed, match="response code 00, not 51"):
+        CardPlayer(scene.hub, MANAGER, scene.hub.clock.now()).play(steps)
+
+
+def test_the_clock_of_the_past_only_moves_forward() -> None:
+    noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    clock = PastClock(noon)
+    clock.move_to(noon + timedelta(hours=1))
+
+    assert clock.now() == noon + timedelta(hours=1)
+    assert clock.time() == int(clock.now().timestamp())
+    with pytest.raises(ValueError, match="cannot be moved back"):
+        clock.move_to(noon)
+
+
+def _whole(scene: Scene) -> dict[str, int]:
+    """What an uninterrupted month leaves in empty tables."""
+    scene.world.forget_journeys()
+    scene.hub = scene.world.another_process()
+    play(scene)
+    return tables(scene)

@@ -1,0 +1,150 @@
+"""What a new stack begins with: only a new one, only once, and the stack does not wait for it."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.jobs import finish_payments_and_holds
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.statistics.days import yesterday
+from infra.local import first_data
+from infra.local.card_player import StepFailed
+from infra.local.first_data import COMPLETE, INCOMPLETE, PLAYING, RESUMED_SECONDS, CardMonth, begin
+from tests.cards.scenes import MANAGER, Scene
+from tests.log_lines import Lines
+from tests.world import World
+
+BIC = "ALPHGB21"
+
+
+@pytest.fixture(autouse=True)
+def one_bank(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bank of the world stands for those of the demonstration; there are no cards yet."""
+    Scene(world)
+    monkeypatch.setattr(first_data, "_behaviours", lambda: {BIC: first_data._USUAL})
+
+
+def made_up_days(world: World) -> int:
+    latest = yesterday(world.hub.clock)
+    found = world.hub.statistics.records.of_bank(BIC, latest.replace(year=latest.year - 1), latest)
+    return sum(record.made_up for record in found)
+
+
+def month(world: World, state: str = PLAYING) -> tuple[CardMonth, list[dict[str, Any]]]:
+    reported: list[dict[str, Any]] = []
+    state_of = {"state": state, "started": world.hub.clock.time()}
+    return CardMonth(world.hub, MANAGER, state_of, reported.append, contextlib.nullcontext), reported
+
+
+def finished(playing: CardMonth) -> None:
+    playing._thread.join(60)
+    assert not playing._thread.is_alive()
+
+
+def test_a_new_stack_gets_days_and_is_to_play_a_month(world: World) -> None:
+    assert begin(world.hub, None) == {"state": PLAYING, "started": world.clock.time()}
+    assert made_up_days(world) == 90
+
+
+@pytest.mark.parametrize("first", [{}, {"first_data": None}, {"first_data": {"state": COMPLETE, "started": 1}}])
+def test_kept_data_are_left_as_they_are(world: World, first: dict[str, Any]) -> None:
+    """An earlier version kept nothing about them."""
+    assert begin(world.hub, {"user": {}, **first}) == first.get("first_data")
+    assert made_up_days(world) == 0
+
+
+def test_data_of_others_at_the_same_endpoint_are_left_as_they_are(world: World) -> None:
+    Sequences(world.hub.store).next("card")
+
+    assert begin(world.hub, None) is None
+    assert made_up_days(world) == 0
+
+
+def test_a_month_that_was_interrupted_is_continued_within_a_day(world: World) -> None:
+    started = begin(world.hub, None)
+    world.clock.advance(RESUMED_SECONDS)
+    assert begin(world.hub, {"first_data": started}) == started
+
+    world.clock.advance(1)
+    assert begin(world.hub, {"first_data": started}) == {**(started or {}), "state": INCOMPLETE}
+
+
+def test_a_month_is_played_in_the_background_and_reported(world: World, lines: Lines) -> None:
+    playing, reported = month(world)
+    playing.start()
+    finished(playing)
+
+    assert reported == [{"state": COMPLETE, "started": world.clock.time()}]
+    assert "card month played" in [line["message"] for line in lines.all()]
+    assert world.hub.cards.flows.portal.read(MANAGER, "listCards", item_count=20)["data"]
+
+
+def test_time_is_stopped_while_a_month_is_played(world: World, lines: Lines) -> None:
+    """A hold of the past is long over in the present, so a job that ran between two steps would release it."""
+    played: list[bool] = []
+    reported: list[dict[str, Any]] = []
+
+    @contextlib.contextmanager
+    def stopped() -> Iterator[None]:
+        played.append(first_data._has_cards(world.hub))
+        yield
+        played.append(first_data._has_cards(world.hub))
+        finish_payments_and_holds(world.hub.cards)
+
+    state = {"state": PLAYING, "started": world.hub.clock.time()}
+    playing = CardMonth(world.hub, MANAGER, state, reported.append, stopped)
+    playing.start()
+    finished(playing)
+
+    assert played == [False, True]
+    assert [each["state"] for each in reported] == [COMPLETE]
+    assert "holds released" not in lines.text
+
+
+@pytest.mark.parametrize("state", [COMPLETE, INCOMPLETE])
+def test_a_month_that_is_over_is_not_played(world: World, state: str) -> None:
+    playing, reported = month(world, state)
+    playing.start()
+    playing.stop()
+
+    assert not playing._thread.is_alive()
+    assert reported == []
+
+
+def test_a_stack_that_ends_waits_for_the_current_step_only(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work, asked = threading.Event(), []
+
+    def steps(hub: object, manager_id: int, started: int, is_stopped: Any) -> bool:
+        at_work.set()
+        while not is_stopped():
+            asked.append(1)
+        return False
+
+    monkeypatch.setattr(first_data, "play_month", steps)
+    playing, reported = month(world)
+    playing.start()
+    assert at_work.wait(10)
+    playing.stop()
+
+    assert not playing._thread.is_alive()
+    assert reported == []
+
+
+def test_a_month_that_fails_is_logged_and_left_to_the_next_start(
+    world: World, lines: Lines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> bool:
+        raise StepFailed("Tom created (createCard): no")
+
+    monkeypatch.setattr(first_data, "play_month", fails)
+    playing, reported = month(world)
+    playing.start()
+    finished(playing)
+
+    assert reported == []
+    assert [line["message"] for line in lines.all() if line["level"] == "ERROR"] == ["card month not played"]
