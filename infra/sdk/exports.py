@@ -1,16 +1,36 @@
-"""The names of ``causeway.tpp``, and the module that each is imported from on first use."""
+"""The names of ``causeway.tpp`` and ``causeway.bank``, and the module that each is imported from on first use."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 
 from infra.openapi.document import ROOT
-from infra.sdk import source, tpp
+from infra.sdk import bank, source, tpp
 
-PACKAGE = ROOT / "sdk" / "src"
-WRITTEN: Mapping[str, tuple[str, ...]] = {
+SOURCE = ROOT / "sdk" / "src"
+
+
+@dataclass(frozen=True, eq=False)
+class Package:
+    """A package with lazy names.
+
+    Attributes:
+        generated: names and sources of its generated modules, all of whose names it exports.
+        written: its names in modules that are written by hand.
+        foreign_errors: the errors that it never raises.
+    """
+
+    name: str
+    docstring: str
+    generated: Callable[[], Mapping[str, str]]
+    written: Mapping[str, tuple[str, ...]]
+    foreign_errors: frozenset[str]
+
+
+TPP_NAMES: Mapping[str, tuple[str, ...]] = {
     "causeway._retries": ("Retries",),
     "causeway.tpp._async.client": ("AsyncTpp",),
     "causeway.tpp._async.consent": ("AsyncConsent",),
@@ -22,10 +42,40 @@ WRITTEN: Mapping[str, tuple[str, ...]] = {
     "causeway.tpp.pkce": ("new_code_verifier",),
     "causeway.tpp.tokens": ("OnRefresh", "Reload", "Tokens"),
 }
-"""Names in modules that are written by hand; of ``causeway.errors`` and the generated modules all are exported."""
-HEAD = '''"""The client for third-party providers: ``Tpp`` and, with the same methods awaited, ``AsyncTpp``.
+BANK_NAMES: Mapping[str, tuple[str, ...]] = {
+    "causeway._retries": ("Retries",),
+    "causeway.bank.app": ("Bank",),
+    "causeway.bank.calls": ("Account", "Call", "Consent", "Order", "Payment"),
+    "causeway.bank.hub": ("HubClient",),
+    "causeway.bank.pages": ("Choice", "Page"),
+    "causeway.bank.refusals": (
+        *("AccountUnknown", "BadRequest", "ConsentNotInForce", "InsufficientFunds", "OutOfService", "PaymentDeclined"),
+        *("Refused", "RequestIdInvalid", "RequestIdUsed", "ResourceUnknown", "ScopeMissing", "StillRunning"),
+        *("TooManyRequests", "WrongCredentials", "WrongSignature"),
+    ),
+    "causeway.bank.signatures": ("HubKeys", "Signer", "key_id", "verify"),
+    "causeway.bank.storage": ("MemoryStorage", "Storage"),
+}
+PACKAGES = (
+    Package(
+        "tpp",
+        "The client for third-party providers: ``Tpp`` and, with the same methods awaited, ``AsyncTpp``.",
+        tpp.modules,
+        TPP_NAMES,
+        frozenset({"HubError"}),
+    ),
+    Package(
+        "bank",
+        "The bank's side: ``Bank``, an ASGI application to fill in, and ``HubClient``, signed calls to the hub.",
+        bank.modules,
+        BANK_NAMES,
+        frozenset({"ApiError", "AuthorizationEnded", "BankUnavailable", "ConsentRefused", "ForgedCallback"})
+        | {"InvalidEvent", "OutcomeUnknown", "RateLimited", "WaitTimeout"},
+    ),
+)
+HEAD = '''"""{docstring}
 
-Each name is imported on first use, so that importing the client takes little time.
+Each name is imported on first use, so that importing the package takes little time.
 """
 
 from __future__ import annotations
@@ -51,22 +101,24 @@ def __dir__() -> list[str]:
 """
 
 
-def module() -> str:
-    """The source of ``causeway/tpp/__init__.py``."""
-    names = exported()
+def module(package: Package) -> str:
+    """The source of a package's ``__init__.py``."""
+    names = exported(package)
     imports = "\n".join(f"    from {home} import {name} as {name}" for home, of in names.items() for name in of)
     listed = sorted(name for of in names.values() for name in of)
     table = f"__all__ = {listed!r}\n\n_NAMES = {dict(names)!r}"
-    head = f"{source.NOTICE}\n\n{HEAD}\nif TYPE_CHECKING:\n{imports}\n\n{table}\n"
+    opening = HEAD.format(docstring=package.docstring)
+    head = f"{source.NOTICE}\n\n{opening}\nif TYPE_CHECKING:\n{imports}\n\n{table}\n"
     return source.formatted(head + TAIL)
 
 
 @cache
-def exported() -> Mapping[str, tuple[str, ...]]:
+def exported(package: Package) -> Mapping[str, tuple[str, ...]]:
     """The names of each module, in the order of the modules."""
-    generated = {name: public_names(text) for name, text in tpp.modules().items() if not name.endswith("_calls")}
-    errors = public_names((PACKAGE / "causeway" / "errors.py").read_text("utf-8"))
-    return dict(sorted({**WRITTEN, **generated, "causeway.errors": errors}.items()))
+    generated = {name: public_names(text) for name, text in package.generated().items() if not name.endswith("_calls")}
+    errors = public_names((SOURCE / "causeway" / "errors.py").read_text("utf-8"))
+    raised = tuple(name for name in errors if name not in package.foreign_errors)
+    return dict(sorted({**package.written, **generated, "causeway.errors": raised}.items()))
 
 
 def public_names(text: str) -> tuple[str, ...]:

@@ -10,12 +10,17 @@ Schema = Mapping[str, Any]
 
 AMOUNTS = {"amount", "balance"}
 """Members that are numbers or texts, and mean a sum of money."""
-WHOLE = {"limit", "current_page", "status"}
+WHOLE = {"limit", "current_page", "status", "consentDuration", "paymentDuration"}
 """Members that are numbers or texts, and mean a whole number."""
-IDENTIFIERS = {"id", "card_number", "account_number", "receiver_account_number", "sort_code"}
+IDENTIFIERS = {
+    *("id", "card_number", "account_number", "receiver_account_number", "sort_code"),
+    *("bban", "internal_account_id", "payment_id", "paymentId", "resource_id", "transaction_id"),
+    *("account_ids", "accountIds", "account_numbers", "accountNumbers"),
+}
 """Members that are numbers or texts, and mean an identifier: all digits count, so they are texts here."""
 SECRETS = {
     *("access_token", "refresh_token", "token", "authorization_code", "code_verifier"),
+    *("accessToken", "access_tokens", "accessTokens"),
     *("client_secret", "client_assertion"),
 }
 """Members that never appear in a ``repr``. ``code`` is one only where it is an authorization code."""
@@ -82,7 +87,7 @@ class Types:
 
     def choice(self, schema: Schema) -> str:
         """The ``Literal`` of an enumeration, or its name."""
-        values = tuple(value for value in schema["enum"] if value is not None)
+        values = choices(schema)
         return self.aliases.get(values) or f"Literal[{', '.join(map(repr, values))}]"
 
     @staticmethod
@@ -92,6 +97,12 @@ class Types:
         if kinds == ["string"]:
             return TEXTS.get(schema.get("format", ""), "str")
         return {"integer": "int", "boolean": "bool", "object": "Mapping[str, Any]"}[kinds[0]] if kinds else "Any"
+
+
+def choices(schema: Schema) -> tuple[Any, ...]:
+    """The values of an enumeration, without ``null`` and without texts of numbers that are there as numbers."""
+    numbers = {str(value) for value in schema["enum"] if isinstance(value, int)}
+    return tuple(value for value in schema["enum"] if value is not None and value not in numbers)
 
 
 def _number_or_text(name: str) -> str:

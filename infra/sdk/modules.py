@@ -8,7 +8,7 @@ import tokenize
 from pathlib import Path
 
 from infra.openapi.document import ROOT
-from infra.sdk import exports, source, tpp
+from infra.sdk import bank, exports, source, tpp
 
 SOURCE = ROOT / "sdk" / "src"
 ASYNC, SYNC = SOURCE / "causeway" / "tpp" / "_async", SOURCE / "causeway" / "tpp" / "_sync"
@@ -39,8 +39,9 @@ NAMES = {
 
 def texts() -> dict[Path, str]:
     """The expected content of each generated file."""
-    generated = {file_of(module): text for module, text in tpp.modules().items()}
-    generated[SOURCE / "causeway" / "tpp" / "__init__.py"] = exports.module()
+    generated = {file_of(module): text for module, text in {**tpp.modules(), **bank.modules()}.items()}
+    for package in exports.PACKAGES:
+        generated[SOURCE / "causeway" / package.name / "__init__.py"] = exports.module(package)
     return generated | {SYNC / file.name: synchronous(file.read_text("utf-8")) for file in sorted(ASYNC.glob("*.py"))}
 
 

@@ -134,7 +134,10 @@ def _whole(value: Any) -> int:
 def _exact(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         raise TypeError
-    return Decimal(value)
+    amount = Decimal(value)
+    if not amount.is_finite():
+        raise ValueError
+    return amount
 
 
 def _truth(value: Any) -> bool:

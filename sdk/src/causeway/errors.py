@@ -149,6 +149,56 @@ class OutcomeUnknown(ApiError):
         )
 
 
+class HubError(CausewayError):
+    """The hub refused a bank's call. ``code`` is the hub's: a number in version 1, a name in version 2.
+
+    ``additional`` are the details of version 2 (``code``, ``title``, ``details``), ``request_id`` is what to quote in
+    support requests, ``retry_after`` the seconds to wait if the hub names them.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        code: str = "",
+        title: str = "",
+        *,
+        request_id: str = "",
+        additional: Sequence[Mapping[str, Any]] = (),
+        retry_after: float | None = None,
+    ) -> None:
+        self.status = status
+        self.code = code
+        self.title = title
+        self.request_id = request_id
+        self.additional = tuple(additional)
+        self.retry_after = retry_after
+        self.advice = HUB_ADVICE.get(code, HUB_ADVICE[""])
+        super().__init__(status, code, title)
+
+    def __str__(self) -> str:
+        return f"{self.status} {self.code or 'without a code'}: {self.title} (request {self.request_id})"
+
+
+_KEY = "Check the API key and the private key: the hub knows the bank by them."
+_CONTENT = "Read title and additional, and correct the call."
+_AGAIN = "Repeat the call later; if it fails again, quote request_id to the hub's operator."
+HUB_ADVICE: Mapping[str, str] = {
+    "": "Check what answers at the hub's address, and repeat the call later.",
+    **dict.fromkeys(("4200", "4201", "WRONG_CREDENTIALS", "AUTHENTICATION_REQUIRED"), _KEY),
+    **dict.fromkeys(("4001", "4003", "FORMAT_ERROR", "4300", "4301", "4302", "4303", "4305", "4306", "4307"), _CONTENT),
+    **dict.fromkeys(("4000", "4002", "INTERNAL_SERVER_ERROR"), _AGAIN),
+    **dict.fromkeys(("4202", "RESOURCE_UNKNOWN"), "Check the identifier: the hub has nothing of that name."),
+    **dict.fromkeys(("4203", "SSL_CREDENTIALS_NOT_FOUND"), "Connect with the bank's client certificate."),
+    **dict.fromkeys(("4204", "REQUEST_ID_NOT_UUID"), "Use a UUID as request_id, or none."),
+    **dict.fromkeys(("4004", "SERVICE_BLOCKED"), "Check the bank's version at the hub, and that the TPP is active."),
+    "HEADERS_ERROR": "Check the private key, and use a request_id for one body only.",
+    "4005": "Tell the PSU that the TPP is no longer active.",
+    "4205": "Send the PSU back to the TPP: this authorization has its consent.",
+    "API_ACTION_DOES_NOT_EXIST": "Check the bank's version at the hub.",
+}
+"""What a bank does, by the hub's code."""
+
+
 ADVICE: Mapping[Any, str] = {
     "not_sent": "Initiate the payment again with a new Idempotency-Key, after retry_after seconds if it is set.",
     "refused_by_bank": "Read additional, correct the order, and initiate a new payment.",

@@ -2,7 +2,7 @@
 
 """The client for third-party providers: ``Tpp`` and, with the same methods awaited, ``AsyncTpp``.
 
-Each name is imported on first use, so that importing the client takes little time.
+Each name is imported on first use, so that importing the package takes little time.
 """
 
 from __future__ import annotations

@@ -1,0 +1,40 @@
+"""One webhook of the hub, and one call to it, as data."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from causeway._records import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook:
+    """What the hub sends to a bank. ``request`` and ``answer`` are classes, as ``module.Class``."""
+
+    request: str
+    answer: str
+    scope: str | None
+    """The scope that the consent needs."""
+    token: bool
+    """Whether ``X-Auth-Token`` always accompanies it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HubCall:
+    """What a bank sends to the hub."""
+
+    path: str
+    request: str
+    answer: str
+
+
+@functools.cache
+def load(name: str) -> type[Record]:
+    """The class ``module.Class``."""
+    module, _, attribute = name.rpartition(".")
+    found: type[Record] = getattr(importlib.import_module(f"causeway.bank.{module}"), attribute)
+    return found

@@ -1,0 +1,64 @@
+"""The functions that a bank fills in."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from causeway.bank.calls import Account, Call, Consent, Order, Payment
+from causeway.bank.models_v1 import BalanceV1, FundsAnswerV1, ListedPaymentV1, PaymentsAnswerV1, PaymentV1
+from causeway.bank.models_v2 import BalanceV2, TransactionsAnswerV2, TransactionsV2
+from causeway.bank.pages import Page
+from causeway.bank.refusals import ResourceUnknown
+
+Rows = Sequence[ListedPaymentV1] | PaymentsAnswerV1
+Found = TransactionsV2 | TransactionsAnswerV2
+Balances = Sequence[BalanceV1] | Sequence[BalanceV2]
+Funds = bool | FundsAnswerV1
+SignIn = Callable[[Request], str | Response | Awaitable[str | Response]]
+ListAccounts = Callable[[Call], Sequence[Account] | Awaitable[Sequence[Account]]]
+ListBalances = Callable[[Call, Any], Balances | Awaitable[Balances]]
+ListPayments = Callable[[Call, Any], Rows | Awaitable[Rows]]
+FindPayment = Callable[[Call, str], PaymentV1 | Awaitable[PaymentV1 | None] | None]
+ListTransactions = Callable[[Call, Any], Found | Awaitable[Found]]
+ConfirmFunds = Callable[[Call, Any, Any, str], Funds | Awaitable[Funds]]
+Pay = Callable[[Order], str | Awaitable[str | None] | None]
+Confirmed = Callable[[Payment], Any]
+Revoked = Callable[[Consent], Awaitable[None] | None]
+ShowPage = Callable[[Request, Page], str | Response | Awaitable[str | Response]]
+
+
+@dataclass
+class Functions:
+    """The functions by their names; ``None`` is one that the bank does not offer."""
+
+    psu: SignIn | None = None
+    accounts: ListAccounts | None = None
+    balances: ListBalances | None = None
+    payments: ListPayments | None = None
+    payment: FindPayment | None = None
+    transactions: ListTransactions | None = None
+    funds: ConfirmFunds | None = None
+    pay: Pay | None = None
+    confirmed: Confirmed | None = None
+    revoked: Revoked | None = None
+    page: ShowPage | None = None
+
+    async def call(self, name: str, *arguments: object) -> Any:
+        """The result of a function. Raises ``ResourceUnknown`` if the bank does not offer it.
+
+        Coroutine functions run in the event loop, others in a thread.
+        """
+        function = getattr(self, name)
+        if function is None:
+            raise ResourceUnknown
+        if inspect.iscoroutinefunction(function):
+            return await function(*arguments)
+        answer = await run_in_threadpool(function, *arguments)
+        return await answer if inspect.isawaitable(answer) else answer

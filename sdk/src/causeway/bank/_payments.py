@@ -1,0 +1,169 @@
+"""Payments of a bank: orders, which may be repeated, the PSU's decision, and status reports."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from causeway import _waiting
+from causeway.bank._call import load
+from causeway.bank._consents import Consents
+from causeway.bank._functions import Functions
+from causeway.bank._outbox import Outbox
+from causeway.bank._versions import Kind, Status, Version
+from causeway.bank.calls import Call, Order, Payment, order_of
+from causeway.bank.refusals import Refused, RequestIdUsed, ResourceUnknown, StillRunning
+from causeway.bank.storage import Storage, Values
+
+REPEAT_SECONDS = 86400.0
+"""How long an ``X-Request-Id`` is used for one order only."""
+PAGE_SECONDS = 86400.0
+"""How long a PSU can confirm a payment."""
+REFUSED_TEXT = "The customer refused."
+
+
+@dataclass(frozen=True, slots=True)
+class Payments:
+    """The payments of a bank. A payment's ``state`` is ``open``, ``deciding`` or ``decided``."""
+
+    version: Version
+    storage: Storage
+    functions: Functions
+    consents: Consents
+    outbox: Outbox
+    base_url: str
+
+    async def initiate(self, kind: Kind, call: Call, digest: str) -> dict[str, Any]:
+        """The answer to an order; a repeat gets that of the first. Raises ``Refused``.
+
+        ``digest`` identifies the webhook, the token and the body.
+        """
+        claim = {"digest": digest, "answer": None}
+        expires_at = _waiting.now() + REPEAT_SECONDS
+        if not await self.storage.add("order", call.request_id, claim, expires_at=expires_at):
+            return await self._repeated(call.request_id, digest)
+        try:
+            answer = await self._accept(kind, call)
+        except BaseException:
+            await self.storage.replace("order", call.request_id, claim, None)
+            raise
+        await self.storage.replace("order", call.request_id, claim, {**claim, "answer": answer})
+        return answer
+
+    async def _repeated(self, request_id: str, digest: str) -> dict[str, Any]:
+        first = await self.storage.get("order", request_id)
+        if first is None or (first["digest"] == digest and first["answer"] is None):
+            raise StillRunning
+        if first["digest"] != digest:
+            raise RequestIdUsed
+        return dict(first["answer"])
+
+    async def _accept(self, kind: Kind, call: Call) -> dict[str, Any]:
+        """Accept an order; a one-time consent is used for it."""
+        consent = call.consent
+        if consent is None or not consent.one_time:
+            return await self._take(kind, call)
+        await self.consents.spend(consent, call.request_id)
+        try:
+            return await self._take(kind, call)
+        except BaseException:
+            await self.consents.unspend(consent, call.request_id)
+            raise
+
+    async def _take(self, kind: Kind, call: Call) -> dict[str, Any]:
+        """Have the bank's function accept the order, and store the payment for the PSU to confirm."""
+        order = order_of(kind, call.request, call.psu, call.request_id)
+        payment_id = await self.functions.call("pay", order) or secrets.token_hex(8)
+        page = secrets.token_urlsafe()
+        value = self._value(payment_id, order)
+        if not await self.storage.add("payment", payment_id, value, owner=call.psu):
+            raise RuntimeError("the function pay gave a payment_id that another payment has")
+        shown = {"kind": "payment", "payment_id": payment_id}
+        await self.storage.add("page", page, shown, expires_at=_waiting.now() + PAGE_SECONDS)
+        answer = {"payment_id": payment_id, "confirmation_url": f"{self.base_url}/decide/{page}"}
+        return answer if self.version.says_status else {"status": value["status"], **answer}
+
+    def _value(self, payment_id: str, order: Order) -> dict[str, Any]:
+        request: Any = order.request
+        return {
+            "payment_id": payment_id,
+            "kind": order.kind,
+            "class": f"{type(request).__module__.rpartition('.')[2]}.{type(request).__name__}",
+            "request": request.to_json(),
+            "request_id": order.request_id,
+            "psu": order.psu,
+            "status": self.version.statuses["received"],
+            "state": "open",
+            "message": "",
+        }
+
+    async def find(self, payment_id: str) -> Values | None:
+        """A stored payment."""
+        return await self.storage.get("payment", payment_id)
+
+    async def status(self, call: Call, payment_id: str) -> dict[str, Any]:
+        """The answer to a status request: for a payment of the consent's PSU, or without a consent for a direct one."""
+        found = await self.find(payment_id)
+        is_direct = found is not None and found["kind"] == "direct"
+        if found is None or (call.consent is None) != is_direct or (call.consent and found["psu"] != call.psu):
+            raise ResourceUnknown
+        return {"transaction_status": found["status"]}
+
+    async def decide(self, payment_id: str, psu: str, confirmed: bool) -> str | None:
+        """The address to which the browser goes after the PSU's decision; ``None`` if it is being processed.
+
+        A repeated decision has no effect. If the bank's function fails, the payment stays undecided until the bank
+        reports its status.
+        """
+        value = await self.find(payment_id)
+        if value is None:
+            return None
+        if value["state"] == "decided":
+            return self._return_url(value)
+        claimed = {**value, "state": "deciding", "psu": psu}
+        if value["state"] != "open" or not await self.storage.replace("payment", payment_id, value, claimed):
+            return None
+        status, message = await self._outcome(claimed, confirmed)
+        return self._return_url(await self.report(payment_id, status, message))
+
+    async def _outcome(self, value: Values, confirmed: bool) -> tuple[Status, str]:
+        """The status after the decision, and why the payment failed."""
+        if not confirmed:
+            return self.version.statuses["cancelled"], REFUSED_TEXT
+        if self.functions.confirmed is None:
+            return self.version.statuses["confirmed"], ""
+        try:
+            status: Status | None = await self.functions.call("confirmed", payment_of(value))
+        except Refused as refused:
+            return self.version.statuses["rejected"], refused.text
+        return (self.version.statuses["confirmed"] if status is None else status), ""
+
+    async def report(self, payment_id: str, status: Status, message: str = "") -> Values:
+        """Store a payment's status, and report it to the hub, now or when the hub answers.
+
+        Raises ``ResourceUnknown`` if there is no such payment.
+        """
+        await self.outbox.put("payments_status", payment_id, payment_id=payment_id, payment_status=status)
+        while (value := await self.find(payment_id)) is not None:
+            new = {**value, "status": status, "message": message, "state": "decided"}
+            if await self.storage.replace("payment", payment_id, value, new):
+                await self.outbox.send("payments_status", payment_id)
+                return new
+        raise ResourceUnknown
+
+    @staticmethod
+    def _return_url(value: Values) -> str:
+        """The TPP's ``callback_url`` with status, payment and message."""
+        query = {"status": value["status"], "payment_id": value["payment_id"]}
+        query |= {"message": value["message"]} if value["message"] else {}
+        url: str = value["request"]["callback_url"]
+        return f"{url}{'&' if '?' in url else '?'}{urlencode(query)}"
+
+
+def payment_of(value: Values) -> Payment:
+    """A stored payment."""
+    request: Any = load(value["class"]).from_json(value["request"])
+    order = order_of(value["kind"], request, value["psu"], value["request_id"])
+    return Payment(payment_id=value["payment_id"], order=order, status=value["status"], psu=value["psu"])

@@ -1,0 +1,205 @@
+"""Answers to webhooks that read accounts."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from causeway import _json
+from causeway._records import Record
+from causeway.bank._functions import Functions
+from causeway.bank.calls import Account, Call, account_id, identifiers
+from causeway.bank.models_v1 import (
+    AccountAnswerV1,
+    AccountsAnswerV1,
+    AccountV1,
+    BalancesAnswerV1,
+    FundsAnswerV1,
+    PaginatorV1,
+    PaymentAnswerV1,
+    PaymentsAnswerV1,
+)
+from causeway.bank.models_v2 import (
+    AccountAnswerV2,
+    AccountReferenceV2,
+    AccountsAnswerV2,
+    BalancesAnswerV2,
+    FundsAnswerV2,
+    TransactionsAnswerV2,
+    TransactionsV2,
+    TransactionV2,
+)
+from causeway.bank.refusals import AccountUnknown, BadRequest, ResourceUnknown
+
+Read = Callable[[Functions, Call], Awaitable[Record]]
+
+
+async def accounts(functions: Functions, call: Call) -> Record:
+    """The approved accounts."""
+    found: Any = await _approved(functions, call)
+    return AccountsAnswerV1(accounts=found) if _is_version_1(call) else AccountsAnswerV2(accounts=found)
+
+
+async def account(functions: Functions, call: Call) -> Record:
+    """One account."""
+    found = await _account(functions, call, call.request)
+    return AccountAnswerV1(account=found) if isinstance(found, AccountV1) else AccountAnswerV2(account=found)
+
+
+async def balances(functions: Functions, call: Call) -> Record:
+    """An account's balances."""
+    of = await _account(functions, call, call.request)
+    found = await functions.call("balances", call, of)
+    return BalancesAnswerV1(accounts=found) if isinstance(of, AccountV1) else BalancesAnswerV2(balances=found)
+
+
+async def payments(functions: Functions, call: Call) -> Record:
+    """A page of an account's payments (version 1)."""
+    request: Any = call.request
+    found = await functions.call("payments", call, await _account(functions, call, request))
+    if isinstance(found, PaymentsAnswerV1):
+        return found
+    limit, page = request.record_count, request.current_page
+    if limit < 1 or page < 1:
+        raise BadRequest("record_count and current_page begin at 1")
+    rows = tuple(found[(page - 1) * limit : page * limit])
+    return PaymentsAnswerV1(payments=rows, paginator=PaginatorV1(limit=limit, current_page=page))
+
+
+async def payment(functions: Functions, call: Call) -> Record:
+    """One booked payment (version 1)."""
+    request: Any = call.request
+    found = await functions.call("payment", call, request.payment_id)
+    if found is None:
+        raise ResourceUnknown
+    return PaymentAnswerV1(payment=found)
+
+
+async def transactions(functions: Functions, call: Call) -> Record:
+    """A page of an account's transactions (version 2)."""
+    request: Any = call.request
+    if request.page_size < 1:
+        raise BadRequest("page_size begins at 1")
+    found = await functions.call("transactions", call, await _account(functions, call, request))
+    if isinstance(found, TransactionsAnswerV2):
+        return found
+    wanted = {name: _within(rows, request) for name, rows in _lists(found, request.booking_status).items()}
+    return _page(wanted, request)
+
+
+async def funds(functions: Functions, call: Call) -> Record:
+    """Whether an account covers an amount."""
+    request: Any = call.request
+    of = await _account(functions, call, request.account)
+    money = request.instructed_amount
+    found = await functions.call("funds", call, of, money.amount, money.currency)
+    if isinstance(found, Record):
+        return found
+    if isinstance(of, AccountV1):
+        return FundsAnswerV1(funds_available=found)
+    return FundsAnswerV2(funds_available=found)
+
+
+READS: Mapping[str, Read] = {
+    "accounts": accounts,
+    "account": account,
+    "balances": balances,
+    "payments": payments,
+    "payment": payment,
+    "transactions": transactions,
+    "funds": funds,
+}
+"""What answers each webhook, by the name in ``Version.paths``."""
+
+
+def _is_version_1(call: Call) -> bool:
+    return type(call.request).__name__.endswith("V1")
+
+
+async def _approved(functions: Functions, call: Call) -> list[Account]:
+    """The accounts of the consent."""
+    found: Sequence[Account] = await functions.call("accounts", call)
+    approved = call.consent.account_ids if call.consent else ()
+    return [each for each in found if account_id(each) in approved]
+
+
+async def _account(functions: Functions, call: Call, named: Any) -> Account:
+    """The approved account that a request names. All identifiers in the request must be the account's."""
+    given = {
+        "account_ids": getattr(named, "account_id", None),
+        "ibans": getattr(named, "iban", None),
+        "bban": getattr(named, "bban", None),
+        "account_number": getattr(named, "account_number", None),
+        "sort_code": getattr(named, "sort_code", None),
+    }
+    wanted = {kind: value for kind, value in given.items() if value is not None}
+    if not wanted:
+        raise BadRequest("the request names no account")
+    for each in await _approved(functions, call):
+        own = identifiers(each)
+        if isinstance(each, AccountReferenceV2):
+            local = {"bban": each.bban, "account_number": each.account_number, "sort_code": each.sort_code}
+            own |= {kind: value for kind, value in local.items() if value is not None}
+        if all(own.get(kind) == value for kind, value in wanted.items()):
+            return each
+    raise AccountUnknown
+
+
+def _lists(found: TransactionsV2, booking_status: str) -> dict[str, Sequence[TransactionV2]]:
+    """The lists that are asked for."""
+    every = {"booked": found.booked or (), "pending": found.pending or ()}
+    return {name: rows for name, rows in every.items() if booking_status in ("both", name)}
+
+
+def _within(rows: Sequence[TransactionV2], request: Any) -> list[TransactionV2]:
+    """The rows in the period that is asked for; those without a booking date are in every period."""
+    return [row for row in rows if _is_within(row.transaction_amount.booking_date, request)]
+
+
+def _is_within(booked: Any, request: Any) -> bool:
+    if booked is None:
+        return True
+    day, first, last = str(booked)[:10], request.date_from, request.date_to
+    return (first is None or str(first) <= day) and (last is None or day <= str(last))
+
+
+def _page(wanted: Mapping[str, Sequence[TransactionV2]], request: Any) -> TransactionsAnswerV2:
+    """The rows from the page key on, at most ``page_size``."""
+    rows = [(name, row) for name, rows in wanted.items() for row in rows]
+    start = _start(rows, request)
+    page = rows[start : start + request.page_size]
+    lists: dict[str, Any] = {name: tuple(row for of, row in page if of == name) for name in wanted}
+    rest = len(rows) > start + len(page)
+    answer = TransactionsAnswerV2(transactions=TransactionsV2(**lists))
+    return replace(answer, page_key=_page_key(request, start + len(page), page[-1][1])) if rest else answer
+
+
+def _page_key(request: Any, start: int, last: TransactionV2) -> str:
+    """Where the next page starts: after the last row, which may have moved when it is asked for."""
+    text = _json.dumps([_query(request), start, last.transaction_id])
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _query(request: Any) -> str:
+    """Identifies what is asked for, without the page."""
+    of = [request.account_id, request.booking_status, str(request.date_from), str(request.date_to)]
+    return hashlib.sha256(_json.dumps(of).encode()).hexdigest()[:16]
+
+
+def _start(rows: Sequence[tuple[str, TransactionV2]], request: Any) -> int:
+    """The number of the page's first row. Raises ``BadRequest`` if the page key is of another request."""
+    if request.page_key is None:
+        return 0
+    try:
+        padded = request.page_key + "=" * (-len(request.page_key) % 4)
+        query, start, last = _json.loads(base64.urlsafe_b64decode(padded))
+    except (binascii.Error, ValueError, TypeError):
+        query, start, last = "", 0, None
+    if query != _query(request) or not isinstance(start, int):
+        raise BadRequest("page_key was not issued for this request")
+    places = [place for place, (_, row) in enumerate(rows) if last is not None and row.transaction_id == last]
+    return places[-1] + 1 if places else start

@@ -1,0 +1,241 @@
+"""A bank as an ASGI application in which the bank fills in functions."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import httpx
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+from causeway._retries import Retries
+from causeway.bank import _functions, pages
+from causeway.bank._consents import Consents
+from causeway.bank._functions import Functions
+from causeway.bank._outbox import Outbox
+from causeway.bank._page_views import PageViews
+from causeway.bank._payments import Payments, payment_of
+from causeway.bank._webhooks import Webhooks
+from causeway.bank.calls import Consent, Payment
+from causeway.bank.hub import HubClient
+from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
+from causeway.bank.refusals import ResourceUnknown
+from causeway.bank.signatures import HubKeys, Signer
+from causeway.bank.storage import MemoryStorage, Storage
+from causeway.errors import ConfigurationError
+
+PENDING_SECONDS = 30.0
+"""How often calls that the hub has not answered are made again."""
+F = TypeVar("F", bound=Callable[..., Any])
+SignIn = TypeVar("SignIn", bound=_functions.SignIn)
+ListAccounts = TypeVar("ListAccounts", bound=_functions.ListAccounts)
+ListBalances = TypeVar("ListBalances", bound=_functions.ListBalances)
+ListPayments = TypeVar("ListPayments", bound=_functions.ListPayments)
+FindPayment = TypeVar("FindPayment", bound=_functions.FindPayment)
+ListTransactions = TypeVar("ListTransactions", bound=_functions.ListTransactions)
+ConfirmFunds = TypeVar("ConfirmFunds", bound=_functions.ConfirmFunds)
+Pay = TypeVar("Pay", bound=_functions.Pay)
+Confirmed = TypeVar("Confirmed", bound=_functions.Confirmed)
+Revoked = TypeVar("Revoked", bound=_functions.Revoked)
+ShowPage = TypeVar("ShowPage", bound=_functions.ShowPage)
+
+
+class Bank:
+    """A bank of version 1 or 2. Serve the object itself: ``uvicorn bank:bank``.
+
+    Functions are filled in with decorators (``@bank.accounts``); coroutine functions run in the event loop, others in
+    threads. A function may raise ``Refused`` or one of its subclasses. ``psu`` and ``accounts`` are mandatory; without
+    another function, its webhook is refused as unknown.
+    """
+
+    def __init__(
+        self,
+        *,
+        version: int,
+        hub: str,
+        api_key: str | Sequence[str],
+        private_key: str | bytes | Signer,
+        base_url: str,
+        name: str = "Bank",
+        storage: Storage | None = None,
+        template: str = pages.TEMPLATE,
+        consent_path: str = "/consent",
+        routes: Sequence[BaseRoute] = (),
+        http_client: httpx.AsyncClient | None = None,
+        retries: Retries | None = None,
+    ) -> None:
+        """Register ``base_url`` as the bank's domain and ``base_url`` + ``consent_path`` as its Authorization URL.
+
+        Args:
+            version: that of the banks' protocol, 1 or 2.
+            hub: the hub's address for banks.
+            api_key: the key that both sides send; during its rotation the keys that are accepted, that which is sent
+                first.
+            private_key: RSA in PEM; the operator registers its public key.
+            base_url: the bank's address, without a slash at its end.
+            name: shown on pages.
+            storage: where consents and payments are; without it in memory, for trials.
+            template: the HTML of pages, with ``{bank}``, ``{title}`` and ``{content}``; or fill in ``page``.
+            routes: other addresses of the bank.
+            http_client: for calls to the hub, with a client certificate for example. It is not closed.
+            retries: the waits before repeats of these calls.
+        """
+        keys = (api_key,) if isinstance(api_key, str) else tuple(api_key)
+        if not keys or not all(keys):
+            raise ConfigurationError("a bank has an API key")
+        self.storage = storage or MemoryStorage()
+        self._owns_client = http_client is None
+        self.hub = HubClient(
+            hub, version=version, api_key=keys[0], private_key=private_key, http_client=http_client, retries=retries
+        )
+        self._functions = Functions()
+        self._outbox = Outbox(self.storage, self.hub)
+        self._consents = Consents(self.storage, self._outbox)
+        base_url = base_url.rstrip("/")
+        self._payments = Payments(
+            self.hub.version, self.storage, self._functions, self._consents, self._outbox, base_url
+        )
+        hub_keys = HubKeys(self.hub.client, f"{self.hub.url}/bank/public_key")
+        self._webhooks = Webhooks(self.hub.version, keys, hub_keys, self._functions, self._consents, self._payments)
+        self._pages = PageViews(
+            name, base_url, template, self.storage, self._functions, self._consents, self._payments, self.hub
+        )
+        self._app = Starlette(routes=[*routes, *self._routes(consent_path)], lifespan=self._lifespan)
+
+    def _routes(self, consent_path: str) -> list[BaseRoute]:
+        return [
+            Route(consent_path, self._pages.arrive, methods=["GET"]),
+            Route("/consents", self._pages.list_consents, methods=["GET"]),
+            Route("/decide/{secret}", self._pages.decide, methods=["GET", "POST"]),
+            Route("/{path:path}", self._webhooks.respond, methods=["POST"]),
+            Route("/{path:path}", _nothing, methods=["GET"]),
+        ]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """The ASGI application."""
+        for name in ("psu", "accounts"):
+            if getattr(self._functions, name) is None:
+                raise ConfigurationError(f"the bank's function {name} is missing")
+        await self._app(scope, receive, send)
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        sender = asyncio.create_task(self._send_pending_forever())
+        try:
+            yield
+        finally:
+            sender.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await sender
+            if self._owns_client:
+                await self.hub.aclose()
+
+    async def _send_pending_forever(self) -> None:
+        while True:
+            await self.send_pending()
+            await asyncio.sleep(PENDING_SECONDS)
+
+    # -- what the bank does by itself
+
+    async def send_pending(self) -> None:
+        """Make the calls that the hub has not answered. The application does it every 30 seconds while it is served."""
+        await self._outbox.send()
+
+    async def report_status(self, payment_id: str, status: PaymentStatusV1 | PaymentStatusV2) -> None:
+        """Store and report a later status of a payment. Raises ``ResourceUnknown`` if there is no such payment."""
+        if await self._payments.find(payment_id) is None:
+            raise ResourceUnknown
+        await self._payments.report(payment_id, status)
+
+    async def find_payment(self, payment_id: str) -> Payment | None:
+        """A payment."""
+        value = await self._payments.find(payment_id)
+        return payment_of(value) if value else None
+
+    async def consents(self, psu: str) -> list[Consent]:
+        """The consents of a PSU that are in force, oldest first."""
+        return await self._consents.of(psu)
+
+    async def end_consent(self, psu: str, consent_id: str) -> bool:
+        """End a consent at the PSU's request, and tell the hub. Returns whether it was in force."""
+        return await self._consents.end_by_psu(psu, consent_id) is not None
+
+    # -- functions to fill in
+
+    def psu(self, function: SignIn) -> SignIn:
+        """``(request) -> str | Response``: the id of the PSU who is signed in, or a response that begins the sign-in.
+
+        Sign the PSU in with strong authentication.
+        """
+        return self._fill("psu", function)
+
+    def accounts(self, function: ListAccounts) -> ListAccounts:
+        """``(call) -> list``: the PSU's accounts, ``AccountV1`` or ``AccountReferenceV2``.
+
+        The consent page offers them; the application answers with those that the PSU approved.
+        """
+        return self._fill("accounts", function)
+
+    def balances(self, function: ListBalances) -> ListBalances:
+        """``(call, account) -> list``: the account's balances, ``BalanceV1`` or ``BalanceV2``."""
+        return self._fill("balances", function)
+
+    def payments(self, function: ListPayments) -> ListPayments:
+        """``(call, account) -> list``: all payments of the account, ``ListedPaymentV1``, which are then paged.
+
+        A ``PaymentsAnswerV1`` is the page itself, by ``call.request``. Version 1 only.
+        """
+        return self._fill("payments", function)
+
+    def payment(self, function: FindPayment) -> FindPayment:
+        """``(call, payment_id) -> PaymentV1 | None``: a booked payment of the PSU. Version 1 only."""
+        return self._fill("payment", function)
+
+    def transactions(self, function: ListTransactions) -> ListTransactions:
+        """``(call, account) -> TransactionsV2``: all transactions of the account, which are then filtered and paged.
+
+        A ``TransactionsAnswerV2`` is the page itself, by ``call.request``. Version 2 only.
+        """
+        return self._fill("transactions", function)
+
+    def funds(self, function: ConfirmFunds) -> ConfirmFunds:
+        """``(call, account, amount, currency) -> bool``: whether the account covers the amount, a ``Decimal``."""
+        return self._fill("funds", function)
+
+    def pay(self, function: Pay) -> Pay:
+        """``(order) -> str | None``: accept an order, or refuse it; the payment's id, if the bank gives one itself.
+
+        No money moves yet: the PSU confirms the payment first. An order reaches this function once.
+        """
+        return self._fill("pay", function)
+
+    def confirmed(self, function: Confirmed) -> Confirmed:
+        """``(payment) -> status | None``: book a payment that the PSU has confirmed; without a status it is executed.
+
+        It is called once for each payment. If it raises ``Refused``, the payment is rejected; after any other error it
+        stays undecided until ``report_status``.
+        """
+        return self._fill("confirmed", function)
+
+    def revoked(self, function: Revoked) -> Revoked:
+        """``(consent) -> None``: a consent has ended. It may be called again for the same consent."""
+        return self._fill("revoked", function)
+
+    def page(self, function: ShowPage) -> ShowPage:
+        """``(request, page) -> str | Response``: the HTML of a page, instead of the template."""
+        return self._fill("page", function)
+
+    def _fill(self, name: str, function: F) -> F:
+        setattr(self._functions, name, function)
+        return function
+
+
+async def _nothing(_: Request) -> Response:
+    return PlainTextResponse("There is nothing here.", 404)

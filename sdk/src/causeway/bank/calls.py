@@ -1,0 +1,120 @@
+"""What the functions of a bank get: the call, the PSU's consent, orders and payments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from causeway._records import Record
+from causeway.bank._versions import Kind, Status
+from causeway.bank.models_v1 import AccountV1, BulkPaymentV1, DirectPaymentV1, SinglePaymentV1
+from causeway.bank.models_v2 import AccountReferenceV2, BulkPaymentV2, DirectPaymentV2, SinglePaymentV2
+
+Account = AccountV1 | AccountReferenceV2
+OrderRequest = SinglePaymentV1 | BulkPaymentV1 | DirectPaymentV1 | SinglePaymentV2 | BulkPaymentV2 | DirectPaymentV2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """A consent of a PSU. ``spent`` is the X-Request-Id of the order for which a one-time consent was used."""
+
+    consent_id: str
+    psu: str
+    tpp_name: str
+    scopes: tuple[str, ...]
+    account_ids: tuple[str, ...]
+    valid_until: float
+    """Unix seconds."""
+    one_time: bool
+    spent: str = ""
+    ended: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """What a function is called for: a webhook, or a page that the PSU sees.
+
+    ``psu`` is the PSU's id, as the function ``psu`` gave it; empty for a direct payment, whose PSU is not known yet.
+    ``request`` is the webhook's request (``TransactionsRequestV2``, …), ``headers`` those of the hub, in lower case:
+    ``psu-ip-address`` is there if the PSU is present. On a page, ``consent`` and ``request`` are ``None``.
+    """
+
+    psu: str
+    consent: Consent | None = None
+    request: Record | None = None
+    request_id: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_attended(self) -> bool:
+        """Whether the PSU is present at the TPP."""
+        return "psu-ip-address" in self.headers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A payment order before it is accepted. ``totals`` are the sums by currency."""
+
+    kind: Kind
+    request: OrderRequest
+    totals: Mapping[str, Decimal]
+    payee: str
+    psu: str
+    request_id: str
+
+    @property
+    def text(self) -> str:
+        """For people: ``12.50 EUR to Oak Street Books``."""
+        sums = " and ".join(f"{amount} {currency}" for currency, amount in self.totals.items())
+        return f"{sums} to {self.payee}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment:
+    """An accepted payment. ``psu`` is known at the latest when the PSU decides."""
+
+    payment_id: str
+    order: Order
+    status: Status
+    psu: str
+
+
+def order_of(kind: Kind, request: Any, psu: str, request_id: str) -> Order:
+    """The order in a request of either version."""
+    many = getattr(request, "payments", None)
+    payee = f"{len(many)} payees" if many else _payee(request)
+    return Order(kind=kind, request=request, totals=_totals(request), payee=payee, psu=psu, request_id=request_id)
+
+
+def _totals(request: Any) -> dict[str, Decimal]:
+    if isinstance(request, BulkPaymentV1):
+        sums = list(request.totals)
+        return {each.currency: sum(t.amount for t in sums if t.currency == each.currency) or Decimal() for each in sums}
+    if isinstance(request, BulkPaymentV2):
+        return {request.instructed_totals.currency: request.instructed_totals.amount}
+    if isinstance(request, SinglePaymentV2 | DirectPaymentV2):
+        return {request.instructed_amount.currency: request.instructed_amount.amount}
+    return {request.currency: request.amount}
+
+
+def _payee(request: Any) -> str:
+    if isinstance(request, SinglePaymentV2 | DirectPaymentV2):
+        account = request.creditor_account
+        return request.creditor_name or account.iban or account.bban or account.account_number or "the payee"
+    return str(request.receiver_name)
+
+
+def account_id(account: Account) -> str:
+    """The bank's identifier of an account."""
+    return account.id if isinstance(account, AccountV1) else account.resource_id
+
+
+def identifiers(account: Account) -> dict[str, str]:
+    """The identifiers under which a TPP may ask for an account: ``account_ids``, ``ibans``, ``account_numbers``."""
+    found = {"account_ids": account_id(account), "ibans": account.iban or ""}
+    number = getattr(account, "account_number", None)
+    if number:
+        found["account_numbers"] = f"{getattr(account, 'sort_code', None) or ''} {number}".strip()
+    return {kind: value for kind, value in found.items() if value}

@@ -1,0 +1,198 @@
+"""A bank's calls to the hub: signed, and repeated with the same ``X-Request-Id`` and body."""
+
+from __future__ import annotations
+
+import logging
+import uuid
+from collections.abc import Mapping, Sequence
+from datetime import date
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+from causeway import _json, _retries, _waiting
+from causeway._records import RecordError
+from causeway._retries import Retries
+from causeway.bank._call import HubCall, load
+from causeway.bank._versions import Version, version_of
+from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
+from causeway.bank.models_v1 import ConsentStatesAnswerV1, InitAuthorizationAnswerV1, SaveConsentAnswerV1
+from causeway.bank.models_v2 import ConsentStatesAnswerV2, InitAuthorizationAnswerV2, SaveConsentAnswerV2
+from causeway.bank.signatures import Signer
+from causeway.errors import ConfigurationError, ConnectionLost, HubError, UnexpectedAnswer
+
+log = logging.getLogger("causeway")
+CONNECT_SECONDS, ANSWER_SECONDS = 5.0, 20.0
+UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
+GATEWAY_FAILED = frozenset({502, 503, 504})
+
+
+class HubClient:
+    """Makes a bank's calls. All methods raise ``HubError``, ``ConnectionLost`` or ``UnexpectedAnswer``.
+
+    A call is repeated after a lost connection or answer, after 429, a proxy's 502 to 504, and when the hub says that
+    its storage was unavailable. A repeat has the same id and body, so the hub processes the call once.
+    """
+
+    def __init__(
+        self,
+        hub: str,
+        *,
+        version: int,
+        api_key: str,
+        private_key: str | bytes | Signer,
+        http_client: httpx.AsyncClient | None = None,
+        retries: Retries | None = None,
+    ) -> None:
+        """``hub`` is the hub's address for banks; ``http_client`` one with a client certificate or a proxy."""
+        if not api_key:
+            raise ConfigurationError("a bank has an API key")
+        if not hub.startswith(("https://", "http://")):
+            raise ConfigurationError("hub is an address that begins with https://, or on one machine with http://")
+        self.url = hub.rstrip("/")
+        self.version: Version = version_of(version)
+        self.signer = private_key if isinstance(private_key, Signer) else Signer(private_key)
+        self.client = http_client or httpx.AsyncClient(follow_redirects=False)
+        self._api_key = api_key
+        self._retries = retries or Retries()
+        self._timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+
+    def __repr__(self) -> str:
+        return f"HubClient({self.url!r}, version={self.version.number})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        await self.client.aclose()
+
+    async def init_authorization(self, request_url: str) -> InitAuthorizationAnswerV1 | InitAuthorizationAnswerV2:
+        """Who requests what: for the PSU who arrived at ``request_url``, the complete URL."""
+        found: InitAuthorizationAnswerV1 | InitAuthorizationAnswerV2 = await self.call(
+            "init_authorization", request_url=request_url
+        )
+        return found
+
+    async def consent(
+        self,
+        *,
+        request_url: str,
+        scopes: Sequence[str],
+        account_ids: Sequence[str] | None = None,
+        ibans: Sequence[str] | None = None,
+        account_numbers: Sequence[str] | None = None,
+        request_id: str | None = None,
+    ) -> SaveConsentAnswerV1 | SaveConsentAnswerV2:
+        """Save the consent that the PSU has given. With the same ``request_id`` it is saved once."""
+        found: SaveConsentAnswerV1 | SaveConsentAnswerV2 = await self.call(
+            "consent",
+            request_id=request_id,
+            request_url=request_url,
+            scopes=tuple(scopes),
+            account_ids=account_ids,
+            ibans=ibans,
+            account_numbers=account_numbers,
+        )
+        return found
+
+    async def revoke_token(self, access_token: str, *, request_id: str | None = None) -> None:
+        """Tell the hub that the PSU has ended a consent at the bank."""
+        await self.call("token_revoke", request_id=request_id, access_token=access_token)
+
+    async def payment_status(
+        self, payment_id: str, status: PaymentStatusV1 | PaymentStatusV2, *, request_id: str | None = None
+    ) -> None:
+        """Report a payment's status."""
+        await self.call("payments_status", request_id=request_id, payment_id=payment_id, payment_status=status)
+
+    async def consents_status(
+        self, *, access_tokens: Sequence[str] | None = None, consent_ids: Sequence[str] | None = None
+    ) -> ConsentStatesAnswerV1 | ConsentStatesAnswerV2:
+        """The states of consents, after an outage: those of tokens first. Together 1 to 100."""
+        found: ConsentStatesAnswerV1 | ConsentStatesAnswerV2 = await self.call(
+            "consents_status", access_tokens=access_tokens, consent_ids=consent_ids
+        )
+        return found
+
+    async def daily_performance(
+        self, day: date, *, consent_duration: int | None = None, payment_duration: int | None = None
+    ) -> None:
+        """Report the average times, in milliseconds, that PSUs took to confirm on a day (UTC). Version 2 only."""
+        await self.call(
+            "daily_performance", date=day, consent_duration=consent_duration, payment_duration=payment_duration
+        )
+
+    async def call(self, name: str, *, request_id: str | None = None, **members: Any) -> Any:
+        """The record of a call's answer; ``members`` are those of its request. The methods above are its callers."""
+        call = self.version.calls.get(name)
+        if call is None:
+            raise ConfigurationError(f"version {self.version.number} has no call {name}")
+        request = load(call.request)(**members)
+        response = await self._send(call, _json.dumps(request.to_json()).encode(), request_id or str(uuid.uuid4()))
+        try:
+            return load(call.answer).from_json(_json.loads(response.content))
+        except (ValueError, RecordError) as error:
+            raise UnexpectedAnswer(f"the answer to {name} is not the hub's", status=response.status_code) from error
+
+    async def _send(self, call: HubCall, body: bytes, request_id: str) -> httpx.Response:
+        """The response to a call that succeeded. Raises the error of the last attempt."""
+        headers = {
+            "Content-Type": "application/json",
+            "X-Api-Key": self._api_key,
+            "X-Request-Id": request_id,
+            "X-Signature": self.signer.sign(body),
+        }
+        repeat = 0
+        while True:
+            outcome = await self._attempt(f"{self.url}{call.path}", body, headers)
+            if isinstance(outcome, httpx.Response) and outcome.is_success:
+                return outcome
+            error = outcome if isinstance(outcome, ConnectionLost) else read_error(outcome, request_id)
+            wait = self._retries.wait(repeat, getattr(error, "retry_after", None)) if may_be_repeated(error) else None
+            if wait is None:
+                raise error
+            log.info("%s (request %s): %s, repeated in %.1f s", call.path, request_id, error, wait)
+            await _waiting.async_sleep(wait)
+            repeat += 1
+
+    async def _attempt(self, url: str, body: bytes, headers: Mapping[str, str]) -> httpx.Response | ConnectionLost:
+        try:
+            return await self.client.post(url, content=body, headers=headers, timeout=self._timeout)
+        except UNSENT as error:
+            return ConnectionLost(f"no connection to {self.url} ({type(error).__name__})")
+        except httpx.TransportError as error:
+            return ConnectionLost(f"the hub's answer was lost ({type(error).__name__})")
+
+
+def read_error(response: httpx.Response, request_id: str) -> HubError:
+    """The error of a refusal, in the form of either version."""
+    try:
+        data = _json.loads(response.content)
+    except ValueError:
+        data = None
+    members: Mapping[str, Any] = data if isinstance(data, dict) else {}
+    more = members.get("additionalErrors")
+    return HubError(
+        response.status_code,
+        str(members.get("code") or members.get("error_code") or ""),
+        str(members.get("title") or members.get("message") or ""),
+        request_id=request_id,
+        additional=[each for each in more if isinstance(each, dict)] if isinstance(more, list) else (),
+        retry_after=_retries.retry_after(response.headers.get("retry-after"), _waiting.now()),
+    )
+
+
+def may_be_repeated(error: HubError | ConnectionLost) -> bool:
+    """Whether a repeat can succeed: the hub may not have processed the call, or says that its storage was away."""
+    if isinstance(error, ConnectionLost):
+        return True
+    if error.status == httpx.codes.INTERNAL_SERVER_ERROR:
+        return error.code == "4000" or error.retry_after is not None
+    return error.status == httpx.codes.TOO_MANY_REQUESTS or (error.status in GATEWAY_FAILED and not error.code)

@@ -1,0 +1,71 @@
+"""The pages on which a PSU decides. A bank replaces them by a template or a function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+
+from starlette.responses import HTMLResponse
+
+TEMPLATE = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+    "<title>{bank}</title><h1>{title}</h1>\n{content}</html>\n"
+)
+"""``{bank}`` is the bank's name, ``{title}`` what the page asks, ``{content}`` its text and form. All are escaped."""
+HEADERS: Mapping[str, str] = {
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""Headers of every page: its address is a secret, and it must not be shown in another page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A checkbox of the form: what it sends, and its label."""
+
+    name: str
+    value: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a page shows. A page without buttons is a message.
+
+    Its form is sent to ``action`` by ``POST``, with ``decision`` (the value of a button: ``yes``, ``no``, …) and the
+    checked ``choices``.
+    """
+
+    bank: str
+    title: str
+    lines: tuple[str, ...] = ()
+    action: str = ""
+    choices: tuple[Choice, ...] = ()
+    buttons: tuple[tuple[str, str], ...] = ()
+    """Value and label."""
+    status: int = 200
+
+
+def render(page: Page, template: str) -> HTMLResponse:
+    """A page as HTML."""
+    text = template.replace("{bank}", escape(page.bank)).replace("{title}", escape(page.title))
+    before, _, after = text.partition("{content}")
+    return HTMLResponse(before + _content(page) + after, page.status)
+
+
+def _content(page: Page) -> str:
+    lines = "".join(f"<p>{escape(line)}</p>\n" for line in page.lines)
+    if not page.buttons:
+        return lines
+    checkboxes = "".join(
+        f'<p><label><input type="checkbox" name="{escape(each.name)}" value="{escape(each.value)}" checked>'
+        f" {escape(each.label)}</label></p>\n"
+        for each in page.choices
+    )
+    buttons = "".join(
+        f'<button name="decision" value="{escape(value)}">{escape(label)}</button>\n' for value, label in page.buttons
+    )
+    return f'{lines}<form method="post" action="{escape(page.action)}">\n{checkboxes}{buttons}</form>\n'

@@ -1,0 +1,128 @@
+"""What a bank answers instead of a success. The application writes the error's body in the form of its version.
+
+A TPP learns that the PSU must authorize again only from ``ConsentNotInForce``; from all others it learns that the bank
+refused, with its code and text. Text is for people, and contains no secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from causeway.errors import CausewayError
+
+
+class Refused(CausewayError):
+    """A refusal. For one of the bank's own: ``raise Refused("…", code_v1=5102, code_v2="PAYMENT_REFUSED")``.
+
+    A payment that is refused must not exist at the bank: the hub takes a status below 500 for certain, except 408, 409
+    and 425. ``retry_after`` are seconds.
+    """
+
+    advice = "Let it leave the function: the application answers it."
+    status = 400
+    code_v1 = 4001
+    code_v2 = "FORMAT_ERROR"
+    text = "this bank refuses the request"
+
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        status: int | None = None,
+        code_v1: int | None = None,
+        code_v2: str | None = None,
+        retry_after: int | None = None,
+        additional: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        self.text = text or self.text
+        self.status = status or self.status
+        self.code_v1 = code_v1 or self.code_v1
+        self.code_v2 = code_v2 or self.code_v2
+        self.retry_after = retry_after
+        self.additional = tuple(additional)
+        super().__init__(self.text)
+
+
+class BadRequest(Refused):
+    """The request is not as in the reference."""
+
+    text = "the request is not as in the reference"
+
+
+class WrongCredentials(Refused):
+    """The API key is missing or wrong."""
+
+    status, code_v1, code_v2, text = 401, 4200, "WRONG_CREDENTIALS", "X-Api-Key is missing or wrong"
+
+
+class WrongSignature(Refused):
+    """The signature is not the hub's signature of this body."""
+
+    status, code_v1, code_v2, text = 401, 4200, "HEADERS_ERROR", "X-Signature is not the hub's signature of this body"
+
+
+class RequestIdInvalid(Refused):
+    """``X-Request-Id`` is missing or no UUID."""
+
+    status, code_v1, code_v2, text = 401, 4204, "REQUEST_ID_NOT_UUID", "X-Request-Id is missing or no UUID"
+
+
+class RequestIdUsed(Refused):
+    """``X-Request-Id`` was used for another order."""
+
+    code_v2, text = "HEADERS_ERROR", "this X-Request-Id was used for another order"
+
+
+class StillRunning(Refused):
+    """The same order is being processed: its outcome is not known yet."""
+
+    status, code_v2, text = 409, "HEADERS_ERROR", "this order is being processed"
+
+
+class ConsentNotInForce(Refused):
+    """The token is missing, unknown, ended or expired: the PSU must authorize again."""
+
+    status, code_v1, code_v2, text = 401, 4202, "AUTHENTICATION_REQUIRED", "X-Auth-Token is of no consent in force"
+
+
+class ScopeMissing(Refused):
+    """The PSU did not approve the scope."""
+
+    status, code_v1, code_v2, text = 403, 4004, "SERVICE_BLOCKED", "the PSU did not approve this scope"
+
+
+class ResourceUnknown(Refused):
+    """There is no such webhook, payment or consent."""
+
+    status, code_v2, text = 404, "RESOURCE_UNKNOWN", "this bank does not offer that, or has nothing of that name"
+
+
+class AccountUnknown(ResourceUnknown):
+    """The PSU has no such account, or did not approve it."""
+
+    text = "the PSU approved no such account"
+
+
+class InsufficientFunds(Refused):
+    """There is not enough money in the account."""
+
+    code_v1, code_v2, text = 5101, "INSUFFICIENT_FUNDS", "there is not enough money in the account"
+
+
+class PaymentDeclined(Refused):
+    """The bank declines the payment, for a reason that it does not tell."""
+
+    code_v1, code_v2, text = 5102, "PAYMENT_REFUSED", "this bank declined the payment"
+
+
+class OutOfService(Refused):
+    """The bank is out of service; ``retry_after`` says for how long. Of a payment, the outcome is unknown then."""
+
+    status, code_v1, code_v2, text = 503, 5103, "OUT_OF_SERVICE", "this bank is out of service"
+
+
+class TooManyRequests(Refused):
+    """The bank got too many requests; ``retry_after`` says how long to wait."""
+
+    status, code_v1, code_v2, text = 429, 5104, "TOO_MANY_REQUESTS", "this bank got too many requests"

@@ -1,0 +1,126 @@
+"""Signatures between bank and hub: RSASSA-PKCS1-v1_5 with SHA-256 over the exact body, in Base64."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Iterable
+
+import httpx
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    PublicFormat,
+    load_pem_private_key,
+    load_pem_public_key,
+)
+
+from causeway import _waiting
+from causeway.errors import ConfigurationError, ConnectionLost
+
+FRESH_SECONDS = 60.0
+"""How long the hub's keys may be cached."""
+PAUSE_SECONDS = 1.0
+"""Wrong signatures cause the keys to be fetched at most this often."""
+SMALLEST_KEY = 2048
+PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
+
+
+class Signer:
+    """Signs what the bank sends."""
+
+    def __init__(self, private_key: str | bytes, password: bytes | None = None) -> None:
+        """Take the bank's RSA key in PEM. Raises ``ConfigurationError`` if it is none, or has less than 2048 bits."""
+        text = private_key.encode() if isinstance(private_key, str) else private_key
+        try:
+            key = load_pem_private_key(text, password)
+        except (ValueError, TypeError):
+            key = None
+        if not isinstance(key, RSAPrivateKey) or key.key_size < SMALLEST_KEY:
+            raise ConfigurationError(f"the private key must be RSA in PEM, of at least {SMALLEST_KEY} bits")
+        self._key = key
+
+    def __repr__(self) -> str:
+        return f"Signer(key {self.key_id})"
+
+    @property
+    def key_id(self) -> str:
+        """The id by which the hub and its operator name the key."""
+        return key_id(self._key.public_key())
+
+    def sign(self, body: bytes) -> str:
+        """The ``X-Signature`` of a body."""
+        return base64.b64encode(self._key.sign(body, PKCS1v15(), SHA256())).decode()
+
+
+class HubKeys:
+    """The hub's published keys, cached for a minute."""
+
+    def __init__(self, client: httpx.AsyncClient, url: str) -> None:
+        self._client = client
+        self._url = url
+        self._keys: tuple[RSAPublicKey, ...] = ()
+        self._fetched = float("-inf")
+        self._lock = asyncio.Lock()
+
+    async def verify(self, body: bytes, signature: str) -> bool:
+        """Whether the hub signed exactly this body. The keys are fetched anew before a signature is refused.
+
+        Raises ``ConnectionLost`` if they cannot be fetched.
+        """
+        if await self._update(FRESH_SECONDS) and verify(self._keys, body, signature):
+            return True
+        return await self._update(PAUSE_SECONDS) and verify(self._keys, body, signature)
+
+    async def _update(self, oldest: float) -> bool:
+        """Have keys that are at most ``oldest`` seconds old."""
+        async with self._lock:
+            if _waiting.now() - self._fetched >= oldest:
+                self._keys = await self._fetch()
+                self._fetched = _waiting.now()
+        return True
+
+    async def _fetch(self) -> tuple[RSAPublicKey, ...]:
+        try:
+            answer = await self._client.get(self._url, timeout=5.0)
+        except httpx.HTTPError as error:
+            raise ConnectionLost(f"the hub's keys cannot be fetched ({type(error).__name__})") from error
+        if answer.status_code != httpx.codes.OK:
+            raise ConnectionLost(f"the hub's keys cannot be fetched (status {answer.status_code})")
+        return tuple(read_keys(answer.content))
+
+
+def read_keys(pems: bytes) -> Iterable[RSAPublicKey]:
+    """The RSA keys in a text with any number of public keys in PEM."""
+    for pem in PEM.findall(pems):
+        key = load_pem_public_key(pem)
+        if isinstance(key, RSAPublicKey):
+            yield key
+
+
+def verify(keys: Iterable[RSAPublicKey], body: bytes, signature: str) -> bool:
+    """Whether one of the keys signed exactly this body."""
+    try:
+        signed = base64.b64decode(signature, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return any(_is_signed(key, body, signed) for key in keys)
+
+
+def _is_signed(key: RSAPublicKey, body: bytes, signature: bytes) -> bool:
+    try:
+        key.verify(signature, body, PKCS1v15(), SHA256())
+    except InvalidSignature:
+        return False
+    return True
+
+
+def key_id(key: RSAPublicKey) -> str:
+    """The first 16 hexadecimal digits of the SHA-256 of the key's SubjectPublicKeyInfo."""
+    return hashlib.sha256(key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()[:16]

@@ -1,0 +1,84 @@
+"""What a bank's application remembers: consents, orders, payments, pages, and calls that still have to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from causeway import _waiting
+
+Values = Mapping[str, Any]
+"""A stored value: what JSON can express. That of a consent contains its access token: encrypt it."""
+SWEEP_SECONDS = 60.0
+
+
+class Storage(Protocol):
+    """A table with the key (``kind``, ``key``). Each method is one atomic step, also between processes.
+
+    Kinds are ``consent``, ``order``, ``payment``, ``page`` and ``call``.
+    """
+
+    async def add(self, kind: str, key: str, value: Values, *, owner: str = "", expires_at: float = 0.0) -> bool:
+        """Store a value unless the key has one. Returns whether it was stored.
+
+        ``owner`` is the PSU's id. After ``expires_at`` (Unix seconds; 0 is never) the value counts as absent.
+        """
+
+    async def get(self, kind: str, key: str) -> Values | None:
+        """The value of a key."""
+
+    async def replace(self, kind: str, key: str, old: Values, new: Values | None) -> bool:
+        """Replace the value if it is still equal to ``old``; ``None`` deletes it. Returns whether it was."""
+
+    async def find(self, kind: str, owner: str = "") -> Mapping[str, Values]:
+        """All values of a kind and an owner, by key, oldest first."""
+
+
+class MemoryStorage:
+    """A storage in this process. Its content is lost when the process ends: for trials and tests."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], tuple[Values, str, float]] = {}
+        self._swept = 0.0
+
+    async def add(self, kind: str, key: str, value: Values, *, owner: str = "", expires_at: float = 0.0) -> bool:
+        """See ``Storage``."""
+        self._sweep()
+        if await self.get(kind, key) is not None:
+            return False
+        self._rows[kind, key] = (dict(value), owner, expires_at)
+        return True
+
+    async def get(self, kind: str, key: str) -> Values | None:
+        """See ``Storage``."""
+        value, _, expires_at = self._rows.get((kind, key), (None, "", 0.0))
+        return None if value is None or _is_over(expires_at) else value
+
+    async def replace(self, kind: str, key: str, old: Values, new: Values | None) -> bool:
+        """See ``Storage``."""
+        if await self.get(kind, key) != old:
+            return False
+        _, owner, expires_at = self._rows[kind, key]
+        if new is None:
+            del self._rows[kind, key]
+        else:
+            self._rows[kind, key] = (dict(new), owner, expires_at)
+        return True
+
+    async def find(self, kind: str, owner: str = "") -> Mapping[str, Values]:
+        """See ``Storage``."""
+        return {
+            key: value
+            for (of, key), (value, belongs_to, expires_at) in self._rows.items()
+            if of == kind and belongs_to == owner and not _is_over(expires_at)
+        }
+
+    def _sweep(self) -> None:
+        """Forget, once a minute, what has expired."""
+        if _waiting.now() - self._swept >= SWEEP_SECONDS:
+            self._swept = _waiting.now()
+            self._rows = {key: row for key, row in self._rows.items() if not _is_over(row[2])}
+
+
+def _is_over(expires_at: float) -> bool:
+    return 0.0 < expires_at <= _waiting.now()
