@@ -79,7 +79,7 @@ def _guide_bank(folder: Path, number: int, ports: dict[str, str]) -> Iterator[No
     bank = subprocess.Popen(
         [sys.executable, "docs/guides/bank.py", ports["9713"]],
         cwd=folder,
-        env={**os.environ, **environ},
+        env={**os.environ, **environ, "PYTHONPATH": str(ROOT / "sdk" / "src")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

@@ -22,6 +22,7 @@ from causeway.bank._payments import Payments, payment_of
 from causeway.bank.calls import Account, Call, account_id, identifiers
 from causeway.bank.hub import HubClient
 from causeway.bank.pages import Choice, Page
+from causeway.bank.refusals import Refused
 from causeway.bank.storage import Storage, Values
 from causeway.errors import CausewayError, HubError
 
@@ -202,6 +203,11 @@ class PageViews:
 
     async def _message(self, request: Request, title: str, status: int) -> Response:
         return await self._rendered(request, Page(self.name, title, status=status))
+
+    async def refused(self, request: Request, refusal: Exception) -> Response:
+        """A page for a refusal by one of the bank's functions."""
+        assert isinstance(refusal, Refused)
+        return await self._message(request, refusal.text, refusal.status)
 
     async def _failed(self, request: Request, error: CausewayError) -> Response:
         """A page for a call that the hub refused or did not answer."""

@@ -26,7 +26,7 @@ from causeway.bank._webhooks import Webhooks
 from causeway.bank.calls import Consent, Payment
 from causeway.bank.hub import HubClient
 from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
-from causeway.bank.refusals import ResourceUnknown
+from causeway.bank.refusals import Refused, ResourceUnknown
 from causeway.bank.signatures import HubKeys, Signer
 from causeway.bank.storage import MemoryStorage, Storage
 from causeway.errors import ConfigurationError
@@ -107,7 +107,11 @@ class Bank:
         self._pages = PageViews(
             name, base_url, template, self.storage, self._functions, self._consents, self._payments, self.hub
         )
-        self._app = Starlette(routes=[*routes, *self._routes(consent_path)], lifespan=self._lifespan)
+        self._app = Starlette(
+            routes=[*routes, *self._routes(consent_path)],
+            lifespan=self._lifespan,
+            exception_handlers={Refused: self._pages.refused},
+        )
 
     def _routes(self, consent_path: str) -> list[BaseRoute]:
         return [
