@@ -47,7 +47,7 @@ async def sign_in(request: Request) -> str:
 @bank.accounts
 async def list_accounts(call: causeway.Call) -> list[causeway.Account]:
     """The customer's accounts. Only those that the customer approved reach the hub."""
-    return [ACCOUNTS[bank.hub.version.number]]
+    return [ACCOUNTS[bank.version]]
 
 
 @bank.payments

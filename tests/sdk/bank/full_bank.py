@@ -77,12 +77,12 @@ def make_bank(version: int, hub: str, base_url: str, **options: Any) -> FullBank
     """A bank with all functions."""
     settings = {"api_key": API_KEY, "private_key": private_pem(KEY), "name": "Full Bank", **options}
     made = FullBank(Bank(version=version, hub=hub, base_url=base_url, **settings))
-    bank = made.bank
+    _fill_reads(made.bank, version)
+    _fill_payments(made)
+    return made
 
-    @bank.psu
-    async def psu(request: Request) -> str:
-        return made.psu
 
+def _fill_reads(bank: Bank, version: int) -> None:
     @bank.accounts
     def accounts(call: Call) -> list[Account]:
         return [account(version, number) for number in range(2)] if call.psu == PSU else []
@@ -111,6 +111,14 @@ def make_bank(version: int, hub: str, base_url: str, **options: Any) -> FullBank
     def funds(call: Call, of: Account, amount: Decimal, currency: str) -> bool:
         return currency == of.currency and amount <= BALANCE
 
+
+def _fill_payments(made: FullBank) -> None:
+    bank = made.bank
+
+    @bank.psu
+    async def psu(request: Request) -> str:
+        return made.psu
+
     @bank.pay
     async def pay(order: Order) -> None:
         if any(amount > BALANCE for amount in order.totals.values()):
@@ -125,8 +133,6 @@ def make_bank(version: int, hub: str, base_url: str, **options: Any) -> FullBank
     @bank.revoked
     def revoked(consent: Consent) -> None:
         made.revoked.append(consent)
-
-    return made
 
 
 def account(version: int, number: int) -> Account:

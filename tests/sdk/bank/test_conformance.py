@@ -49,9 +49,10 @@ def test_a_bank_with_every_function_passes_every_check(version: int) -> None:
     hub_key = signatures.load_private_key(signatures.generate_private_pem())
     limits = Limits(answer=3.0, report=0.5, arrival=0.5)
     made = full_bank.make_bank(version, hub, base_url)
-    with full_bank.serving(made.bank, port), kit.open_session(
-        described, hub_key, StringIO(), psu=FormPsu(base_url), limits=limits
-    ) as session:
+    with (
+        full_bank.serving(made.bank, port),
+        kit.open_session(described, hub_key, StringIO(), psu=FormPsu(base_url), limits=limits) as session,
+    ):
         run = kit.run(session, checks_of(session.version), lambda _: None)
 
     assert [(each.check.check_id, each.problem) for each in run.results if each.outcome == "failed"] == []

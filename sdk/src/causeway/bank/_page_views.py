@@ -24,7 +24,7 @@ from causeway.bank.hub import HubClient
 from causeway.bank.pages import Choice, Page
 from causeway.bank.refusals import Refused
 from causeway.bank.storage import Storage, Values
-from causeway.errors import CausewayError, HubError
+from causeway.errors import CausewayError, ConfigurationError, HubError
 
 log = logging.getLogger("causeway")
 REQUEST_SECONDS = 1800.0
@@ -42,6 +42,7 @@ class PageViews:
 
     name: str
     base_url: str
+    consent_path: str
     template: str
     storage: Storage
     functions: Functions
@@ -56,7 +57,7 @@ class PageViews:
         psu = await self._psu(request)
         if isinstance(psu, Response):
             return psu
-        url = f"{self.base_url}{request.url.path}?{request.url.query}"
+        url = f"{self.base_url}{self.consent_path}?{request.url.query}"
         try:
             asked = await self.hub.init_authorization(url)
         except CausewayError as error:
@@ -92,14 +93,14 @@ class PageViews:
         if value is None or not await self._is_for(value, psu):
             return await self._message(request, OVER, 404)
         if request.method != "POST":
-            return await self._show(request, secret, value)
+            return await self._show(request, secret, {**value, "psu": psu})
         form = parse_qs((await read_body(request, FORM_BYTES)).decode("utf-8", "replace"))
         decision = form.get("decision", [""])[0]
         match value["kind"]:
             case "consent":
                 return await self._decide_consent(request, secret, value, form, decision)
             case "payment":
-                return await self._decide_payment(request, value, psu, decision)
+                return await self._decide_payment(request, secret, value, psu, form, decision)
         return await self._end_consents(psu, decision)
 
     # -- decisions
@@ -142,10 +143,15 @@ class PageViews:
         checked = form.get("account", ())
         return accounts if len(accounts) == 1 else [each for each in accounts if account_id(each) in checked]
 
-    async def _decide_payment(self, request: Request, value: Values, psu: str, decision: str) -> Response:
-        if decision not in ("yes", "no"):
-            return await self._message(request, OVER, 400)
-        url = await self.payments.decide(value["payment_id"], psu, decision == "yes")
+    async def _decide_payment(
+        self, request: Request, secret: str, value: Values, psu: str, form: Form, decision: str
+    ) -> Response:
+        debtors = await self._debtors(value["payment_id"], psu)
+        ids = [account_id(each) for each in debtors]
+        chosen = ids if len(ids) == 1 else [each for each in ids if each in form.get("account", ())]
+        if decision not in ("yes", "no") or (decision == "yes" and len(chosen) != 1):
+            return await self._show(request, secret, {**value, "psu": psu}, 400)
+        url = await self.payments.decide(value["payment_id"], psu, "".join(chosen[:1]), decision == "yes")
         if url is None:
             return await self._message(request, "This payment is being processed.", 409)
         return RedirectResponse(url, 303)
@@ -167,7 +173,7 @@ class PageViews:
             case "consent":
                 page = await self._consent_page(value, action, status)
             case "payment":
-                page = await self._payment_page(value, action)
+                page = await self._payment_page(value, action, status)
             case _:
                 page = await self._consents_page(value["psu"], action)
         return await self._rendered(request, page)
@@ -181,15 +187,29 @@ class PageViews:
             (f"It may: {', '.join(value['scopes'])}",),
             action,
             choices if len(choices) > 1 else (),
+            False,
             (YES, NO),
             status,
         )
 
-    async def _payment_page(self, value: Values, action: str) -> Page:
+    async def _payment_page(self, value: Values, action: str, status: int) -> Page:
         stored = await self.payments.find(value["payment_id"])
         if stored is None or stored["state"] != "open":
             return Page(self.name, ALREADY if stored else OVER, status=409 if stored else 404)
-        return Page(self.name, f"Pay {payment_of(stored).order.text}?", (), action, (), (YES, NO))
+        debtors = await self.payments.debtors(stored, value["psu"])
+        if not debtors:
+            return Page(
+                self.name, "You cannot pay this.", ("You have no such account.",), action, (), False, (NO,), status
+            )
+        title, lines = f"Pay {payment_of(stored).order.text}?", [_label(each) for each in debtors]
+        if len(debtors) == 1:
+            return Page(self.name, title, (f"From {lines[0]}",), action, (), False, (YES, NO), status)
+        choices = tuple(Choice("account", account_id(each), _label(each)) for each in debtors)
+        return Page(self.name, title, ("From:",), action, choices, True, (YES, NO), status)
+
+    async def _debtors(self, payment_id: str, psu: str) -> list[Account]:
+        stored = await self.payments.find(payment_id)
+        return await self.payments.debtors(stored, psu) if stored else []
 
     async def _consents_page(self, psu: str, action: str) -> Page:
         given = await self.consents.of(psu)
@@ -199,7 +219,7 @@ class PageViews:
         )
         numbered = tuple(f"{number}. {line}" for number, line in enumerate(lines, 1))
         ends = (("yes", "End all" if buttons else "End it"), *buttons)
-        return Page(self.name, f"Your consents: {len(given)}", numbered, action, (), ends if given else ())
+        return Page(self.name, f"Your consents: {len(given)}", numbered, action, (), False, ends if given else ())
 
     async def _message(self, request: Request, title: str, status: int) -> Response:
         return await self._rendered(request, Page(self.name, title, status=status))
@@ -227,8 +247,11 @@ class PageViews:
     # -- the PSU
 
     async def _psu(self, request: Request) -> Any:
-        """The PSU's id, or a response that signs the PSU in."""
-        return await self.functions.call("psu", request)
+        """The PSU's id, or a response that signs the PSU in. Raises ``ConfigurationError`` if it is neither."""
+        found = await self.functions.call("psu", request)
+        if not found or not isinstance(found, str | Response):
+            raise ConfigurationError("the bank's function psu returns the PSU's id, or a response")
+        return found
 
     async def _accounts(self, psu: str) -> list[Account]:
         return list(await self.functions.call("accounts", Call(psu=psu)))

@@ -12,9 +12,10 @@ from causeway.bank._call import load
 from causeway.bank._consents import Consents
 from causeway.bank._functions import Functions
 from causeway.bank._outbox import Outbox
+from causeway.bank._reads import approved_accounts
 from causeway.bank._versions import Kind, Status, Version
-from causeway.bank.calls import Call, Order, Payment, order_of
-from causeway.bank.refusals import Refused, RequestIdUsed, ResourceUnknown, StillRunning
+from causeway.bank.calls import Account, Call, Order, Payment, account_id, debtor_of, matches, order_of
+from causeway.bank.refusals import AccountUnknown, Refused, RequestIdUsed, ResourceUnknown, StillRunning
 from causeway.bank.storage import Storage, Values
 
 REPEAT_SECONDS = 86400.0
@@ -75,9 +76,10 @@ class Payments:
     async def _take(self, kind: Kind, call: Call) -> dict[str, Any]:
         """Have the bank's function accept the order, and store the payment for the PSU to confirm."""
         order = order_of(kind, call.request, call.psu, call.request_id)
+        accounts = await self._debtors(call)
         payment_id = await self.functions.call("pay", order) or secrets.token_hex(8)
         page = secrets.token_urlsafe()
-        value = self._value(payment_id, order)
+        value = self._value(payment_id, order, accounts)
         if not await self.storage.add("payment", payment_id, value, owner=call.psu):
             raise RuntimeError("the function pay gave a payment_id that another payment has")
         shown = {"kind": "payment", "payment_id": payment_id}
@@ -85,7 +87,26 @@ class Payments:
         answer = {"payment_id": payment_id, "confirmation_url": f"{self.base_url}/decide/{page}"}
         return answer if self.version.says_status else {"status": value["status"], **answer}
 
-    def _value(self, payment_id: str, order: Order) -> dict[str, Any]:
+    async def _debtors(self, call: Call) -> list[Account]:
+        """The approved accounts from which an order can be paid. Raises ``AccountUnknown`` if there is none."""
+        if call.consent is None:
+            return []
+        named = debtor_of(call.request)
+        accounts = await approved_accounts(self.functions, call)
+        found = [each for each in accounts if named is None or matches(each, named)]
+        if not found:
+            raise AccountUnknown
+        return found
+
+    async def debtors(self, value: Values, psu: str) -> list[Account]:
+        """The accounts from which a PSU can confirm a payment."""
+        accounts: list[Account] = list(await self.functions.call("accounts", Call(psu=psu)))
+        if value["kind"] != "direct":
+            return [each for each in accounts if account_id(each) in value["account_ids"]]
+        named = debtor_of(payment_of(value).order.request)
+        return [each for each in accounts if named is None or matches(each, named)]
+
+    def _value(self, payment_id: str, order: Order, accounts: list[Account]) -> dict[str, Any]:
         request: Any = order.request
         return {
             "payment_id": payment_id,
@@ -94,6 +115,8 @@ class Payments:
             "request": request.to_json(),
             "request_id": order.request_id,
             "psu": order.psu,
+            "account_ids": [account_id(each) for each in accounts],
+            "account_id": "",
             "status": self.version.statuses["received"],
             "state": "open",
             "message": "",
@@ -111,8 +134,10 @@ class Payments:
             raise ResourceUnknown
         return {"transaction_status": found["status"]}
 
-    async def decide(self, payment_id: str, psu: str, confirmed: bool) -> str | None:
+    async def decide(self, payment_id: str, psu: str, account: str, confirmed: bool) -> str | None:
         """The address to which the browser goes after the PSU's decision; ``None`` if it is being processed.
+
+        ``account`` is the id of the account to pay from.
 
         A repeated decision has no effect. If the bank's function fails, the payment stays undecided until the bank
         reports its status.
@@ -122,7 +147,7 @@ class Payments:
             return None
         if value["state"] == "decided":
             return self._return_url(value)
-        claimed = {**value, "state": "deciding", "psu": psu}
+        claimed = {**value, "state": "deciding", "psu": psu, "account_id": account}
         if value["state"] != "open" or not await self.storage.replace("payment", payment_id, value, claimed):
             return None
         status, message = await self._outcome(claimed, confirmed)
@@ -166,4 +191,10 @@ def payment_of(value: Values) -> Payment:
     """A stored payment."""
     request: Any = load(value["class"]).from_json(value["request"])
     order = order_of(value["kind"], request, value["psu"], value["request_id"])
-    return Payment(payment_id=value["payment_id"], order=order, status=value["status"], psu=value["psu"])
+    return Payment(
+        payment_id=value["payment_id"],
+        order=order,
+        status=value["status"],
+        psu=value["psu"],
+        account_id=value["account_id"],
+    )

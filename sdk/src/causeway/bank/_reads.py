@@ -12,7 +12,7 @@ from typing import Any
 from causeway import _json
 from causeway._records import Record
 from causeway.bank._functions import Functions
-from causeway.bank.calls import Account, Call, account_id, identifiers
+from causeway.bank.calls import LOCAL, Account, Call, account_id, matches
 from causeway.bank.models_v1 import (
     AccountAnswerV1,
     AccountsAnswerV1,
@@ -25,7 +25,6 @@ from causeway.bank.models_v1 import (
 )
 from causeway.bank.models_v2 import (
     AccountAnswerV2,
-    AccountReferenceV2,
     AccountsAnswerV2,
     BalancesAnswerV2,
     FundsAnswerV2,
@@ -40,7 +39,7 @@ Read = Callable[[Functions, Call], Awaitable[Record]]
 
 async def accounts(functions: Functions, call: Call) -> Record:
     """The approved accounts."""
-    found: Any = await _approved(functions, call)
+    found: Any = await approved_accounts(functions, call)
     return AccountsAnswerV1(accounts=found) if _is_version_1(call) else AccountsAnswerV2(accounts=found)
 
 
@@ -120,7 +119,7 @@ def _is_version_1(call: Call) -> bool:
     return type(call.request).__name__.endswith("V1")
 
 
-async def _approved(functions: Functions, call: Call) -> list[Account]:
+async def approved_accounts(functions: Functions, call: Call) -> list[Account]:
     """The accounts of the consent."""
     found: Sequence[Account] = await functions.call("accounts", call)
     approved = call.consent.account_ids if call.consent else ()
@@ -129,22 +128,10 @@ async def _approved(functions: Functions, call: Call) -> list[Account]:
 
 async def _account(functions: Functions, call: Call, named: Any) -> Account:
     """The approved account that a request names. All identifiers in the request must be the account's."""
-    given = {
-        "account_ids": getattr(named, "account_id", None),
-        "ibans": getattr(named, "iban", None),
-        "bban": getattr(named, "bban", None),
-        "account_number": getattr(named, "account_number", None),
-        "sort_code": getattr(named, "sort_code", None),
-    }
-    wanted = {kind: value for kind, value in given.items() if value is not None}
-    if not wanted:
+    if not any(getattr(named, name, None) for name in ("account_id", *LOCAL)):
         raise BadRequest("the request names no account")
-    for each in await _approved(functions, call):
-        own = identifiers(each)
-        if isinstance(each, AccountReferenceV2):
-            local = {"bban": each.bban, "account_number": each.account_number, "sort_code": each.sort_code}
-            own |= {kind: value for kind, value in local.items() if value is not None}
-        if all(own.get(kind) == value for kind, value in wanted.items()):
+    for each in await approved_accounts(functions, call):
+        if matches(each, named):
             return each
     raise AccountUnknown
 

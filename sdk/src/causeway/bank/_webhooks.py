@@ -55,7 +55,7 @@ class Webhooks:
 
     async def respond(self, request: Request) -> Response:
         """The response to any ``POST`` that is not of a page."""
-        path = request.url.path
+        path = f"/{request.path_params['path']}"
         headers: dict[str, str] = {}
         try:
             answer = await self._answer(path, request)
@@ -94,7 +94,7 @@ class Webhooks:
             consent=consent,
             request=record,
             request_id=request.headers["x-request-id"].lower(),
-            headers={name.lower(): value for name, value in request.headers.items()},
+            headers={name: value for name, value in request.headers.items() if name.startswith("psu-")},
         )
         return await self._handled(path, call, _digest(path, token, body))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -31,6 +32,7 @@ from causeway.bank.signatures import HubKeys, Signer
 from causeway.bank.storage import MemoryStorage, Storage
 from causeway.errors import ConfigurationError
 
+log = logging.getLogger("causeway")
 PENDING_SECONDS = 30.0
 """How often calls that the hub has not answered are made again."""
 F = TypeVar("F", bound=Callable[..., Any])
@@ -105,7 +107,15 @@ class Bank:
         hub_keys = HubKeys(self.hub.client, f"{self.hub.url}/bank/public_key")
         self._webhooks = Webhooks(self.hub.version, keys, hub_keys, self._functions, self._consents, self._payments)
         self._pages = PageViews(
-            name, base_url, template, self.storage, self._functions, self._consents, self._payments, self.hub
+            name,
+            base_url,
+            consent_path,
+            template,
+            self.storage,
+            self._functions,
+            self._consents,
+            self._payments,
+            self.hub,
         )
         self._app = Starlette(
             routes=[*routes, *self._routes(consent_path)],
@@ -121,6 +131,11 @@ class Bank:
             Route("/{path:path}", self._webhooks.respond, methods=["POST"]),
             Route("/{path:path}", _nothing, methods=["GET"]),
         ]
+
+    @property
+    def version(self) -> int:
+        """The version of the banks' protocol."""
+        return self.hub.version.number
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """The ASGI application."""
@@ -143,7 +158,10 @@ class Bank:
 
     async def _send_pending_forever(self) -> None:
         while True:
-            await self.send_pending()
+            try:
+                await self.send_pending()
+            except Exception:
+                log.exception("pending calls cannot be made")
             await asyncio.sleep(PENDING_SECONDS)
 
     # -- what the bank does by itself

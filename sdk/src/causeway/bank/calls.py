@@ -9,10 +9,12 @@ from typing import Any
 
 from causeway._records import Record
 from causeway.bank._versions import Kind, Status
-from causeway.bank.models_v1 import AccountV1, BulkPaymentV1, DirectPaymentV1, SinglePaymentV1
+from causeway.bank.models_v1 import AccountV1, BulkPaymentV1, DirectPaymentV1, FundsAccountV1, SinglePaymentV1
 from causeway.bank.models_v2 import AccountReferenceV2, BulkPaymentV2, DirectPaymentV2, SinglePaymentV2
 
 Account = AccountV1 | AccountReferenceV2
+LOCAL = ("iban", "bban", "account_number", "sort_code")
+"""Identifiers of an account besides the bank's own."""
 OrderRequest = SinglePaymentV1 | BulkPaymentV1 | DirectPaymentV1 | SinglePaymentV2 | BulkPaymentV2 | DirectPaymentV2
 
 
@@ -37,7 +39,7 @@ class Call:
     """What a function is called for: a webhook, or a page that the PSU sees.
 
     ``psu`` is the PSU's id, as the function ``psu`` gave it; empty for a direct payment, whose PSU is not known yet.
-    ``request`` is the webhook's request (``TransactionsRequestV2``, …), ``headers`` those of the hub, in lower case:
+    ``request`` is the webhook's request (``TransactionsRequestV2``, …), ``headers`` those about the PSU, in lower case:
     ``psu-ip-address`` is there if the PSU is present. On a page, ``consent`` and ``request`` are ``None``.
     """
 
@@ -73,12 +75,13 @@ class Order:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payment:
-    """An accepted payment. ``psu`` is known at the latest when the PSU decides."""
+    """An accepted payment. ``psu`` and the debtor's ``account_id`` are known at the latest when the PSU decides."""
 
     payment_id: str
     order: Order
     status: Status
     psu: str
+    account_id: str
 
 
 def order_of(kind: Kind, request: Any, psu: str, request_id: str) -> Order:
@@ -109,6 +112,21 @@ def _payee(request: Any) -> str:
 def account_id(account: Account) -> str:
     """The bank's identifier of an account."""
     return account.id if isinstance(account, AccountV1) else account.resource_id
+
+
+def matches(account: Account, named: Any) -> bool:
+    """Whether all identifiers in a part of a request are an account's; without one they are not."""
+    given = {name: getattr(named, name, None) for name in ("account_id", *LOCAL)}
+    wanted = {name: value for name, value in given.items() if value is not None}
+    own = {"account_id": account_id(account), **{name: getattr(account, name, None) for name in LOCAL}}
+    return bool(wanted) and all(own[name] == value for name, value in wanted.items())
+
+
+def debtor_of(request: Any) -> Any:
+    """The account that an order names as the one to pay from; ``None`` if the PSU chooses it."""
+    if isinstance(request, SinglePaymentV1 | BulkPaymentV1):
+        return FundsAccountV1(iban=request.sender_iban) if request.sender_iban else None
+    return getattr(request, "debtor_account", None)
 
 
 def identifiers(account: Account) -> dict[str, str]:

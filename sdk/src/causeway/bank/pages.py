@@ -24,7 +24,7 @@ HEADERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A checkbox of the form: what it sends, and its label."""
+    """A checkbox of the form, or one of several radio buttons: what it sends, and its label."""
 
     name: str
     value: str
@@ -36,7 +36,7 @@ class Page:
     """What a page shows. A page without buttons is a message.
 
     Its form is sent to ``action`` by ``POST``, with ``decision`` (the value of a button: ``yes``, ``no``, …) and the
-    checked ``choices``.
+    chosen ``choices``.
     """
 
     bank: str
@@ -44,6 +44,8 @@ class Page:
     lines: tuple[str, ...] = ()
     action: str = ""
     choices: tuple[Choice, ...] = ()
+    chooses_one: bool = False
+    """Whether exactly one of the choices is made: by radio buttons instead of checkboxes."""
     buttons: tuple[tuple[str, str], ...] = ()
     """Value and label."""
     status: int = 200
@@ -60,12 +62,13 @@ def _content(page: Page) -> str:
     lines = "".join(f"<p>{escape(line)}</p>\n" for line in page.lines)
     if not page.buttons:
         return lines
-    checkboxes = "".join(
-        f'<p><label><input type="checkbox" name="{escape(each.name)}" value="{escape(each.value)}" checked>'
+    choices = "".join(
+        f'<p><label><input type="{"radio" if page.chooses_one else "checkbox"}" name="{escape(each.name)}"'
+        f' value="{escape(each.value)}"{" checked" if each is page.choices[0] or not page.chooses_one else ""}>'
         f" {escape(each.label)}</label></p>\n"
         for each in page.choices
     )
     buttons = "".join(
         f'<button name="decision" value="{escape(value)}">{escape(label)}</button>\n' for value, label in page.buttons
     )
-    return f'{lines}<form method="post" action="{escape(page.action)}">\n{checkboxes}{buttons}</form>\n'
+    return f'{lines}<form method="post" action="{escape(page.action)}">\n{choices}{buttons}</form>\n'
