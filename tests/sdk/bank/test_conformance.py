@@ -36,7 +36,7 @@ class FormPsu:
             if action is None:
                 return PsuOutcome("failed", f"status {page.status_code}: {page.text}")
             form = [("decision", "no" if task.decision == "refuse" else "yes")]
-            form += re.findall(r'type="checkbox" name="(\w+)" value="(\w+)" checked', page.text)
+            form += re.findall(r'type="(?:checkbox|radio)" name="(\w+)" value="(\w+)" checked', page.text)
             ended = browser.post(urljoin(page.url, unescape(action[1])), data=form, timeout=10)
             return PsuOutcome("done" if ended.status_code == 200 else "failed", f"status {ended.status_code}")
 

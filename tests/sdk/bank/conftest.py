@@ -1,0 +1,37 @@
+"""What tests of the bank's side share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.sdk.bank.scene import Scene
+from tests.sdk.scripted_hub import Clock
+
+NOVEMBER = 1_795_680_000.0
+"""In November 2026: before the consents end."""
+
+
+@pytest.fixture(params=[1, 2], ids=["version 1", "version 2"])
+def version(request: pytest.FixtureRequest) -> int:
+    number: int = request.param
+    return number
+
+
+@pytest.fixture
+def scene(version: int, clock: Clock) -> Iterator[Scene]:
+    """A bank of either version."""
+    clock.moment = NOVEMBER
+    made = Scene(version, clock)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def scene_2(clock: Clock) -> Iterator[Scene]:
+    """A bank of version 2."""
+    clock.moment = NOVEMBER
+    made = Scene(2, clock)
+    yield made
+    made.close()

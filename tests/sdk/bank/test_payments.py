@@ -1,0 +1,295 @@
+"""Orders are accepted once, money moves once, and every status reaches the hub."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from causeway.bank import PaymentDeclined, ResourceUnknown
+from tests.sdk.bank.scene import CALLBACK, STATUSES, Scene, code_of, debtor, order
+
+USED = {1: 4001, 2: "HEADERS_ERROR"}
+
+
+def test_a_payment_is_confirmed_booked_reported_and_returned(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    page = scene.open(taken["confirmation_url"])
+    assert "Pay 12.50 GBP to Oak Street Books?" in page.text
+    assert "From Everyday account" in page.text
+
+    back = scene.decide(taken["confirmation_url"], "yes")
+
+    status = STATUSES[scene.version]["confirmed"]
+    assert back.status_code == 303
+    assert back.headers["location"].startswith(f"{CALLBACK}&")
+    query = parse_qs(urlsplit(back.headers["location"]).query)
+    assert query == {"order": ["7"], "status": [str(status)], "payment_id": [taken["payment_id"]]}
+    assert [each.account_id for each in scene.full.booked] == ["1001"]
+    reports = scene.hub.bodies("/payments/status")
+    assert reports == [{"payment_id": taken["payment_id"], "payment_status": status}]
+
+
+def test_a_refused_payment_is_cancelled_and_not_booked(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent())
+
+    back = scene.decide(taken["confirmation_url"], "no")
+
+    query = parse_qs(urlsplit(back.headers["location"]).query)
+    assert query["message"] == ["The customer refused."]
+    assert scene.full.booked == []
+    assert scene.hub.bodies("/payments/status")[0]["payment_status"] == STATUSES[scene.version]["cancelled"]
+
+
+def test_a_payment_that_the_bank_refuses_to_book_is_rejected(scene: Scene) -> None:
+    def refuse(_: object) -> None:
+        raise PaymentDeclined("not today")
+
+    scene.full.before_booking = refuse
+    taken = scene.pay(token=scene.consent())
+
+    back = scene.decide(taken["confirmation_url"], "yes", account="1002")
+
+    assert parse_qs(urlsplit(back.headers["location"]).query)["message"] == ["not today"]
+    assert scene.hub.bodies("/payments/status")[0]["payment_status"] == STATUSES[scene.version]["rejected"]
+
+
+def test_a_repeated_confirmation_books_once(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+
+    first, second = scene.decide(taken["confirmation_url"], "yes"), scene.decide(taken["confirmation_url"], "no")
+
+    assert first.headers["location"] == second.headers["location"]
+    assert len(scene.full.booked) == len(scene.hub.bodies("/payments/status")) == 1
+
+
+def test_confirmations_at_the_same_time_book_once(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    path = urlsplit(taken["confirmation_url"]).path
+
+    async def five() -> list[httpx.Response]:
+        confirmations = [scene.request("POST", path, data={"decision": "yes"}) for _ in range(5)]
+        return list(await asyncio.gather(*confirmations))
+
+    answers = scene.run(five())
+
+    assert len(scene.full.booked) == 1
+    assert {each.status_code for each in answers} <= {303, 409}
+
+
+def test_a_payment_whose_booking_fails_is_undecided_until_the_bank_reports_it(scene: Scene) -> None:
+    def fail(_: object) -> None:
+        raise OSError("the ledger is away")
+
+    scene.full.before_booking = fail
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 500
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 409
+    assert len(scene.full.booked) == 1
+    assert scene.hub.bodies("/payments/status") == []
+    scene.run(scene.bank.report_status(taken["payment_id"], STATUSES[scene.version]["confirmed"]))
+    assert len(scene.hub.bodies("/payments/status")) == 1
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+    assert len(scene.full.booked) == 1
+
+
+def test_an_order_above_the_balance_is_refused_for_certain(scene: Scene) -> None:
+    refused = scene.webhook("single", order(scene.version, "250.01"), token=scene.consent())
+
+    assert refused.status_code == 400
+    assert code_of(refused) == {1: 5101, 2: "INSUFFICIENT_FUNDS"}[scene.version]
+
+
+def test_an_order_is_repeated_without_a_second_payment(scene: Scene) -> None:
+    token, request_id = scene.consent(), str(uuid.uuid4())
+
+    first = scene.webhook("single", order(scene.version), token=token, request_id=request_id)
+    again = scene.webhook("single", order(scene.version), token=token, request_id=request_id.upper())
+
+    assert first.json() == again.json()
+    assert len(scene.full.orders) == 1
+
+
+def test_a_request_id_is_for_one_order_for_a_day(scene: Scene) -> None:
+    token, request_id = scene.consent(), str(uuid.uuid4())
+    scene.webhook("single", order(scene.version), token=token, request_id=request_id)
+
+    other = scene.webhook("single", order(scene.version, "12.51"), token=token, request_id=request_id)
+    direct = scene.webhook("direct", order(scene.version), request_id=request_id)
+
+    assert {code_of(other), code_of(direct)} == {USED[scene.version]}
+    scene.clock.moment += 86401
+    later = scene.webhook("single", order(scene.version, "12.51"), token=token, request_id=request_id)
+    assert later.status_code == 200
+
+
+def test_an_order_that_was_refused_is_checked_again(scene: Scene) -> None:
+    token, request_id = scene.consent(), str(uuid.uuid4())
+    scene.webhook("single", order(scene.version, "999"), token=token, request_id=request_id)
+
+    assert scene.webhook("single", order(scene.version), token=token, request_id=request_id).status_code == 200
+
+
+def test_an_order_that_is_being_processed_is_not_accepted_twice(scene: Scene) -> None:
+    token, request_id = scene.consent(), str(uuid.uuid4())
+
+    async def five() -> list[httpx.Response]:
+        body = order(scene.version)
+        return list(
+            await asyncio.gather(*(scene.sending("single", body, token=token, request_id=request_id) for _ in range(5)))
+        )
+
+    answers = scene.run(five())
+
+    assert len(scene.full.orders) == 1
+    assert {each.status_code for each in answers} <= {200, 409}
+    assert len({each.json()["payment_id"] for each in answers if each.status_code == 200}) == 1
+
+
+def test_a_one_time_consent_is_for_one_payment(scene: Scene) -> None:
+    token = scene.consent("consent_type=one_time")
+
+    async def three() -> list[httpx.Response]:
+        return list(
+            await asyncio.gather(*(scene.sending("single", order(scene.version), token=token) for _ in range(3)))
+        )
+
+    answers = scene.run(three())
+
+    assert sorted(each.status_code for each in answers) == [200, 401, 401]
+    assert scene.webhook("accounts", token=token).status_code == 401
+
+
+def test_a_refused_order_does_not_use_up_a_one_time_consent(scene: Scene) -> None:
+    token = scene.consent("consent_type=one_time")
+
+    assert scene.webhook("single", order(scene.version, "999"), token=token).status_code == 400
+    assert scene.webhook("single", order(scene.version), token=token).status_code == 200
+
+
+def test_a_repeated_order_of_a_one_time_consent_gets_its_payment(scene: Scene) -> None:
+    token, request_id = scene.consent("consent_type=one_time"), str(uuid.uuid4())
+    first = scene.webhook("single", order(scene.version), token=token, request_id=request_id)
+
+    again = scene.webhook("single", order(scene.version), token=token, request_id=request_id)
+
+    assert first.json() == again.json()
+
+
+def test_a_direct_payment_is_that_of_the_psu_who_confirms_and_chooses_the_account(scene: Scene) -> None:
+    taken = scene.pay("direct")
+    page = scene.open(taken["confirmation_url"])
+    assert page.text.count('type="radio"') == 2
+
+    assert scene.decide(page, "yes", account="1003").status_code == 400
+    assert scene.decide(page, "yes", account="1002").status_code == 303
+
+    booked = scene.full.booked[0]
+    assert (booked.psu, booked.account_id, booked.order.kind) == ("psu-1", "1002", "direct")
+
+
+def test_an_order_that_names_its_account_is_paid_from_it(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(), **debtor(scene.version))
+
+    scene.decide(taken["confirmation_url"], "yes")
+
+    assert scene.full.booked[0].account_id == "1001"
+
+
+def test_an_order_from_an_account_that_was_not_approved_is_refused(scene: Scene) -> None:
+    token = scene.consent(accounts=("1002",))
+
+    refused = scene.webhook("single", order(scene.version, **debtor(scene.version)), token=token)
+
+    assert refused.status_code == 404
+    assert scene.full.orders == []
+
+
+def test_a_page_is_for_its_psu_and_unknown_to_others(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent())
+    scene.full.psu = "psu-2"
+
+    assert scene.open(taken["confirmation_url"]).status_code == 404
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 404
+    assert scene.full.booked == []
+
+
+def test_a_status_query_is_for_payments_of_the_psu_and_direct_ones(scene_2: Scene) -> None:
+    token = scene_2.consent()
+    payment, direct = scene_2.pay(token=token)["payment_id"], scene_2.pay("direct")["payment_id"]
+    path = "/v2_payment_single_status"
+
+    def ask(payment_id: str, token: str = "") -> int:
+        return scene_2.webhook(path, {"payment_id": payment_id}, token=token).status_code
+
+    assert [ask(payment, token), ask(direct)] == [200, 200]
+    assert [ask(payment), ask(direct, token), ask("other"), ask(payment, "consent1.other")] == [404, 404, 404, 401]
+
+
+def test_a_spent_one_time_consent_can_query_its_payment(scene_2: Scene) -> None:
+    token = scene_2.consent("consent_type=one_time")
+    asked = {"payment_id": scene_2.pay(token=token)["payment_id"]}
+
+    answer = scene_2.webhook("/v2_payment_single_status", asked, token=token)
+
+    assert answer.json() == {"transaction_status": "RCVD"}
+
+
+def test_a_status_that_the_hub_does_not_take_is_reported_later_under_the_same_id(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    scene.hub.steps = [httpx.ReadTimeout("lost")] * 4
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+    scene.run(scene.bank.send_pending())
+    scene.run(scene.bank.send_pending())
+
+    calls = [each for each in scene.hub.calls if each.url.path.endswith("/payments/status")]
+    assert len(calls) == 5
+    assert len({(each.headers["x-request-id"], each.content) for each in calls}) == 1
+
+
+def test_a_newer_status_replaces_one_that_was_not_reported(scene_2: Scene) -> None:
+    taken = scene_2.pay(token=scene_2.consent(accounts=("1001",)))
+    scene_2.hub.steps = [httpx.ConnectError("away")] * 8
+    scene_2.decide(taken["confirmation_url"], "yes")
+    scene_2.run(scene_2.bank.report_status(taken["payment_id"], "ACCC"))
+
+    scene_2.run(scene_2.bank.send_pending())
+
+    assert json.loads(scene_2.hub.calls[-1].content)["paymentStatus"] == "ACCC"
+    scene_2.hub.calls.clear()
+    scene_2.run(scene_2.bank.send_pending())
+    assert scene_2.hub.calls == []
+
+
+def test_a_report_that_the_hub_refuses_is_not_made_again(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    scene.hub.steps = [httpx.Response(400, json={"error_code": 4001, "message": "unknown"})]
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+
+    scene.run(scene.bank.send_pending())
+    assert len(scene.hub.bodies("/payments/status")) == 1
+    assert "was refused, and is not made again" in caplog.text
+
+
+def test_a_status_of_an_unknown_payment_is_not_reported(scene: Scene) -> None:
+    with pytest.raises(ResourceUnknown):
+        scene.run(scene.bank.report_status("other", STATUSES[scene.version]["confirmed"]))
+    assert scene.hub.calls == []
+
+
+def test_a_payment_is_found_with_its_order(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(), **debtor(scene.version))
+
+    found = scene.run(scene.bank.find_payment(taken["payment_id"]))
+
+    assert found is not None
+    assert (found.psu, found.order.text) == ("psu-1", "12.50 GBP to Oak Street Books")
+    assert found.order == scene.full.orders[0]
+    assert scene.run(scene.bank.find_payment("other")) is None
