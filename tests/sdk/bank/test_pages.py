@@ -1,0 +1,213 @@
+"""Consent pages, the PSU's decisions, and the end of consents."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Mount
+
+from causeway.bank import Bank, ConfigurationError, Page
+from tests.sdk.bank.full_bank import API_KEY, IBANS, KEY, private_pem
+from tests.sdk.bank.scene import BANK, HUB, Scene, action_of
+from tests.sdk.scripted_hub import Clock
+
+
+def test_a_consent_is_saved_with_the_chosen_accounts_only(scene: Scene) -> None:
+    page = scene.open("/consent?request=1&x=a%20b")
+    assert "Books &amp; Co &lt;b&gt; asks for access" in page.text
+    assert all(scope in page.text for scope in scene.hub.scopes)
+
+    back = scene.decide(page, "yes", account="1002")
+
+    assert (back.status_code, back.headers["location"]) == (303, f"{HUB}/authorize/callback?code=1")
+    (saved,) = scene.hub.bodies("/consent")
+    assert saved["request_url"] == f"{BANK}/consent?request=1&x=a%20b"
+    assert (saved["scopes"], saved["ibans"], saved["account_ids"]) == (list(scene.hub.scopes), [IBANS[1]], ["1002"])
+    assert saved.get("account_numbers") == {1: None, 2: ["040004 01234567"]}[scene.version]
+    listed = scene.webhook("accounts", token="consent1.secret1").json()["accounts"]
+    assert [each["iban"] for each in listed] == [IBANS[1]]
+
+
+def test_a_psu_who_refuses_goes_to_the_cancel_url(scene: Scene) -> None:
+    back = scene.decide(scene.open("/consent?request=1"), "no")
+
+    assert (back.status_code, back.headers["location"]) == (303, f"{HUB}/bank/cancel/secret")
+    assert scene.hub.bodies("/consent") == []
+
+
+@pytest.mark.parametrize("form", [{}, {"account": "1003"}])
+def test_a_consent_to_no_account_is_asked_again(scene: Scene, form: dict[str, str]) -> None:
+    again = scene.decide(scene.open("/consent?request=1"), "yes", **form)
+
+    assert again.status_code == 400
+    assert scene.decide(again, "yes", account="1001").status_code == 303
+
+
+def test_a_decision_that_is_none_is_asked_again(scene: Scene) -> None:
+    assert scene.decide(scene.open("/consent?request=1"), "maybe").status_code == 400
+
+
+def test_a_repeated_decision_saves_one_consent_and_the_opposite_one_is_refused(scene: Scene) -> None:
+    page = scene.open("/consent?request=1")
+
+    first = scene.decide(page, "yes", account="1001")
+    again = scene.decide(page, "yes", account="1002")
+
+    assert first.headers["location"] == again.headers["location"]
+    assert scene.decide(page, "no").status_code == 409
+    assert len(scene.hub.saved) == len(scene.run(scene.bank.consents("psu-1"))) == 1
+    assert scene.hub.bodies("/consent")[0] == scene.hub.bodies("/consent")[1]
+
+
+def test_a_consent_whose_answer_was_lost_is_completed_by_another_click(scene: Scene) -> None:
+    page = scene.open("/consent?request=1")
+    scene.hub.steps = [httpx.ReadTimeout("lost")] * 4
+
+    assert scene.decide(page, "yes", account="1001").status_code == 502
+    assert scene.decide(page, "yes", account="1001").status_code == 303
+
+    assert len(scene.hub.saved) == 1
+
+
+def test_an_authorization_that_the_hub_does_not_know_is_explained(scene: Scene) -> None:
+    scene.hub.steps = [httpx.Response(400, json={"error_code": 4301, "message": "unknown"})]
+
+    page = scene.open("/consent?request=1")
+
+    assert (page.status_code, "not valid, or over" in page.text, "<form" in page.text) == (400, True, False)
+
+
+def test_a_page_is_over_when_the_request_expires(scene: Scene) -> None:
+    page = scene.open("/consent?request=1")
+    scene.clock.moment += 1801
+
+    assert scene.decide(page, "yes", account="1001").status_code == 404
+
+
+def test_pages_are_neither_stored_nor_framed_nor_named_to_others(scene: Scene) -> None:
+    for page in (scene.open("/consent?request=1"), scene.open("/decide/unknown"), scene.open("/consents")):
+        assert page.headers["cache-control"] == "no-store"
+        assert page.headers["referrer-policy"] == "no-referrer"
+        assert page.headers["x-frame-options"] == "DENY"
+
+
+def test_a_psu_who_is_not_signed_in_signs_in_first(scene: Scene) -> None:
+    @scene.bank.psu
+    async def psu(request: Request) -> Response:
+        return RedirectResponse(f"/sign-in?next={request.url.path}", 303)
+
+    assert scene.open("/consent?request=1").headers["location"] == "/sign-in?next=/consent"
+    assert scene.open("/consents").headers["location"] == "/sign-in?next=/consents"
+    assert scene.hub.calls == []
+
+
+def test_a_psu_without_an_id_is_a_mistake_of_the_program(scene: Scene) -> None:
+    @scene.bank.psu
+    async def psu(request: Request) -> str:
+        return ""
+
+    assert scene.open("/consents").status_code == 500
+
+
+def test_the_psu_ends_one_consent_or_all_and_the_hub_is_told(scene: Scene) -> None:
+    tokens = [scene.consent(f"request={number}") for number in range(3)]
+    page = scene.open("/consents")
+    assert "Your consents: 3" in page.text
+
+    assert scene.decide(page, "consent2").headers["location"] == f"{BANK}/consents"
+    assert scene.hub.bodies("/token/revoke") == [{"access_token": tokens[1]}]
+    assert [scene.webhook("accounts", token=token).status_code for token in tokens] == [200, 401, 200]
+    scene.decide(scene.open("/consents"), "yes")
+
+    assert [each["access_token"] for each in scene.hub.bodies("/token/revoke")] == [tokens[1], tokens[0], tokens[2]]
+    assert [each.consent_id for each in scene.full.revoked] == ["consent2", "consent1", "consent3"]
+    assert "<form" not in scene.open("/consents").text
+
+
+def test_an_end_that_the_hub_does_not_take_is_told_later(scene: Scene) -> None:
+    token = scene.consent()
+    scene.hub.steps = [httpx.ConnectError("away")] * 4
+    scene.decide(scene.open("/consents"), "yes")
+    assert scene.webhook("accounts", token=token).status_code == 401
+
+    scene.run(scene.bank.send_pending())
+
+    assert {each["access_token"] for each in scene.hub.bodies("/token/revoke")} == {token}
+    assert len(scene.hub.bodies("/token/revoke")) == 5
+
+
+def test_a_program_ends_consents_of_a_psu_only(scene: Scene) -> None:
+    scene.consent()
+
+    assert not scene.run(scene.bank.end_consent("psu-2", "consent1"))
+    assert scene.run(scene.bank.end_consent("psu-1", "consent1"))
+    assert not scene.run(scene.bank.end_consent("psu-1", "consent1"))
+    assert scene.run(scene.bank.consents("psu-1")) == []
+
+
+def test_a_token_is_forgotten_when_its_consent_ends(scene: Scene) -> None:
+    token = scene.consent()
+
+    for _ in range(2):
+        assert scene.webhook("revoke", {"access_token": token}, token=token).json() == {"status": "success"}
+
+    stored = scene.run(scene.bank.storage.find("consent", "psu-1"))
+    assert token not in str(stored)
+    assert len(stored) == 1
+    assert scene.webhook("accounts", token=token).status_code == 401
+    assert scene.webhook("revoke", {"access_token": "consent1.other"}).status_code == 404
+    assert scene.hub.bodies("/token/revoke") == []
+
+
+def test_a_consent_ends_when_its_time_is_over(scene: Scene) -> None:
+    token = scene.consent()
+    scene.clock.moment += 365 * 86400
+
+    assert scene.webhook("accounts", token=token).status_code == 401
+    assert scene.run(scene.bank.consents("psu-1")) == []
+
+
+def test_a_template_or_a_function_makes_the_pages(clock: Clock) -> None:
+    scene = Scene(2, clock, template="<i>{bank}</i>|{title}|{content}", name="Bank & Co")
+    try:
+        assert scene.open("/consents").text == "<i>Bank &amp; Co</i>|Your consents: 0|"
+
+        @scene.bank.page
+        def page(request: Request, page: Page) -> str:
+            return f"{page.title} / {page.action}"
+
+        assert scene.open("/consent?a=1").text.startswith("Books & Co <b> asks for access / /decide/")
+        assert scene.open("/decide/x").headers["cache-control"] == "no-store"
+    finally:
+        scene.close()
+
+
+def test_a_bank_can_be_a_part_of_another_application(clock: Clock) -> None:
+    scene = Scene(2, clock)
+    outer = Starlette(routes=[Mount("/bank", scene.bank)])
+
+    async def opened() -> httpx.Response:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(outer), base_url=BANK) as browser:
+            return await browser.get("/bank/consent?request=1")
+
+    page = scene.run(opened())
+    scene.close()
+    assert urlsplit(action_of(page)).path.startswith("/bank/decide/")
+    assert scene.hub.bodies("/init_authorization") == [{"request_url": f"{BANK}/consent?request=1"}]
+
+
+def test_a_bank_without_its_mandatory_functions_does_not_start() -> None:
+    bank = Bank(version=2, hub=HUB, api_key=API_KEY, private_key=private_pem(KEY), base_url=BANK)
+
+    async def opened() -> None:
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(bank), base_url=BANK) as browser:
+            await browser.get("/consents")
+
+    with pytest.raises(ConfigurationError, match="psu"):
+        asyncio.run(opened())

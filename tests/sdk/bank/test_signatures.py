@@ -1,0 +1,111 @@
+"""Signatures as the documentation describes them, and the cache of the hub's keys."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from causeway.bank import ConfigurationError, ConnectionLost, HubKeys, Signer, key_id, verify
+from causeway.bank.signatures import read_keys
+from tests.documents import ROOT
+from tests.sdk.bank.full_bank import KEY, private_pem, public_pem
+from tests.sdk.bank.scene import HUB_KEY, OTHER_KEY, sign
+from tests.sdk.scripted_hub import Clock
+
+BODY = b'{"account_id": "1"}'
+
+
+class Published:
+    """The hub's published keys."""
+
+    def __init__(self, *keys: rsa.RSAPrivateKey) -> None:
+        self.keys, self.fetches, self.status = list(keys), 0, 200
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        self.fetches += 1
+        return httpx.Response(self.status, text="\n".join(map(public_pem, self.keys)))
+
+    def hub_keys(self) -> HubKeys:
+        return HubKeys(httpx.AsyncClient(transport=httpx.MockTransport(self)), "https://hub.example/bank/public_key")
+
+
+def test_the_test_vector_of_the_documentation_is_verified() -> None:
+    text = (ROOT / "docs/concepts/bank-integration.md").read_text("utf-8")
+    (key,) = read_keys(text.encode())
+    vector = re.findall(r"printf '%s' '(.+)' >", text)
+
+    assert verify([key], vector[0].encode(), vector[1])
+    assert key_id(key) == "dde41c952786e949"
+    assert not verify([key], vector[0].encode() + b"\n", vector[1])
+
+
+def test_what_the_bank_signs_is_verified_with_its_public_key() -> None:
+    signer = Signer(private_pem(KEY))
+
+    assert verify([OTHER_KEY.public_key(), KEY.public_key()], BODY, signer.sign(BODY))
+    assert signer.key_id == key_id(KEY.public_key())
+
+
+@pytest.mark.parametrize("signature", ["", "no base64!", "AAAA", "é", sign(BODY, OTHER_KEY), sign(BODY + b"\n")])
+def test_a_wrong_signature_is_refused(signature: str) -> None:
+    assert not verify([HUB_KEY.public_key()], BODY, signature)
+
+
+def test_a_key_that_banks_may_not_use_is_refused() -> None:
+    curve = ec.generate_private_key(ec.SECP256R1())
+    pem = curve.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    short = private_pem(rsa.generate_private_key(public_exponent=65537, key_size=1024))  # noqa: S505 - it is refused
+    for text in (pem, short, b"", "no key"):
+        with pytest.raises(ConfigurationError):
+            Signer(text)
+
+
+def test_the_hubs_keys_are_fetched_once_a_minute(clock: Clock) -> None:
+    published = Published(HUB_KEY)
+    keys = published.hub_keys()
+
+    async def verified() -> bool:
+        return await keys.verify(BODY, sign(BODY))
+
+    for seconds, fetches in ((0, 1), (59, 1), (2, 2)):
+        clock.moment += seconds
+        assert asyncio.run(verified())
+        assert published.fetches == fetches
+
+
+def test_a_new_key_is_accepted_at_once_and_a_withdrawn_one_not_longer_than_a_minute(clock: Clock) -> None:
+    published = Published(HUB_KEY)
+    keys = published.hub_keys()
+    assert asyncio.run(keys.verify(BODY, sign(BODY)))
+
+    clock.moment += 2
+    published.keys = [OTHER_KEY]
+
+    assert asyncio.run(keys.verify(BODY, sign(BODY, OTHER_KEY)))
+    assert not asyncio.run(keys.verify(BODY, sign(BODY)))
+
+
+def test_wrong_signatures_do_not_make_the_bank_fetch_keys_all_the_time(clock: Clock) -> None:
+    published = Published(HUB_KEY)
+    keys = published.hub_keys()
+
+    async def many() -> list[bool]:
+        return await asyncio.gather(*(keys.verify(BODY, sign(BODY, OTHER_KEY)) for _ in range(20)))
+
+    assert not any(asyncio.run(many()))
+    assert published.fetches == 1
+    clock.moment += 1
+    assert not any(asyncio.run(many()))
+    assert published.fetches == 2
+
+
+def test_keys_that_cannot_be_fetched_are_no_refusal(clock: Clock) -> None:
+    published = Published(HUB_KEY)
+    published.status = 503
+    with pytest.raises(ConnectionLost):
+        asyncio.run(published.hub_keys().verify(BODY, sign(BODY)))

@@ -1,0 +1,53 @@
+"""The storage in memory keeps the promises of every storage."""
+
+from __future__ import annotations
+
+import asyncio
+
+from causeway.bank import MemoryStorage, Storage
+from tests.sdk.scripted_hub import Clock
+
+
+def test_a_key_is_added_once_and_replaced_only_as_it_was(clock: Clock) -> None:
+    async def steps() -> None:
+        storage: Storage = MemoryStorage()
+        assert await storage.add("order", "1", {"n": 1})
+        assert not await storage.add("order", "1", {"n": 2})
+        assert await storage.add("page", "1", {"n": 3})
+        assert not await storage.replace("order", "1", {"n": 2}, {"n": 4})
+        assert await storage.replace("order", "1", {"n": 1}, {"n": 4})
+        assert await storage.get("order", "1") == {"n": 4}
+        assert await storage.replace("order", "1", {"n": 4}, None)
+        assert await storage.get("order", "1") is None
+        assert not await storage.replace("order", "1", {"n": 4}, {"n": 5})
+
+    asyncio.run(steps())
+
+
+def test_values_are_found_by_their_owner_in_the_order_of_their_addition(clock: Clock) -> None:
+    async def steps() -> None:
+        storage = MemoryStorage()
+        for key, owner in (("b", "anna"), ("a", "anna"), ("c", "otto")):
+            await storage.add("consent", key, {"n": 1}, owner=owner)
+        await storage.replace("consent", "b", {"n": 1}, {"n": 2})
+        assert await storage.find("consent", "anna") == {"b": {"n": 2}, "a": {"n": 1}}
+        assert list(await storage.find("consent", "anna")) == ["b", "a"]
+        assert await storage.find("page", "anna") == {}
+
+    asyncio.run(steps())
+
+
+def test_what_has_expired_is_absent_and_forgotten(clock: Clock) -> None:
+    async def steps() -> None:
+        storage = MemoryStorage()
+        await storage.add("page", "1", {"n": 1}, expires_at=clock.moment + 10)
+        clock.moment += 10
+        assert await storage.get("page", "1") is None
+        assert await storage.find("page") == {}
+        assert not await storage.replace("page", "1", {"n": 1}, {"n": 2})
+        assert await storage.add("page", "1", {"n": 3}, expires_at=clock.moment + 10)
+        clock.moment += 61
+        await storage.add("page", "2", {"n": 4})
+        assert len(storage._rows) == 1
+
+    asyncio.run(steps())

@@ -1,0 +1,320 @@
+"""Webhooks are answered to the hub only, in the form of the version, within the consent."""
+
+from __future__ import annotations
+
+import base64
+import json
+import uuid
+from typing import Any
+
+import httpx
+import pytest
+
+from causeway.bank import (
+    AccountReferenceV2,
+    Call,
+    ListedPaymentV1,
+    OutOfService,
+    PaginatorV1,
+    PaymentsAnswerV1,
+    Refused,
+    TooManyRequests,
+    TransactionsAnswerV2,
+    TransactionsV2,
+    refusals,
+)
+from tests.sdk.bank.full_bank import API_KEY, DAYS, IBANS, listed, transaction
+from tests.sdk.bank.scene import OTHER_KEY, Scene, code_of
+from tests.sdk.scripted_hub import Clock
+
+
+def without(name: str) -> Any:
+    return lambda headers: headers.pop(name)
+
+
+def wrong(name: str, value: str) -> Any:
+    return lambda headers: headers.update({name: value})
+
+
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        ({"change": without("X-Api-Key")}, (4200, "WRONG_CREDENTIALS")),
+        ({"change": wrong("X-Api-Key", API_KEY[:-1])}, (4200, "WRONG_CREDENTIALS")),
+        ({"change": without("X-Request-Id")}, (4204, "REQUEST_ID_NOT_UUID")),
+        ({"change": wrong("X-Request-Id", "7")}, (4204, "REQUEST_ID_NOT_UUID")),
+        ({"change": without("X-Signature")}, (4200, "HEADERS_ERROR")),
+        ({"key": OTHER_KEY}, (4200, "HEADERS_ERROR")),
+        ({"body": b"{not JSON"}, (4003, "FORMAT_ERROR")),
+        ({"body": b"[" * 100_000}, (4003, "FORMAT_ERROR")),
+        ({"body": []}, (4001, "FORMAT_ERROR")),
+        ({}, (4202, "AUTHENTICATION_REQUIRED")),
+        ({"token": "consent1.other"}, (4202, "AUTHENTICATION_REQUIRED")),
+    ],
+)
+def test_a_call_is_refused_in_the_form_of_the_version(
+    scene: Scene, options: dict[str, Any], codes: tuple[int, str]
+) -> None:
+    scene.consent()
+    if options.get("body") == []:
+        options = {**options, "body": b"[]"}
+
+    answer = scene.webhook("accounts", **options)
+
+    assert (answer.status_code // 100, code_of(answer)) == (4, codes[scene.version - 1])
+    body = answer.json()
+    if scene.version == 1:
+        assert set(body) == {"status", "error_code", "message"}
+        assert body["status"] == "error"
+    else:
+        assert set(body) - {"requestId"} == {"code", "title", "timestamp"}
+        assert len(body["timestamp"]) <= 25
+
+
+def test_a_success_has_the_form_of_the_version(scene: Scene) -> None:
+    answer = scene.webhook("accounts", token=scene.consent())
+
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json().get("status") == {1: "success", 2: None}[scene.version]
+
+
+def test_a_scope_that_was_not_approved_is_refused(scene: Scene) -> None:
+    scene.hub.scopes = scene.hub.scopes[:1]
+
+    answer = scene.webhook("balances", {"account_id": "1001"}, token=scene.consent())
+
+    assert (answer.status_code, code_of(answer)) == (403, {1: 4004, 2: "SERVICE_BLOCKED"}[scene.version])
+
+
+def test_an_account_that_was_not_approved_is_unknown(scene: Scene) -> None:
+    token = scene.consent(accounts=("1002",))
+
+    assert scene.webhook("account", {"account_id": "1002"}, token=token).status_code == 200
+    for account_id in ("1001", "1003"):
+        assert scene.webhook("account", {"account_id": account_id}, token=token).status_code == 404
+
+
+def test_what_the_bank_does_not_offer_is_unknown_to_the_hub_only(scene: Scene) -> None:
+    assert scene.webhook("/other").status_code == 404
+    assert scene.webhook("/other", key=OTHER_KEY).status_code == 401
+    scene.bank._functions.balances = None
+    assert scene.webhook("balances", {"account_id": "1001"}, token=scene.consent()).status_code == 404
+    assert scene.open("/other").status_code == 404
+
+
+def test_a_function_that_fails_is_a_failure_of_the_bank_that_tells_nothing(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    token = scene.consent()
+
+    @scene.bank.accounts
+    def accounts(call: Call) -> list[AccountReferenceV2]:
+        raise OSError("the password of the database is 1234")
+
+    answer = scene.webhook("accounts", token=token)
+
+    assert answer.status_code == 500
+    assert "1234" not in answer.text
+    assert "the password" in caplog.text
+
+
+@pytest.mark.parametrize("refusal", [OutOfService(retry_after=30), TooManyRequests(retry_after=30)])
+def test_a_bank_that_is_busy_says_when_to_come_back(scene: Scene, refusal: Refused) -> None:
+    token = scene.consent()
+
+    @scene.bank.accounts
+    async def accounts(call: Call) -> list[AccountReferenceV2]:
+        raise refusal
+
+    answer = scene.webhook("accounts", token=token)
+
+    assert (answer.status_code, answer.headers["retry-after"]) == (refusal.status, "30")
+
+
+def test_an_own_refusal_has_the_banks_code_and_details(scene_2: Scene) -> None:
+    token = scene_2.consent()
+    more = [{"code": "INVALID_MODEL_TYPE", "title": "no"}]
+
+    @scene_2.bank.accounts
+    async def accounts(call: Call) -> list[AccountReferenceV2]:
+        raise Refused("closed", status=422, code_v2="CLOSED", additional=more)
+
+    answer = scene_2.webhook("accounts", token=token)
+
+    assert answer.status_code == 422
+    body = answer.json()
+    assert (body["code"], body["title"], body["additionalErrors"]) == ("CLOSED", "closed", more)
+
+
+def test_every_refusal_has_a_code_of_both_versions_and_a_status_that_is_certain() -> None:
+    kinds = [each for each in vars(refusals).values() if isinstance(each, type) and issubclass(each, Refused)]
+    assert len(kinds) > 12
+    for kind in kinds:
+        made = kind()
+        assert 400 <= made.status < 600
+        assert made.code_v1 > 4000
+        assert made.code_v2.isupper()
+        assert str(made) == made.text
+
+
+def test_both_keys_are_accepted_while_the_api_key_is_rotated(clock: Clock, version: int) -> None:
+    scene = Scene(version, clock, api_key=[API_KEY, "the-new-key"])
+    clock.moment = 1_795_680_000.0
+    try:
+        token = scene.consent()
+        assert scene.webhook("accounts", token=token).status_code == 200
+        assert scene.webhook("accounts", token=token, change=wrong("X-Api-Key", "the-new-key")).status_code == 200
+        assert scene.webhook("accounts", token=token, change=wrong("X-Api-Key", "other")).status_code == 401
+    finally:
+        scene.close()
+
+
+def test_a_webhook_that_cannot_be_verified_is_no_refusal(scene: Scene) -> None:
+    def away(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("away")
+
+    scene.bank._webhooks.hub_keys._client = httpx.AsyncClient(transport=httpx.MockTransport(away))
+
+    assert scene.webhook("accounts").status_code == 503
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read_completely(scene: Scene) -> None:
+    answer = scene.webhook("single", b" " * 5_000_001)
+
+    assert (answer.status_code, code_of(answer)) == (400, {1: 4001, 2: "FORMAT_ERROR"}[scene.version])
+
+
+def test_a_function_learns_for_whom_it_is_called(scene: Scene) -> None:
+    token, calls, request_id = scene.consent(), [], str(uuid.uuid4())
+    before = scene.bank._functions.accounts
+    assert before is not None
+
+    @scene.bank.accounts
+    def accounts(call: Call) -> Any:
+        calls.append(call)
+        return before(call)
+
+    scene.webhook("accounts", token=token, request_id=request_id, change=wrong("PSU-IP-Address", "203.0.113.7"))
+
+    (call,) = calls
+    assert (call.psu, call.request_id, call.is_attended) == ("psu-1", request_id, True)
+    assert call.headers == {"psu-ip-address": "203.0.113.7"}
+    assert call.consent is not None
+    assert call.consent.account_ids == ("1001", "1002")
+    assert token not in repr(call)
+
+
+def test_payments_are_sent_in_pages(clock: Clock) -> None:
+    scene = Scene(1, clock)
+    clock.moment = 1_795_680_000.0
+    token = scene.consent()
+
+    def page(number: int, limit: int = 2) -> dict[str, Any]:
+        asked = {"account_id": "1001", "record_count": limit, "current_page": number}
+        found: dict[str, Any] = scene.webhook("/account_payments", asked, token=token).json()
+        return found
+
+    try:
+        assert [[row["id"] for row in page(number)["payments"]] for number in (1, 2, 3, 4)] == [
+            ["B0", "B1"],
+            ["B2", "B3"],
+            ["B4"],
+            [],
+        ]
+        assert page(2)["paginator"] == {"limit": 2, "current_page": 2}
+        assert page(1)["payments"][0]["amount"] == "-8.50"
+        assert page(0)["error_code"] == page(1, 0)["error_code"] == 4001
+
+        @scene.bank.payments
+        def payments(call: Call, account: object) -> PaymentsAnswerV1:
+            rows = [ListedPaymentV1.from_json(listed(0))]
+            return PaymentsAnswerV1(payments=rows, paginator=PaginatorV1(limit=1, current_page=9))
+
+        assert page(1)["paginator"] == {"limit": 1, "current_page": 9}
+    finally:
+        scene.close()
+
+
+def ask(scene: Scene, token: str, **more: Any) -> Any:
+    asked = {"account_id": "1001", "booking_status": "both", "page_size": 2, **more}
+    return scene.webhook("/v2_account_transactions", asked, token=token).json()
+
+
+def ids(answer: Any) -> dict[str, list[str]]:
+    return {name: [row["transaction_id"] for row in rows] for name, rows in answer["transactions"].items()}
+
+
+def test_transactions_are_sent_in_pages_of_the_lists_that_are_asked_for(scene_2: Scene) -> None:
+    token, key, found = scene_2.consent(), {}, []
+    while key is not None:
+        answer = ask(scene_2, token, **key)
+        found.append(ids(answer))
+        key = {"page_key": answer["page_key"]} if "page_key" in answer else None
+
+    assert found == [
+        {"booked": [f"T{DAYS[0]}", f"T{DAYS[1]}"], "pending": []},
+        {"booked": [f"T{DAYS[2]}", f"T{DAYS[3]}"], "pending": []},
+        {"booked": [f"T{DAYS[4]}"], "pending": ["Tpending"]},
+    ]
+    assert ids(ask(scene_2, token, booking_status="pending")) == {"pending": ["Tpending"]}
+    period = {"date_from": DAYS[1], "date_to": DAYS[2]}
+    assert ids(ask(scene_2, token, booking_status="booked", **period)) == {"booked": [f"T{DAYS[1]}", f"T{DAYS[2]}"]}
+    assert ask(scene_2, token, page_size=0)["code"] == "FORMAT_ERROR"
+
+
+def test_a_booking_between_two_pages_repeats_and_omits_nothing(scene_2: Scene) -> None:
+    token, rows = scene_2.consent(), [transaction(day) for day in reversed(DAYS)]
+
+    @scene_2.bank.transactions
+    def transactions(call: Call, account: object) -> TransactionsV2:
+        return TransactionsV2(booked=list(rows))
+
+    first = ask(scene_2, token, booking_status="booked")
+    rows.insert(0, transaction("2026-11-06"))
+    second = ask(scene_2, token, booking_status="booked", page_key=first["page_key"])
+
+    assert ids(first)["booked"] + ids(second)["booked"] == [f"T{day}" for day in reversed(DAYS[1:])]
+
+
+@pytest.mark.parametrize("key", ["x", "W10", base64.urlsafe_b64encode(b'["other",0,null]').decode(), "é"])
+def test_a_page_key_of_another_request_is_refused(scene_2: Scene, key: str) -> None:
+    token = scene_2.consent()
+
+    assert ask(scene_2, token, page_key=key)["code"] == "FORMAT_ERROR"
+    own = ask(scene_2, token)["page_key"]
+    assert ask(scene_2, token, page_key=own, account_id="1002")["code"] == "FORMAT_ERROR"
+
+
+def test_a_function_can_make_its_pages_itself(scene_2: Scene) -> None:
+    token = scene_2.consent()
+
+    @scene_2.bank.transactions
+    async def transactions(call: Call, account: object) -> TransactionsAnswerV2:
+        return TransactionsAnswerV2(transactions=TransactionsV2(booked=[transaction(DAYS[0])]), page_key="own")
+
+    assert ask(scene_2, token)["page_key"] == "own"
+
+
+@pytest.mark.parametrize(
+    "named", [{"iban": IBANS[0]}, {"account_number": "31926801", "sort_code": "040004"}, {"account_number": "31926801"}]
+)
+def test_funds_are_confirmed_for_each_identifier_of_an_account(scene_2: Scene, named: dict[str, str]) -> None:
+    scene_2.hub.scopes = ("funds_confirmations",)
+    token = scene_2.consent()
+
+    def funds(account: dict[str, str], amount: object) -> Any:
+        money = {"amount": amount, "currency": "GBP"}
+        return scene_2.webhook("funds", {"account": account, "instructed_amount": money}, token=token).json()
+
+    assert funds(named, "250.00") == {"funds_available": True}
+    assert funds(named, "250.01") == {"funds_available": False}
+    assert funds({**named, "bban": "9"}, "1")["code"] == "RESOURCE_UNKNOWN"
+    assert funds({}, "1")["code"] == "FORMAT_ERROR"
+    assert funds(named, "NaN")["code"] == "FORMAT_ERROR"
+
+
+def test_amounts_are_read_and_written_without_binary_floats(scene_2: Scene) -> None:
+    token = scene_2.consent()
+    body = json.dumps({"account_id": "1001"}).encode()
+
+    assert '"amount":"250.00"' in scene_2.webhook("balances", body, token=token).text
