@@ -25,7 +25,7 @@ bank = causeway.Bank(
 
 # A real bank has a database, for this data and for the consents and payments that `bank` keeps: all is lost on exit.
 IBAN, CURRENCY = "DE89370400440532013000", "EUR"
-ACCOUNTS = {
+ACCOUNTS: dict[int, causeway.Account] = {
     1: causeway.AccountV1(id="1", name="Current account", iban=IBAN, currency=CURRENCY),
     2: causeway.AccountReferenceV2(resource_id="1", name="Current account", iban=IBAN, currency=CURRENCY),
 }

@@ -37,6 +37,7 @@ def sessions(stack: dict[str, Any], warm: Path, tmp_path: Path) -> Iterator[Mapp
     """A shell and a Python, in a folder that has of the repository what guides name, on the running stack."""
     stackfile.write(tmp_path / ".local" / "stack.json", stack)
     (tmp_path / ".venv").symlink_to(warm / ".venv")
+    (tmp_path / "sdk").symlink_to(ROOT / "sdk")
     stack_file = {stackfile.VARIABLE: str(tmp_path / ".local" / "stack.json")}
     environ = {**os.environ, **stack_file, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"}
     with ExitStack() as ending:

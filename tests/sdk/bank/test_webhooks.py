@@ -245,13 +245,12 @@ def ids(answer: Any) -> dict[str, list[str]]:
 
 
 def test_transactions_are_sent_in_pages_of_the_lists_that_are_asked_for(scene_2: Scene) -> None:
-    token, key, found = scene_2.consent(), {}, []
-    while key is not None:
-        answer = ask(scene_2, token, **key)
-        found.append(ids(answer))
-        key = {"page_key": answer["page_key"]} if "page_key" in answer else None
+    token = scene_2.consent()
+    pages = [ask(scene_2, token)]
+    while "page_key" in pages[-1]:
+        pages.append(ask(scene_2, token, page_key=pages[-1]["page_key"]))
 
-    assert found == [
+    assert [ids(page) for page in pages] == [
         {"booked": [f"T{DAYS[0]}", f"T{DAYS[1]}"], "pending": []},
         {"booked": [f"T{DAYS[2]}", f"T{DAYS[3]}"], "pending": []},
         {"booked": [f"T{DAYS[4]}"], "pending": ["Tpending"]},
