@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 import statistics
 import subprocess
@@ -118,7 +119,8 @@ def test_the_package_imports_nothing_of_this_repository_and_only_what_it_declare
 def test_everything_that_users_need_is_documented() -> None:
     missing = [
         f"{file.name}: {node.name}"
-        for file in (SOURCE / "causeway" / "tpp").rglob("*.py")
+        for package in ("tpp", "bank")
+        for file in (SOURCE / "causeway" / package).rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text("utf-8")))
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and not node.name.startswith("_")
@@ -174,8 +176,26 @@ def test_importing_the_client_imports_neither_httpx_nor_models() -> None:
     assert not loaded & {"httpx", "asyncio", "causeway.tpp.models", "causeway.tpp.models_v1", "cryptography"}
 
 
-def test_all_names_of_the_package_can_be_imported() -> None:
-    import causeway.tpp as package
+def test_importing_a_banks_messages_imports_no_server() -> None:
+    statement = "import sys; from causeway.bank import AccountReferenceV2, HubError, Refused; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", statement], env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, check=True
+    )
+    assert not set(done.stdout.split()) & {"httpx", "asyncio", "starlette", "cryptography", "causeway.tpp"}
+    assert seconds("from causeway.bank import AccountReferenceV2, Refused") - seconds("pass") < BUDGET
+
+
+def test_importing_the_banks_application_takes_little_more_than_what_it_needs() -> None:
+    needed = "import httpx, starlette.applications; from cryptography.hazmat.primitives.asymmetric import rsa"
+
+    bank = seconds("from causeway.bank import Bank") - seconds(needed)
+
+    assert bank < BUDGET
+
+
+@pytest.mark.parametrize("name", ["causeway.tpp", "causeway.bank"])
+def test_all_names_of_the_package_can_be_imported(name: str) -> None:
+    package = importlib.import_module(name)
 
     assert all(getattr(package, name) is not None for name in package.__all__)
     assert set(package.__all__) <= set(dir(package))

@@ -156,6 +156,8 @@ class HubError(CausewayError):
     support requests, ``retry_after`` the seconds to wait if the hub names them.
     """
 
+    advice = "Check what answers at the hub's address, and repeat the call later."
+
     def __init__(
         self,
         status: int,
@@ -172,7 +174,7 @@ class HubError(CausewayError):
         self.request_id = request_id
         self.additional = tuple(additional)
         self.retry_after = retry_after
-        self.advice = HUB_ADVICE.get(code, HUB_ADVICE[""])
+        self.advice = HUB_ADVICE.get(code, self.advice)
         super().__init__(status, code, title)
 
     def __str__(self) -> str:
@@ -183,7 +185,6 @@ _KEY = "Check the API key and the private key: the hub knows the bank by them."
 _CONTENT = "Read title and additional, and correct the call."
 _AGAIN = "Repeat the call later; if it fails again, quote request_id to the hub's operator."
 HUB_ADVICE: Mapping[str, str] = {
-    "": "Check what answers at the hub's address, and repeat the call later.",
     **dict.fromkeys(("4200", "4201", "WRONG_CREDENTIALS", "AUTHENTICATION_REQUIRED"), _KEY),
     **dict.fromkeys(("4001", "4003", "FORMAT_ERROR", "4300", "4301", "4302", "4303", "4305", "4306", "4307"), _CONTENT),
     **dict.fromkeys(("4000", "4002", "INTERNAL_SERVER_ERROR"), _AGAIN),

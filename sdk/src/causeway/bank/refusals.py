@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from causeway.errors import CausewayError
 
-
-class Refused(CausewayError):
+class Refused(Exception):
     """A refusal. For one of the bank's own: ``raise Refused("…", code_v1=5102, code_v2="PAYMENT_REFUSED")``.
 
     A payment that is refused must not exist at the bank: the hub takes a status below 500 for certain, except 408, 409
     and 425. ``retry_after`` are seconds.
     """
 
-    advice = "Let it leave the function: the application answers it."
     status = 400
     code_v1 = 4001
     code_v2 = "FORMAT_ERROR"
