@@ -185,12 +185,12 @@ def test_importing_a_banks_messages_imports_no_server() -> None:
     assert seconds("from causeway.bank import AccountReferenceV2, Refused") - seconds("pass") < BUDGET
 
 
-def test_importing_the_banks_application_takes_little_more_than_what_it_needs() -> None:
+def test_importing_the_banks_application_takes_less_than_what_it_needs_itself() -> None:
     needed = "import httpx, starlette.applications; from cryptography.hazmat.primitives.asymmetric import rsa"
+    nothing = seconds("pass")
+    bank, others = seconds("from causeway.bank import Bank") - nothing, seconds(needed) - nothing
 
-    bank = seconds("from causeway.bank import Bank") - seconds(needed)
-
-    assert bank < BUDGET
+    assert bank < others * 2, f"{bank:.3f} s, its dependencies {others:.3f} s"
 
 
 @pytest.mark.parametrize("name", ["causeway.tpp", "causeway.bank"])
