@@ -132,14 +132,14 @@ def test_the_psu_ends_one_consent_or_all_and_the_hub_is_told(scene: Scene) -> No
 
 def test_an_end_that_the_hub_does_not_take_is_told_later(scene: Scene) -> None:
     token = scene.consent()
-    scene.hub.steps = [httpx.ConnectError("away")] * 4
+    scene.hub.steps = [httpx.ConnectError("away")] * 2
     scene.decide(scene.open("/consents"), "yes")
     assert scene.webhook("accounts", token=token).status_code == 401
 
     scene.run(scene.bank.send_pending())
 
     assert {each["access_token"] for each in scene.hub.bodies("/token/revoke")} == {token}
-    assert len(scene.hub.bodies("/token/revoke")) == 5
+    assert len(scene.hub.bodies("/token/revoke")) == 3
 
 
 def test_a_program_ends_consents_of_a_psu_only(scene: Scene) -> None:

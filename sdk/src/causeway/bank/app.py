@@ -35,6 +35,8 @@ from causeway.errors import ConfigurationError
 log = logging.getLogger("causeway")
 PENDING_SECONDS = 30.0
 """How often calls that the hub has not answered are made again."""
+REPORTED = Retries(waits=(0.5,))
+"""Of calls that are made again later: the PSU does not wait for a hub that is away."""
 F = TypeVar("F", bound=Callable[..., Any])
 SignIn = TypeVar("SignIn", bound=_functions.SignIn)
 ListAccounts = TypeVar("ListAccounts", bound=_functions.ListAccounts)
@@ -97,8 +99,16 @@ class Bank:
         self.hub = HubClient(
             hub, version=version, api_key=keys[0], private_key=private_key, http_client=http_client, retries=retries
         )
+        reporter = HubClient(
+            hub,
+            version=version,
+            api_key=keys[0],
+            private_key=self.hub.signer,
+            http_client=self.hub.client,
+            retries=REPORTED,
+        )
         self._functions = Functions()
-        self._outbox = Outbox(self.storage, self.hub)
+        self._outbox = Outbox(self.storage, reporter)
         self._consents = Consents(self.storage, self._outbox)
         base_url = base_url.rstrip("/")
         self._payments = Payments(

@@ -57,7 +57,10 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A payment order before it is accepted. ``totals`` are the sums by currency."""
+    """A payment order before it is accepted. ``totals`` are the sums by currency.
+
+    ``psu`` is empty for a direct payment: its PSU is known when it is confirmed.
+    """
 
     kind: Kind
     request: OrderRequest
