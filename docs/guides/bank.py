@@ -9,12 +9,22 @@ from pathlib import Path
 import uvicorn
 from starlette.requests import Request
 
-from causeway import bank as causeway
+from causeway.bank import (
+    Account,
+    AccountReferenceV2,
+    AccountV1,
+    Bank,
+    Call,
+    InsufficientFunds,
+    ListedPaymentV1,
+    Order,
+    Payment,
+)
 
 if len(sys.argv) != 2 or not sys.argv[1].isdecimal() or not all(map(os.environ.get, ("VERSION", "API_KEY", "HUB"))):
     sys.exit("usage: VERSION=2 API_KEY=… HUB=http://127.0.0.1:8000 .venv/bin/python docs/guides/bank.py PORT")
 
-bank = causeway.Bank(
+bank = Bank(
     version=int(os.environ["VERSION"]),
     hub=os.environ["HUB"],
     api_key=os.environ["API_KEY"],
@@ -25,12 +35,12 @@ bank = causeway.Bank(
 
 # A real bank has a database, for this data and for the consents and payments that `bank` keeps: all is lost on exit.
 IBAN, CURRENCY = "DE89370400440532013000", "EUR"
-ACCOUNTS: dict[int, causeway.Account] = {
-    1: causeway.AccountV1(id="1", name="Current account", iban=IBAN, currency=CURRENCY),
-    2: causeway.AccountReferenceV2(resource_id="1", name="Current account", iban=IBAN, currency=CURRENCY),
+ACCOUNTS: dict[int, Account] = {
+    1: AccountV1(id="1", name="Current account", iban=IBAN, currency=CURRENCY),
+    2: AccountReferenceV2(resource_id="1", name="Current account", iban=IBAN, currency=CURRENCY),
 }
 BOOKED = [
-    causeway.ListedPaymentV1(
+    ListedPaymentV1(
         id=f"B{day}", reference="Books", description="Books", date_created=f"2026-11-0{day}", amount=Decimal("-8.50")
     )
     for day in range(1, 6)
@@ -45,26 +55,26 @@ async def sign_in(request: Request) -> str:
 
 
 @bank.accounts
-async def list_accounts(call: causeway.Call) -> list[causeway.Account]:
+async def list_accounts(call: Call) -> list[Account]:
     """The customer's accounts. Only those that the customer approved reach the hub."""
     return [ACCOUNTS[bank.version]]
 
 
 @bank.payments
-async def list_payments(call: causeway.Call, account: causeway.AccountV1) -> list[causeway.ListedPaymentV1]:
+async def list_payments(call: Call, account: AccountV1) -> list[ListedPaymentV1]:
     """The payments of an account in version 1. They are sent in pages."""
     return BOOKED
 
 
 @bank.pay
-async def take_order(order: causeway.Order) -> None:
+async def take_order(order: Order) -> None:
     """Accept an order, which the customer confirms later, or refuse it."""
     if order.totals.get(CURRENCY, 0) > balance:
-        raise causeway.InsufficientFunds
+        raise InsufficientFunds
 
 
 @bank.confirmed
-async def book(payment: causeway.Payment) -> None:
+async def book(payment: Payment) -> None:
     """Book a payment that the customer has confirmed, or refuse it."""
     global balance
     await take_order(payment.order)

@@ -67,6 +67,10 @@ def test_the_bank_of_the_guide_passes_the_command_with_exit_code_0(number: int, 
     assert (tmp_path / "build/conformance/report.html").exists()
 
 
+def test_the_bank_of_the_guide_has_less_than_100_lines() -> None:
+    assert len((GUIDES / "bank.py").read_text("utf-8").splitlines()) < 100
+
+
 @contextmanager
 def _guide_bank(folder: Path, number: int, ports: dict[str, str]) -> Iterator[None]:
     """The guide's bank, which keeps its key in ``.local``."""

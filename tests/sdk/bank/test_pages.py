@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import MutableMapping
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -211,3 +213,34 @@ def test_a_bank_without_its_mandatory_functions_does_not_start() -> None:
 
     with pytest.raises(ConfigurationError, match="psu"):
         asyncio.run(opened())
+    told: list[str] = []
+    with pytest.raises(ConfigurationError, match="psu"):
+        asyncio.run(started(bank, told))
+    assert told == ["lifespan.startup.failed"]
+
+
+async def started(bank: Bank, told: list[str]) -> None:
+    """Start and stop a bank as a server does."""
+    events = iter(["lifespan.startup", "lifespan.shutdown"])
+
+    async def receive() -> dict[str, str]:
+        await asyncio.sleep(0)
+        return {"type": next(events)}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        told.append(message["type"])
+
+    await bank({"type": "lifespan"}, receive, send)
+
+
+def test_a_bank_that_starts_again_makes_the_calls_that_are_pending(scene: Scene) -> None:
+    token = scene.consent()
+    scene.hub.steps = [httpx.ConnectError("away")] * 2
+    scene.decide(scene.open("/consents"), "yes")
+    told: list[str] = []
+
+    scene.run(started(scene.bank, told))
+
+    assert told == ["lifespan.startup.complete", "lifespan.shutdown.complete"]
+    assert scene.hub.bodies("/token/revoke")[-1] == {"access_token": token}
+    assert len(scene.hub.bodies("/token/revoke")) == 3

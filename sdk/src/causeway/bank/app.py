@@ -148,14 +148,19 @@ class Bank:
         return self.hub.version.number
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """The ASGI application."""
+        """The ASGI application. Raises ``ConfigurationError`` if a mandatory function is missing."""
+        if scope["type"] != "lifespan":  # where the server is told, as a failed start
+            self._check()
+        await self._app(scope, receive, send)
+
+    def _check(self) -> None:
         for name in ("psu", "accounts"):
             if getattr(self._functions, name) is None:
                 raise ConfigurationError(f"the bank's function {name} is missing")
-        await self._app(scope, receive, send)
 
     @asynccontextmanager
     async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        self._check()
         sender = asyncio.create_task(self._send_pending_forever())
         try:
             yield
