@@ -44,8 +44,9 @@ TPP_NAMES: Mapping[str, tuple[str, ...]] = {
 }
 BANK_NAMES: Mapping[str, tuple[str, ...]] = {
     "causeway._retries": ("Retries",),
+    "causeway.bank.accounts": ("Account",),
     "causeway.bank.app": ("Bank",),
-    "causeway.bank.calls": ("Account", "Call", "Consent", "Order", "Payment"),
+    "causeway.bank.calls": ("Call", "Consent", "Order", "Payment"),
     "causeway.bank.hub": ("HubClient",),
     "causeway.bank.pages": ("Choice", "Page"),
     "causeway.bank.refusals": (

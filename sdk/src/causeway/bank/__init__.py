@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from causeway._retries import Retries as Retries
+    from causeway.bank.accounts import Account as Account
     from causeway.bank.app import Bank as Bank
-    from causeway.bank.calls import Account as Account
     from causeway.bank.calls import Call as Call
     from causeway.bank.calls import Consent as Consent
     from causeway.bank.calls import Order as Order
@@ -301,8 +301,9 @@ __all__ = [
 
 _NAMES = {
     "causeway._retries": ("Retries",),
+    "causeway.bank.accounts": ("Account",),
     "causeway.bank.app": ("Bank",),
-    "causeway.bank.calls": ("Account", "Call", "Consent", "Order", "Payment"),
+    "causeway.bank.calls": ("Call", "Consent", "Order", "Payment"),
     "causeway.bank.hub": ("HubClient",),
     "causeway.bank.literals": (
         "AdditionalErrorCode",

@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 from causeway import _waiting
 from causeway.bank._outbox import Outbox
 from causeway.bank.calls import Consent
-from causeway.bank.models_v1 import SaveConsentAnswerV1
-from causeway.bank.models_v2 import SaveConsentAnswerV2
 from causeway.bank.refusals import ConsentNotInForce
 from causeway.bank.storage import Storage, Values
+
+if TYPE_CHECKING:
+    from causeway.bank.models_v1 import SaveConsentAnswerV1
+    from causeway.bank.models_v2 import SaveConsentAnswerV2
 
 
 class Consents:

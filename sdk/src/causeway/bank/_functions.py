@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
-from starlette.responses import Response
 
-from causeway.bank.calls import Account, Call, Consent, Order, Payment
-from causeway.bank.models_v1 import BalanceV1, FundsAnswerV1, ListedPaymentV1, PaymentsAnswerV1, PaymentV1
-from causeway.bank.models_v2 import BalanceV2, TransactionsAnswerV2, TransactionsV2
-from causeway.bank.pages import Page
 from causeway.bank.refusals import ResourceUnknown
 
-Rows = Sequence[ListedPaymentV1] | PaymentsAnswerV1
-Found = TransactionsV2 | TransactionsAnswerV2
-Balances = Sequence[BalanceV1] | Sequence[BalanceV2]
-Funds = bool | FundsAnswerV1
-SignIn = Callable[[Request], str | Response | Awaitable[str | Response]]
-ListAccounts = Callable[[Call], Sequence[Account] | Awaitable[Sequence[Account]]]
-ListBalances = Callable[[Call, Any], Balances | Awaitable[Balances]]
-ListPayments = Callable[[Call, Any], Rows | Awaitable[Rows]]
-FindPayment = Callable[[Call, str], PaymentV1 | Awaitable[PaymentV1 | None] | None]
-ListTransactions = Callable[[Call, Any], Found | Awaitable[Found]]
-ConfirmFunds = Callable[[Call, Any, Any, str], Funds | Awaitable[Funds]]
-Pay = Callable[[Order], str | Awaitable[str | None] | None]
-Confirmed = Callable[[Payment], Any]
-Revoked = Callable[[Consent], Awaitable[None] | None]
-ShowPage = Callable[[Request, Page], str | Response | Awaitable[str | Response]]
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    from causeway.bank.accounts import Account
+    from causeway.bank.calls import Call, Consent, Order, Payment
+    from causeway.bank.models_v1 import BalanceV1, FundsAnswerV1, ListedPaymentV1, PaymentsAnswerV1, PaymentV1
+    from causeway.bank.models_v2 import BalanceV2, TransactionsAnswerV2, TransactionsV2
+    from causeway.bank.pages import Page
+
+    Rows = Sequence[ListedPaymentV1] | PaymentsAnswerV1
+    Found = TransactionsV2 | TransactionsAnswerV2
+    Balances = Sequence[BalanceV1] | Sequence[BalanceV2]
+    Funds = bool | FundsAnswerV1
+    SignIn = Callable[[Request], str | Response | Awaitable[str | Response]]
+    ListAccounts = Callable[[Call], Sequence[Account] | Awaitable[Sequence[Account]]]
+    ListBalances = Callable[[Call, Any], Balances | Awaitable[Balances]]
+    ListPayments = Callable[[Call, Any], Rows | Awaitable[Rows]]
+    FindPayment = Callable[[Call, str], PaymentV1 | Awaitable[PaymentV1 | None] | None]
+    ListTransactions = Callable[[Call, Any], Found | Awaitable[Found]]
+    ConfirmFunds = Callable[[Call, Any, Any, str], Funds | Awaitable[Funds]]
+    Pay = Callable[[Order], str | Awaitable[str | None] | None]
+    Confirmed = Callable[[Payment], Any]
+    Revoked = Callable[[Consent], Awaitable[None] | None]
+    ShowPage = Callable[[Request, Page], str | Response | Awaitable[str | Response]]
 
 
 @dataclass

@@ -7,7 +7,7 @@ import secrets
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
 from starlette.requests import Request
@@ -19,12 +19,15 @@ from causeway.bank._body import read_body
 from causeway.bank._consents import Consents
 from causeway.bank._functions import Functions
 from causeway.bank._payments import Payments, payment_of
-from causeway.bank.calls import Account, Call, account_id, identifiers
+from causeway.bank.calls import Call, account_id, identifiers
 from causeway.bank.hub import HubClient
 from causeway.bank.pages import Choice, Page
 from causeway.bank.refusals import Refused
 from causeway.bank.storage import Storage, Values
 from causeway.errors import CausewayError, ConfigurationError, HubError
+
+if TYPE_CHECKING:
+    from causeway.bank.accounts import Account
 
 log = logging.getLogger("causeway")
 REQUEST_SECONDS = 1800.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from causeway import _waiting
@@ -14,9 +14,12 @@ from causeway.bank._functions import Functions
 from causeway.bank._outbox import Outbox
 from causeway.bank._reads import approved_accounts
 from causeway.bank._versions import Kind, Status, Version
-from causeway.bank.calls import Account, Call, Order, Payment, account_id, debtor_of, matches, order_of
+from causeway.bank.calls import Call, Order, Payment, account_id, is_debtor, order_of
 from causeway.bank.refusals import AccountUnknown, Refused, RequestIdUsed, ResourceUnknown, StillRunning
 from causeway.bank.storage import Storage, Values
+
+if TYPE_CHECKING:
+    from causeway.bank.accounts import Account
 
 REPEAT_SECONDS = 86400.0
 """How long an ``X-Request-Id`` is used for one order only."""
@@ -91,9 +94,8 @@ class Payments:
         """The approved accounts from which an order can be paid. Raises ``AccountUnknown`` if there is none."""
         if call.consent is None:
             return []
-        named = debtor_of(call.request)
         accounts = await approved_accounts(self.functions, call)
-        found = [each for each in accounts if named is None or matches(each, named)]
+        found = [each for each in accounts if is_debtor(each, call.request)]
         if not found:
             raise AccountUnknown
         return found
@@ -103,8 +105,8 @@ class Payments:
         accounts: list[Account] = list(await self.functions.call("accounts", Call(psu=psu)))
         if value["kind"] != "direct":
             return [each for each in accounts if account_id(each) in value["account_ids"]]
-        named = debtor_of(payment_of(value).order.request)
-        return [each for each in accounts if named is None or matches(each, named)]
+        request = payment_of(value).order.request
+        return [each for each in accounts if is_debtor(each, request)]
 
     def _value(self, payment_id: str, order: Order, accounts: list[Account]) -> dict[str, Any]:
         request: Any = order.request

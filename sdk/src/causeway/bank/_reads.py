@@ -6,67 +6,51 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from causeway import _json
 from causeway._records import Record
+from causeway.bank._call import load
 from causeway.bank._functions import Functions
-from causeway.bank.calls import LOCAL, Account, Call, account_id, matches
-from causeway.bank.models_v1 import (
-    AccountAnswerV1,
-    AccountsAnswerV1,
-    AccountV1,
-    BalancesAnswerV1,
-    FundsAnswerV1,
-    PaginatorV1,
-    PaymentAnswerV1,
-    PaymentsAnswerV1,
-)
-from causeway.bank.models_v2 import (
-    AccountAnswerV2,
-    AccountsAnswerV2,
-    BalancesAnswerV2,
-    FundsAnswerV2,
-    TransactionsAnswerV2,
-    TransactionsV2,
-    TransactionV2,
-)
+from causeway.bank.calls import LOCAL, Call, account_id, matches
 from causeway.bank.refusals import AccountUnknown, BadRequest, ResourceUnknown
+
+if TYPE_CHECKING:
+    from causeway.bank.accounts import Account
+    from causeway.bank.models_v2 import TransactionsV2, TransactionV2
 
 Read = Callable[[Functions, Call], Awaitable[Record]]
 
 
 async def accounts(functions: Functions, call: Call) -> Record:
     """The approved accounts."""
-    found: Any = await approved_accounts(functions, call)
-    return AccountsAnswerV1(accounts=found) if _is_version_1(call) else AccountsAnswerV2(accounts=found)
+    return _record(call, "AccountsAnswer", accounts=await approved_accounts(functions, call))
 
 
 async def account(functions: Functions, call: Call) -> Record:
     """One account."""
-    found = await _account(functions, call, call.request)
-    return AccountAnswerV1(account=found) if isinstance(found, AccountV1) else AccountAnswerV2(account=found)
+    return _record(call, "AccountAnswer", account=await _account(functions, call, call.request))
 
 
 async def balances(functions: Functions, call: Call) -> Record:
     """An account's balances."""
     of = await _account(functions, call, call.request)
     found = await functions.call("balances", call, of)
-    return BalancesAnswerV1(accounts=found) if isinstance(of, AccountV1) else BalancesAnswerV2(balances=found)
+    return _record(call, "BalancesAnswer", **{"accounts" if _version(call) == "V1" else "balances": found})
 
 
 async def payments(functions: Functions, call: Call) -> Record:
     """A page of an account's payments (version 1)."""
     request: Any = call.request
     found = await functions.call("payments", call, await _account(functions, call, request))
-    if isinstance(found, PaymentsAnswerV1):
+    if isinstance(found, Record):
         return found
     limit, page = request.record_count, request.current_page
     if limit < 1 or page < 1:
         raise BadRequest("record_count and current_page begin at 1")
     rows = tuple(found[(page - 1) * limit : page * limit])
-    return PaymentsAnswerV1(payments=rows, paginator=PaginatorV1(limit=limit, current_page=page))
+    paginator = _record(call, "Paginator", limit=limit, current_page=page)
+    return _record(call, "PaymentsAnswer", payments=rows, paginator=paginator)
 
 
 async def payment(functions: Functions, call: Call) -> Record:
@@ -75,7 +59,7 @@ async def payment(functions: Functions, call: Call) -> Record:
     found = await functions.call("payment", call, request.payment_id)
     if found is None:
         raise ResourceUnknown
-    return PaymentAnswerV1(payment=found)
+    return _record(call, "PaymentAnswer", payment=found)
 
 
 async def transactions(functions: Functions, call: Call) -> Record:
@@ -84,10 +68,11 @@ async def transactions(functions: Functions, call: Call) -> Record:
     if request.page_size < 1:
         raise BadRequest("page_size begins at 1")
     found = await functions.call("transactions", call, await _account(functions, call, request))
-    if isinstance(found, TransactionsAnswerV2):
-        return found
+    if hasattr(found, "transactions"):
+        page: Record = found
+        return page
     wanted = {name: _within(rows, request) for name, rows in _lists(found, request.booking_status).items()}
-    return _page(wanted, request)
+    return _page(call, wanted)
 
 
 async def funds(functions: Functions, call: Call) -> Record:
@@ -96,11 +81,7 @@ async def funds(functions: Functions, call: Call) -> Record:
     of = await _account(functions, call, request.account)
     money = request.instructed_amount
     found = await functions.call("funds", call, of, money.amount, money.currency)
-    if isinstance(found, Record):
-        return found
-    if isinstance(of, AccountV1):
-        return FundsAnswerV1(funds_available=found)
-    return FundsAnswerV2(funds_available=found)
+    return found if isinstance(found, Record) else _record(call, "FundsAnswer", funds_available=found)
 
 
 READS: Mapping[str, Read] = {
@@ -115,8 +96,15 @@ READS: Mapping[str, Read] = {
 """What answers each webhook, by the name in ``Version.paths``."""
 
 
-def _is_version_1(call: Call) -> bool:
-    return type(call.request).__name__.endswith("V1")
+def _version(call: Call) -> str:
+    """The end of the names of the version's classes."""
+    return type(call.request).__name__[-2:]
+
+
+def _record(call: Call, name: str, **members: Any) -> Record:
+    """A record of the call's version."""
+    version = _version(call)
+    return load(f"models_{version.lower()}.{name}{version}")(**members)
 
 
 async def approved_accounts(functions: Functions, call: Call) -> list[Account]:
@@ -154,15 +142,16 @@ def _is_within(booked: Any, request: Any) -> bool:
     return (first is None or str(first) <= day) and (last is None or day <= str(last))
 
 
-def _page(wanted: Mapping[str, Sequence[TransactionV2]], request: Any) -> TransactionsAnswerV2:
+def _page(call: Call, wanted: Mapping[str, Sequence[TransactionV2]]) -> Record:
     """The rows from the page key on, at most ``page_size``."""
+    request: Any = call.request
     rows = [(name, row) for name, rows in wanted.items() for row in rows]
     start = _start(rows, request)
     page = rows[start : start + request.page_size]
     lists: dict[str, Any] = {name: tuple(row for of, row in page if of == name) for name in wanted}
     rest = len(rows) > start + len(page)
-    answer = TransactionsAnswerV2(transactions=TransactionsV2(**lists))
-    return replace(answer, page_key=_page_key(request, start + len(page), page[-1][1])) if rest else answer
+    key = _page_key(request, start + len(page), page[-1][1]) if rest else None
+    return _record(call, "TransactionsAnswer", transactions=_record(call, "Transactions", **lists), page_key=key)
 
 
 def _page_key(request: Any, start: int, last: TransactionV2) -> str:

@@ -7,7 +7,7 @@ import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import httpx
 from starlette.applications import Starlette
@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
 from causeway._retries import Retries
-from causeway.bank import _functions, pages
+from causeway.bank import pages
 from causeway.bank._consents import Consents
 from causeway.bank._functions import Functions
 from causeway.bank._outbox import Outbox
@@ -26,11 +26,14 @@ from causeway.bank._payments import Payments, payment_of
 from causeway.bank._webhooks import Webhooks
 from causeway.bank.calls import Consent, Payment
 from causeway.bank.hub import HubClient
-from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
 from causeway.bank.refusals import Refused, ResourceUnknown
 from causeway.bank.signatures import HubKeys, Signer
 from causeway.bank.storage import MemoryStorage, Storage
 from causeway.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from causeway.bank import _functions
+    from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
 
 log = logging.getLogger("causeway")
 PENDING_SECONDS = 30.0
@@ -38,17 +41,17 @@ PENDING_SECONDS = 30.0
 REPORTED = Retries(waits=(0.5,))
 """Of calls that are made again later: the PSU does not wait for a hub that is away."""
 F = TypeVar("F", bound=Callable[..., Any])
-SignIn = TypeVar("SignIn", bound=_functions.SignIn)
-ListAccounts = TypeVar("ListAccounts", bound=_functions.ListAccounts)
-ListBalances = TypeVar("ListBalances", bound=_functions.ListBalances)
-ListPayments = TypeVar("ListPayments", bound=_functions.ListPayments)
-FindPayment = TypeVar("FindPayment", bound=_functions.FindPayment)
-ListTransactions = TypeVar("ListTransactions", bound=_functions.ListTransactions)
-ConfirmFunds = TypeVar("ConfirmFunds", bound=_functions.ConfirmFunds)
-Pay = TypeVar("Pay", bound=_functions.Pay)
-Confirmed = TypeVar("Confirmed", bound=_functions.Confirmed)
-Revoked = TypeVar("Revoked", bound=_functions.Revoked)
-ShowPage = TypeVar("ShowPage", bound=_functions.ShowPage)
+SignIn = TypeVar("SignIn", bound="_functions.SignIn")
+ListAccounts = TypeVar("ListAccounts", bound="_functions.ListAccounts")
+ListBalances = TypeVar("ListBalances", bound="_functions.ListBalances")
+ListPayments = TypeVar("ListPayments", bound="_functions.ListPayments")
+FindPayment = TypeVar("FindPayment", bound="_functions.FindPayment")
+ListTransactions = TypeVar("ListTransactions", bound="_functions.ListTransactions")
+ConfirmFunds = TypeVar("ConfirmFunds", bound="_functions.ConfirmFunds")
+Pay = TypeVar("Pay", bound="_functions.Pay")
+Confirmed = TypeVar("Confirmed", bound="_functions.Confirmed")
+Revoked = TypeVar("Revoked", bound="_functions.Revoked")
+ShowPage = TypeVar("ShowPage", bound="_functions.ShowPage")
 
 
 class Bank:

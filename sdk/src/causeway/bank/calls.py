@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from causeway._records import Record
-from causeway.bank._versions import Kind, Status
-from causeway.bank.models_v1 import AccountV1, BulkPaymentV1, DirectPaymentV1, FundsAccountV1, SinglePaymentV1
-from causeway.bank.models_v2 import AccountReferenceV2, BulkPaymentV2, DirectPaymentV2, SinglePaymentV2
+if TYPE_CHECKING:
+    from causeway._records import Record
+    from causeway.bank._versions import Kind, Status
+    from causeway.bank.accounts import Account
+    from causeway.bank.models_v1 import BulkPaymentV1, DirectPaymentV1, SinglePaymentV1
+    from causeway.bank.models_v2 import BulkPaymentV2, DirectPaymentV2, SinglePaymentV2
 
-Account = AccountV1 | AccountReferenceV2
+    OrderRequest = SinglePaymentV1 | BulkPaymentV1 | DirectPaymentV1 | SinglePaymentV2 | BulkPaymentV2 | DirectPaymentV2
+
 LOCAL = ("iban", "bban", "account_number", "sort_code")
 """Identifiers of an account besides the bank's own."""
-OrderRequest = SinglePaymentV1 | BulkPaymentV1 | DirectPaymentV1 | SinglePaymentV2 | BulkPaymentV2 | DirectPaymentV2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,41 +97,45 @@ def order_of(kind: Kind, request: Any, psu: str, request_id: str) -> Order:
 
 
 def _totals(request: Any) -> dict[str, Decimal]:
-    if isinstance(request, BulkPaymentV1):
-        sums = list(request.totals)
-        return {each.currency: sum(t.amount for t in sums if t.currency == each.currency) or Decimal() for each in sums}
-    if isinstance(request, BulkPaymentV2):
-        return {request.instructed_totals.currency: request.instructed_totals.amount}
-    if isinstance(request, SinglePaymentV2 | DirectPaymentV2):
-        return {request.instructed_amount.currency: request.instructed_amount.amount}
-    return {request.currency: request.amount}
+    single = getattr(request, "instructed_totals", None) or getattr(request, "instructed_amount", request)
+    found: dict[str, Decimal] = {}
+    for each in getattr(request, "totals", (single,)):
+        found[each.currency] = found.get(each.currency, Decimal()) + each.amount
+    return found
 
 
 def _payee(request: Any) -> str:
-    if isinstance(request, SinglePaymentV2 | DirectPaymentV2):
-        account = request.creditor_account
-        return request.creditor_name or account.iban or account.bban or account.account_number or "the payee"
-    return str(request.receiver_name)
+    account = getattr(request, "creditor_account", None)
+    if account is None:
+        return str(request.receiver_name)
+    return str(request.creditor_name or account.iban or account.bban or account.account_number or "the payee")
 
 
 def account_id(account: Account) -> str:
     """The bank's identifier of an account."""
-    return account.id if isinstance(account, AccountV1) else account.resource_id
+    found: str | None = getattr(account, "resource_id", None)
+    return found or str(getattr(account, "id", ""))
 
 
 def matches(account: Account, named: Any) -> bool:
     """Whether all identifiers in a part of a request are an account's; without one they are not."""
     given = {name: getattr(named, name, None) for name in ("account_id", *LOCAL)}
+    return has_identifiers(account, given)
+
+
+def has_identifiers(account: Account, given: Mapping[str, str | None]) -> bool:
+    """Whether all identifiers are an account's; without one they are not."""
     wanted = {name: value for name, value in given.items() if value is not None}
     own = {"account_id": account_id(account), **{name: getattr(account, name, None) for name in LOCAL}}
     return bool(wanted) and all(own[name] == value for name, value in wanted.items())
 
 
-def debtor_of(request: Any) -> Any:
-    """The account that an order names as the one to pay from; ``None`` if the PSU chooses it."""
-    if isinstance(request, SinglePaymentV1 | BulkPaymentV1):
-        return FundsAccountV1(iban=request.sender_iban) if request.sender_iban else None
-    return getattr(request, "debtor_account", None)
+def is_debtor(account: Account, request: Any) -> bool:
+    """Whether an order is to be paid from an account: from the one that it names, or any if the PSU chooses it."""
+    if getattr(request, "sender_iban", None):
+        return has_identifiers(account, {"iban": request.sender_iban})
+    named = getattr(request, "debtor_account", None)
+    return named is None or matches(account, named)
 
 
 def identifiers(account: Account) -> dict[str, str]:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import date
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx
 
@@ -16,11 +16,13 @@ from causeway._records import RecordError
 from causeway._retries import Retries
 from causeway.bank._call import HubCall, load
 from causeway.bank._versions import Version, version_of
-from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
-from causeway.bank.models_v1 import ConsentStatesAnswerV1, InitAuthorizationAnswerV1, SaveConsentAnswerV1
-from causeway.bank.models_v2 import ConsentStatesAnswerV2, InitAuthorizationAnswerV2, SaveConsentAnswerV2
 from causeway.bank.signatures import Signer
 from causeway.errors import ConfigurationError, ConnectionLost, HubError, UnexpectedAnswer
+
+if TYPE_CHECKING:
+    from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
+    from causeway.bank.models_v1 import ConsentStatesAnswerV1, InitAuthorizationAnswerV1, SaveConsentAnswerV1
+    from causeway.bank.models_v2 import ConsentStatesAnswerV2, InitAuthorizationAnswerV2, SaveConsentAnswerV2
 
 log = logging.getLogger("causeway")
 CONNECT_SECONDS, ANSWER_SECONDS = 5.0, 20.0

@@ -1,0 +1,9 @@
+"""An account of either version."""
+
+from __future__ import annotations
+
+from causeway.bank.models_v1 import AccountV1
+from causeway.bank.models_v2 import AccountReferenceV2
+
+Account = AccountV1 | AccountReferenceV2
+"""What the function ``accounts`` lists."""
