@@ -52,7 +52,7 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
             """Nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as running:
-        Thread(target=running.serve_forever, daemon=True).start()
+        Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
         file, port = tmp_path / "stack.json", running.server_port
         content = {"id": "the-stack", "base_url": f"http://127.0.0.1:{port}", "operator_key": "the-key"}
         stackfile.write(file, content | {"environment": {"PORT": str(port)}})
