@@ -204,13 +204,14 @@ def _rules() -> JWSRegistry:
     """joserfc's rules without its limit on headers, which hold a key, and its warning about the name EdDSA."""
     from joserfc.jws import JWSRegistry
 
-    class Rules(JWSRegistry):
+    class _Rules(JWSRegistry):
         max_header_length = 16_384
 
         def get_alg(self, name: str) -> Any:
+            """The algorithm of any name."""
             return self.algorithms[name]
 
-    return Rules(strict_check_header=False)
+    return _Rules(strict_check_header=False)
 
 
 def _joserfc() -> ModuleType:
