@@ -1,4 +1,4 @@
-"""The Python SDK's keys on the whole stack: signed assertions, bound tokens, nonces that are lost, answers that are lost."""
+"""The Python SDK's keys on the whole stack: signed assertions, bound tokens, lost nonces and lost answers."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_client_with_keys_gets_consent_reads_pays_and_refreshes(
         told = consent.introspect()
 
         assert consent.tokens.token_type == ("DPoP" if key else "Bearer")
-        assert (told.cnf.jkt if told.cnf else None) == (key.thumbprint if key else None)
+        assert dict(told.cnf or {}) == ({"jkt": key.thumbprint} if key else {})
         assert {one.consent_id for one in tpp.consents()} == {consent.consent_id}
         consent.revoke()
 
