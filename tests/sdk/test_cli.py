@@ -177,16 +177,7 @@ def test_an_event_is_resent_with_an_assertion(hub: Hub, capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_prints_a_line_and_ends_it_with_0(hub: Hub, tmp_path: Path, number: signal.Signals) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "causeway.cli",
-        "listen",
-        "--forward-to",
-        f"{hub.url}/events",
-        "--types",
-        "t*,consent.authorized",
-    ]
+    receiver = ["--forward-to", f"{hub.url}/events", "--types", "t*,consent.authorized"]
     environ = {
         **os.environ,
         "PYTHONPATH": str(SOURCE),

@@ -27,8 +27,8 @@ Each event is a POST, signed as at an Events URL (Standard Webhooks) with the se
 must be set to fetch its events. A receiver that fails gets an event four times within 36 s; one that cannot be reached
 is waited for. A crash can forward an event again, under the same webhook-id."""
 
-SECRETS = """Others can see the options of a command: a client secret is taken from CAUSEWAY_CLIENT_SECRET or a file, and
-the password of a private key from CAUSEWAY_CLIENT_KEY_PASSWORD."""
+SECRETS = """Others can see the options of a command: a client secret is taken from CAUSEWAY_CLIENT_SECRET or a
+file, and the password of a private key from CAUSEWAY_CLIENT_KEY_PASSWORD."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
