@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -73,11 +73,12 @@ def receiving(port: int = 0) -> Iterator[ForwardReceiver]:
 
 
 class ListenProcess:
-    """``causeway listen`` as its users run it. ``lines`` are what it has printed, without times."""
+    """``causeway listen`` as its users run it. ``printed`` is what it prints, ``lines`` the same without times."""
 
-    def __init__(self, environ: Mapping[str, str], *options: str) -> None:
+    def __init__(self, environ: Mapping[str, str], *options: str, command: Sequence[str] = ()) -> None:
+        self.printed: list[str] = []
         self.lines: list[str] = []
-        command = [sys.executable, "-m", "causeway.cli", "listen", *options]
+        command = command or [sys.executable, "-m", "causeway.cli", "listen", *options]
         self._process = subprocess.Popen(
             command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -86,6 +87,7 @@ class ListenProcess:
 
     def _read(self) -> None:
         for line in self._process.stdout or ():
+            self.printed.append(line.rstrip())
             self.lines.append(line.partition("Z  ")[2].strip() or line.strip())
 
     def wait_for_line(self, pattern: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -18,9 +19,12 @@ from causeway.errors import ApiError
 from chalicelib import bootstrap
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.tour.browser import approve_consent, confirm_payment
+from tests.documents import blocks
 from tests.e2e.sdk_users import FAST, account_id, browser, order
 
 pytestmark = pytest.mark.e2e
+README = Path(__file__).parents[2] / "sdk" / "README.md"
+EXAMPLES = blocks(README.read_text("utf-8"), "python")
 CLIENTS: Mapping[str, dict[str, Any]] = {
     "fapi2": {"security_profile": "fapi2", "dpop_nonce_required": True},
     "assertions": {},
@@ -38,9 +42,9 @@ def assertion() -> sdk.PrivateKeyJwt:
     return sdk.PrivateKeyJwt.generate()
 
 
-def registered(operator: bootstrap.Hub, stack: dict[str, Any], assertion: sdk.PrivateKeyJwt, **security: Any) -> str:
+def registered(operator: bootstrap.Hub, stack: dict[str, Any], jwks: dict[str, Any], **security: Any) -> str:
     """The Client ID of a client that signs its assertions."""
-    members = {"auth_method": "private_key_jwt", "jwks": assertion.jwks, **security}
+    members = {"auth_method": "private_key_jwt", "jwks": jwks, **security}
     made = operator.openbanking.clients.create(
         owner="sdk@example.com", title="Keys", callback_urls=[callback_of(stack)], security=members
     )
@@ -84,7 +88,7 @@ def test_a_client_with_keys_gets_consent_reads_pays_and_refreshes(
     kind: str,
     tmp_path: Path,
 ) -> None:
-    client_id = registered(operator, stack, assertion, **CLIENTS[kind])
+    client_id = registered(operator, stack, assertion.jwks, **CLIENTS[kind])
     assertion.save(tmp_path / "client.json")
     key = None if kind == "assertions" else sdk.DpopKey.generate()
     signing = sdk.PrivateKeyJwt.load(tmp_path / "client.json")
@@ -105,7 +109,7 @@ def test_keys_of_every_kind_are_accepted(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], algorithm: Any
 ) -> None:
     assertion, key = sdk.PrivateKeyJwt.generate(algorithm), sdk.DpopKey.generate(algorithm)
-    client_id = registered(operator, stack, assertion, **CLIENTS["fapi2"])
+    client_id = registered(operator, stack, assertion.jwks, **CLIENTS["fapi2"])
 
     with sdk.Tpp(stack["base_url"], client_id=client_id, assertion=assertion, dpop=key) as tpp:
         assert list(consent_of(tpp, stack, bank).accounts())
@@ -146,7 +150,7 @@ def test_a_lost_nonce_costs_a_repeat_and_nothing_else(
     assertion: sdk.PrivateKeyJwt,
     network: Mangling,
 ) -> None:
-    client_id = registered(operator, stack, assertion, **CLIENTS["fapi2"])
+    client_id = registered(operator, stack, assertion.jwks, **CLIENTS["fapi2"])
     client = httpx.Client(transport=network, trust_env=False)
     key = sdk.DpopKey.generate()
 
@@ -170,7 +174,7 @@ def test_a_lost_answer_is_repeated_with_a_new_assertion_and_a_new_proof(
     assertion: sdk.PrivateKeyJwt,
     network: Mangling,
 ) -> None:
-    client_id = registered(operator, stack, assertion, dpop_bound_access_tokens=True)
+    client_id = registered(operator, stack, assertion.jwks, dpop_bound_access_tokens=True)
     client = httpx.Client(transport=network, trust_env=False)
     stored: list[sdk.Tokens] = []
 
@@ -197,7 +201,7 @@ def test_a_lost_answer_is_repeated_with_a_new_assertion_and_a_new_proof(
 def test_tokens_are_worth_nothing_without_their_key(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], assertion: sdk.PrivateKeyJwt
 ) -> None:
-    client_id = registered(operator, stack, assertion, dpop_bound_access_tokens=True)
+    client_id = registered(operator, stack, assertion.jwks, dpop_bound_access_tokens=True)
     given: Any = {"client_id": client_id, "assertion": assertion}
     with sdk.Tpp(stack["base_url"], **given, dpop=sdk.DpopKey.generate()) as tpp:
         tokens = consent_of(tpp, stack, bank).tokens
@@ -208,10 +212,36 @@ def test_tokens_are_worth_nothing_without_their_key(
     assert caught.value.status == 401
 
 
+def test_the_readmes_keys_are_accepted(
+    operator: bootstrap.Hub,
+    stack: dict[str, Any],
+    bank: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    making, using = (example for example in EXAMPLES if "DpopKey" in example)
+    monkeypatch.chdir(tmp_path)
+    given: dict[str, Any] = {}
+
+    exec(making, given)  # noqa: S102 - our own document
+    made = operator.openbanking.clients.create(
+        owner="sdk@example.com", title="Keys", callback_urls=[callback_of(stack)]
+    )
+    jwks = json.loads((tmp_path / "jwks.json").read_text())
+    operator.openbanking.clients.update(
+        made.client.client_id, security={"auth_method": "private_key_jwt", "jwks": jwks, "security_profile": "fapi2"}
+    )
+    program = using.replace("https://hub.example", stack["base_url"]).replace('"client"', repr(made.client.client_id))
+    exec(program, given)  # noqa: S102 - our own document
+
+    with given["tpp"] as tpp:
+        assert list(consent_of(tpp, stack, bank).accounts())
+
+
 def test_the_asynchronous_client_has_keys_too(
     operator: bootstrap.Hub, stack: dict[str, Any], bank: dict[str, Any], assertion: sdk.PrivateKeyJwt
 ) -> None:
-    client_id, key = registered(operator, stack, assertion, **CLIENTS["fapi2"]), sdk.DpopKey.generate()
+    client_id, key = registered(operator, stack, assertion.jwks, **CLIENTS["fapi2"]), sdk.DpopKey.generate()
     given: Any = {"client_id": client_id, "assertion": assertion, "dpop": key}
     with sdk.Tpp(stack["base_url"], **given) as tpp:
         tokens = consent_of(tpp, stack, bank).tokens

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import re
+import sys
 import threading
 import time
 from collections import Counter
@@ -17,11 +19,13 @@ from chalicelib import bootstrap
 from chalicelib.openbanking.records.client_record import Client
 from infra.tour.browser import confirm_payment
 from infra.tour.calls import wait_for
+from tests.documents import blocks
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.sdk_users import browser, consent_of, order
 from tests.sdk.lossy_proxy import lossy_proxy
 
 pytestmark = pytest.mark.e2e
+README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")
 
 
 @dataclass(frozen=True)
@@ -213,6 +217,31 @@ def test_each_state_has_its_own_secret_and_its_own_place(poller: Poller, tmp_pat
 
 def received_again(receiver: ForwardReceiver, count: int) -> None:
     wait_for(lambda: len(receiver.ids) >= count, "the event did not come again")
+
+
+def test_the_readmes_commands_print_what_stands_beside_them(stack: dict[str, Any], poller: Poller) -> None:
+    (commands,) = (block for block in blocks(README, "sh") if "causeway listen" in block)
+    (shown,) = (block for block in blocks(README, "text") if "Signing secret" in block)
+    with sdk.Tpp(stack["base_url"], client_id=poller.client.client_id, client_secret=poller.secret) as tpp:
+        consent_of(tpp, stack, stack["banks"][0])
+
+    with receiving() as receiver:
+        replaced = {
+            "https://hub.example": stack["base_url"],
+            "CLIENT_ID=client ": f"CLIENT_ID={poller.client.client_id} ",
+            "the client client ": f"the client {poller.client.client_id} ",
+            "CLIENT_SECRET=secret": f"CLIENT_SECRET={poller.secret}",
+            "http://127.0.0.1:9701/events": receiver.url,
+            "causeway listen": f"exec {sys.executable} -m causeway.cli listen",
+        }
+        for old, new in replaced.items():
+            commands, shown = commands.replace(old, new), shown.replace(old, new)
+        process = ListenProcess(poller.environ, command=["bash", "-c", commands])
+        process.wait_for_line("consent.authorised")
+        assert process.interrupt() == 0
+
+    pattern = re.escape(shown.strip()).replace("…", ".+")
+    assert re.fullmatch(pattern, "\n".join(process.printed[:3])), process.printed
 
 
 def test_wrong_credentials_end_it_with_one_line(poller: Poller) -> None:
