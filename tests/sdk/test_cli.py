@@ -120,6 +120,7 @@ def test_wrong_options_end_it_with_2(arguments: list[str], capsys: pytest.Captur
     [
         (CLIENT, "--base-url or CAUSEWAY_BASE_URL is missing"),
         (AT[2:], "--client-id or CAUSEWAY_CLIENT_ID is missing"),
+        ([*AT, "--base-url", "http://h:99999"], "--base-url must be an http or https address, not 'http://h:99999'"),
         (AT, "CAUSEWAY_CLIENT_SECRET, --client-secret-file or --client-key is missing"),
         ([*AT, "--client-secret-file", "none"], "the file 'none' cannot be read"),
         ([*AT, "--client-key", "none"], "the key's file 'none' cannot be read: No such file or directory"),

@@ -483,7 +483,9 @@ def test_of_two_listeners_with_one_state_the_second_ends(tmp_path: Path) -> None
         pass
 
 
-@pytest.mark.parametrize("url", ["127.0.0.1:9701", "ftp://127.0.0.1", "http://", ""])
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:9701", "ftp://127.0.0.1", "http://", "", "http://h:99999", "http://[::1", "http://h\x00"]
+)
 def test_a_receiver_has_an_http_address(url: str) -> None:
     with pytest.raises(ConfigurationError, match="--forward-to must be an http or https address"):
         Receiver(url, "whsec_c2VjcmV0")

@@ -128,11 +128,13 @@ def listen(options: argparse.Namespace, tpp: Tpp, file: StateFile, interrupts: I
 
 def client(options: argparse.Namespace, environ: Mapping[str, str]) -> Tpp:
     """The client of the options. Raises ``ConfigurationError`` if something is missing."""
+    from causeway.listen import check_address
     from causeway.tpp import PrivateKeyJwt, Retries, Tpp
 
     for name, variable in (("base_url", "CAUSEWAY_BASE_URL"), ("client_id", "CAUSEWAY_CLIENT_ID")):
         if not getattr(options, name):
             raise ConfigurationError(f"--{name.replace('_', '-')} or {variable} is missing")
+    check_address(options.base_url, "--base-url")
     secret = client_secret(options, environ)
     if secret is None and not options.client_key:
         raise ConfigurationError("CAUSEWAY_CLIENT_SECRET, --client-secret-file or --client-key is missing")

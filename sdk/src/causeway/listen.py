@@ -65,9 +65,8 @@ class Receiver:
     """The program that gets the events."""
 
     def __init__(self, url: str, secret: str, client: httpx.Client | None = None) -> None:
+        check_address(url, "--forward-to")
         parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ConfigurationError(f"--forward-to must be an http or https address, not {url!r}")
         self.url = url
         self.shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
         self._secret = secret
@@ -246,6 +245,17 @@ class Listener:
 
     def _show(self, text: str) -> None:
         self.show(f"{_retries.utc(_waiting.now()):%Y-%m-%dT%H:%M:%SZ}  {text}")
+
+
+def check_address(url: str, option: str) -> None:
+    """Raises ``ConfigurationError`` if an option is no address to which requests can be sent."""
+    try:
+        parts = httpx.URL(url)
+        good = parts.scheme in ("http", "https") and bool(parts.host) and 0 < (parts.port or 80) < 65536
+    except httpx.InvalidURL:
+        good = False
+    if not good:
+        raise ConfigurationError(f"{option} must be an http or https address, not {url!r}")
 
 
 def passes(error: CausewayError) -> bool:
