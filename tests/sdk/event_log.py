@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from causeway._listen_state import StateFile
+from causeway._listen_state import ListenState, StateFile
 from causeway._retries import utc
 from causeway.listen import Interrupts, Listener, Receiver
 from causeway.tpp import Retries, Tpp
@@ -111,3 +111,24 @@ class Listening:
     @property
     def told(self) -> list[str]:
         return [line.partition("Z  ")[2] for line in self.lines]
+
+
+class Killed(BaseException):
+    """The process ends here, and nothing is cleaned up."""
+
+
+class MortalFile(StateFile):
+    """Ends the process before or after the state is written for the n-th time."""
+
+    def __init__(self, path: Path, number: int, *, before: bool) -> None:
+        super().__init__(path)
+        self._left = number
+        self._before = before
+
+    def save(self, state: ListenState) -> None:
+        self._left -= 1
+        if self._before and not self._left:
+            raise Killed
+        super().save(state)
+        if not self._left:
+            raise Killed

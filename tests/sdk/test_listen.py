@@ -8,11 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from causeway._listen_state import ListenState, StateFile
 from causeway.errors import ApiError, ConfigurationError
 from causeway.listen import AWAY_WAITS, POLL_SECONDS, WAITS, Receiver
 from causeway.tpp import EventVerifier, UnknownEvent
-from tests.sdk.event_log import PLACE, Answer, EventLog, Listening, event
+from tests.sdk.event_log import PLACE, Answer, EventLog, Killed, Listening, MortalFile, event
 from tests.sdk.scripted_hub import BASE, Clock, failure
 
 pytestmark = pytest.mark.usefixtures("clock")
@@ -26,10 +25,6 @@ def listening(tmp_path: Path) -> Listening:
 
 def ids(*numbers: int) -> list[str]:
     return [f"event-{number}" for number in numbers]
-
-
-class Killed(BaseException):
-    """The process ends here, and nothing is cleaned up."""
 
 
 # Forwarding
@@ -113,21 +108,9 @@ def test_a_run_that_is_killed_after_an_answer_is_recorded_repeats_nothing(listen
 
 def kill_at_save(listening: Listening, number: int, *, before: bool) -> None:
     """A run whose process ends before or after it has written the state for the n-th time."""
-
-    class Mortal(StateFile):
-        left = number
-
-        def save(self, state: ListenState) -> None:
-            self.left -= 1
-            if before and not self.left:
-                raise Killed
-            super().save(state)
-            if not self.left:
-                raise Killed
-
     listening.file.load(BASE, "client-1")
     with pytest.raises(Killed):
-        listening.run(file=Mortal(listening.file.path))
+        listening.run(file=MortalFile(listening.file.path, number, before=before))
 
 
 def test_an_event_that_became_visible_late_neither_hides_nor_repeats_others(listening: Listening) -> None:
@@ -179,25 +162,11 @@ def test_a_run_that_is_killed_while_it_looks_for_its_place_repeats_nothing(liste
     listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
     listening.run()
     listening.log.answers = [failure(400, "PARAMETER_NOT_CONSISTENT")]
-    with pytest.raises(Killed):
-        listening.run(file=_mortal(listening, 4))
+    kill_at_save(listening, 4, before=False)
 
     listening.run()
 
     assert listening.receiver.ids == ids(*range(1, 31))
-
-
-def _mortal(listening: Listening, saves: int) -> StateFile:
-    class Mortal(StateFile):
-        left = saves
-
-        def save(self, state: ListenState) -> None:
-            super().save(state)
-            self.left -= 1
-            if not self.left:
-                raise Killed
-
-    return Mortal(listening.file.path)
 
 
 # A receiver that fails
