@@ -22,7 +22,7 @@ from infra.tour.browser import approve_consent, confirm_payment
 from tests.documents import blocks
 from tests.e2e.sdk_users import FAST, account_id, browser, order
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 README = Path(__file__).parents[2] / "sdk" / "README.md"
 EXAMPLES = blocks(README.read_text("utf-8"), "python")
 CLIENTS: Mapping[str, dict[str, Any]] = {

@@ -24,7 +24,7 @@ from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment
 from tests.e2e.sdk_users import browser, consent_of, order
 from tests.sdk.lossy_proxy import lossy_proxy
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")
 
 
