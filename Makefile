@@ -17,7 +17,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment run tour test test-faults test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs postman screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs postman screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -36,10 +36,13 @@ tour: environment ## Act as a TPP, a bank's customer and a cardholder; DETAIL=1 
 	@exec $(PYTHON) -m infra.tour $(if $(DETAIL),--detail)
 
 test: environment ## Run all tests except the slow ones, offline
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages and not year and not rehearsal"
+	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages and not year and not sdk and not rehearsal"
 
 test-faults: environment ## Inject every fault into every storage and queue call, kill workers, make 50 concurrent calls
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m faults
+
+test-sdk: environment ## Run the Python package of sdk/ against a stack: both banks, every fault, lost answers
+	@exec $(PYTHON) -m pytest -m sdk tests/e2e
 
 test-clock: environment ## Move the clock of a stack by a year in steps of a day, in less than a minute
 	@exec $(PYTHON) -m pytest -m year tests/e2e

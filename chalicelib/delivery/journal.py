@@ -58,10 +58,6 @@ class Sweeper:
         self.metrics.write({"DueDeliveries": len(rows), "OldestDueSeconds": oldest})
         return self.outbox.queue([row["delivery_id"] for row in rows[:room]])
 
-    def next_due(self, until: int) -> int | None:
-        """When the next delivery is due, if it is by ``until``."""
-        return DUE.next_time(self.store, until)
-
 
 ClientKind = Literal["event", "relay", "payment"]
 """Kinds of deliveries that a client's owner may see; revocations concern only the service and the bank."""

@@ -109,7 +109,7 @@ def _static_files() -> StaticFiles:
 
 @cache
 def _templates() -> Templates:
-    filters = (money, group_by_four, sort_code, day, day_of_month, scope_text)
+    filters = (money, group_by_four, sort_code, day, time_of_day, day_of_month, scope_text)
     return Templates((_FOLDER / "templates",), {text.__name__: text for text in filters})
 
 
@@ -179,6 +179,11 @@ def day(seconds: int) -> str:
     """Unix seconds as ``21 November 2026``."""
     moment = datetime.fromtimestamp(seconds, UTC)
     return f"{moment.day} {moment:%B %Y}"
+
+
+def time_of_day(seconds: int) -> str:
+    """Unix seconds as ``14:05``."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%H:%M}"
 
 
 def day_of_month(moment: date) -> str:

@@ -38,7 +38,7 @@ def answer_failure(error: Exception) -> Response:
             return _refuse(405, "method_not_allowed", str(error))
         case NotOperator():
             headers = {"WWW-Authenticate": "Bearer"}
-            return _refuse(401, "invalid_key", "send the operator_key of .local/stack.json as a bearer", headers)
+            return _refuse(401, "invalid_key", "send the operator_key of .local/stack.json as a bearer token", headers)
         case UnreadableBody() | InvalidAdvance():
             return _refuse(415 if getattr(error, "kind", "") == "type" else 400, "invalid_request", str(error))
         case ClockBusy():

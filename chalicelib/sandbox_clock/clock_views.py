@@ -25,7 +25,7 @@ class Unit:
     seconds: int
 
 
-UNITS = (Unit("hours", HOUR_SECONDS), Unit("days", DAY_SECONDS), Unit("weeks", 7 * DAY_SECONDS))
+UNITS = (Unit("minutes", 60), Unit("hours", HOUR_SECONDS), Unit("days", DAY_SECONDS), Unit("weeks", 7 * DAY_SECONDS))
 
 
 def show_clock(visit: Visit, clock: ClockContainer, problem: str = "", status: int = 200) -> Response:

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, partial
 
+from chalicelib.cards.authorization import authorization_record
 from chalicelib.cards.container import CardContainer
+from chalicelib.cards.payments import pending_index
 from chalicelib.cards.reconciliation.rolling_proof import RollingProof
+from chalicelib.delivery import delivery_record
 from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.demo_bank import clearing
 from chalicelib.foundation.container import Infrastructure
+from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.moved_clock import ClockOffset, MovedClock
 from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.openbanking.records.consents import NOTIFY
 from chalicelib.sandbox_clock.clock_advance import ClockAdvance, NextDue, ScheduledWork
 from chalicelib.sandbox_clock.remembered_due import RememberedDue, WriteCounts
 from chalicelib.statistics.container import StatisticsContainer
@@ -52,10 +57,14 @@ class ClockContainer:
     def _writes(self) -> WriteCounts:
         return WriteCounts(self.shared.store)
 
-    def _indexed(
+    def _indexed(self, name: str, index: ShardedIndex, run: Callable[[], int]) -> ScheduledWork:
+        """Work that is found by its time in an index."""
+        return self._remembered(name, partial(index.next_time, self.shared.store), run, index.table)
+
+    def _remembered(
         self, name: str, next_due: Callable[[int], int | None], run: Callable[[], int], *subjects: str
     ) -> ScheduledWork:
-        """Work that is found by its time in an index of ``subjects``; ``run`` returns how much of it was done."""
+        """Work whose next due time follows from ``subjects``; ``run`` returns how much of it was done."""
         remembered = RememberedDue(next_due, partial(self._writes.of, *subjects), self.shared.clock)
         asked: NextDue = lambda _after, until: remembered(until)  # noqa: E731 - its type is the point
         return ScheduledWork(name, asked, lambda: run() > 0)
@@ -63,7 +72,7 @@ class ClockContainer:
     @property
     def _settle(self) -> ScheduledWork:
         shared, records = self.shared, ("demo-banks/due", "demo-banks/ends")
-        return self._indexed(
+        return self._remembered(
             "settle", partial(clearing.next_due, shared), partial(clearing.run_due_work, shared), *records
         )
 
@@ -77,16 +86,16 @@ class ClockContainer:
         payments, holds = self.cards.flows.provider_recovery, self.cards.flows.hold_expiry
         proof = _LedgerProof(self.cards.flows.rolling_proof, self._writes, self._end)
         return (
-            self._indexed("finish", payments.next_due, lambda: payments.finish(self._end()), "external-payments"),
-            self._indexed("finish", holds.next_due, lambda: holds.expire(self._end()), "card-activity"),
+            self._indexed("finish", pending_index.DUE, lambda: payments.finish(self._end())),
+            self._indexed("finish", authorization_record.DUE, lambda: holds.expire(self._end())),
             ScheduledWork("prove", proof.next_due, proof.run),
         )
 
     def _hub_work(self) -> tuple[ScheduledWork, ...]:
         expiry, sweeper = self.openbanking.consent_expiry, self.delivery.sweeper
         return (
-            self._indexed("expire", expiry.next_due, expiry.record_due_events, "consents"),
-            self._indexed("sweep", sweeper.next_due, sweeper.sweep, "deliveries"),
+            self._indexed("expire", NOTIFY, expiry.record_due_events),
+            self._indexed("sweep", delivery_record.DUE, sweeper.sweep),
         )
 
     @property

@@ -146,7 +146,7 @@ def _journey_steps(journey: Journey) -> list[tuple[str, int | None]]:
         (f"The bank sent the browser back {returned}", journey.returned_at),
         ("POST /tpp/token exchanged the code for tokens", journey.exchanged_at),
         (f"POST /tpp/token refreshed them {times}", journey.refreshed_at),
-        ("POST /tpp/token/revoke ended the consent", journey.ended_at),
+        ("The consent ended, or was found to have ended", journey.ended_at),
     ]
     expected = 2 if journey.error else 3
     return [(label, at) for number, (label, at) in enumerate(steps) if at or number < expected]

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import requests
 import typer
 
+from chalicelib.website.display_text import elapsed
 from infra.admin import output
 from infra.admin.connection import StageUnknown
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members
@@ -34,13 +35,13 @@ def show() -> Report:
 
 @command(group, "advance")
 def advance(
-    span: Annotated[str, typer.Argument(metavar="SPAN", help="How far: 90s, 30m, 12h, 7d; at most 400d.")],
+    span: Annotated[str, typer.Argument(metavar="SPAN", help="How far: 90s, 30m, 12h, 7d, 2w; at most 400d.")],
 ) -> Report:
     """Move business time forward; ends when everything that became due on the way has been done.
 
     Tokens and consents expire, due payments end, holds are released, events are sent, and days are recorded. All
     processes of the stack follow within a second. Signatures, certificates and sessions stay in real time. Time cannot
-    go back: FRESH=1 make run starts anew, without the data.
+    go back: make run FRESH=1 starts anew, without the data.
 
     \b
     Examples:
@@ -52,7 +53,8 @@ def advance(
 
 
 def _report(answer: dict[str, Any], done: str) -> Report:
-    return Report(answer, done + format_members(answer))
+    ahead = elapsed(answer["offset_seconds"]) if answer["offset_seconds"] else "nothing"
+    return Report(answer, done + format_members({"now": answer["now"], "ahead_by": ahead}))
 
 
 def _ask(method: str, body: dict[str, str] | None = None) -> dict[str, Any]:

@@ -50,8 +50,8 @@ TIME_HELP = "A timestamp such as 2026-03-02T09:00:00Z (UTC without an offset), o
 OVERLAP = 24 * 3600
 LONGEST_OVERLAP = 30 * OVERLAP
 """Longest period, in seconds, in which both the new and the old key or secret are valid."""
-_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600}
+_SPAN = re.compile(r"([0-9]{1,6})([smhdw])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
 
 
 def command_group(explained: str) -> typer.Typer:
@@ -184,7 +184,7 @@ def parse_span(text: str) -> int:
     """Parse a time span such as ``7d`` to seconds. Raises: CommandRefused."""
     if span := _SPAN.fullmatch(text.strip()):
         return int(span[1]) * _SECONDS[span[2]]
-    raise CommandRefused(f"{text!r} is not a time span: use 90s, 30m, 12h or 7d")
+    raise CommandRefused(f"{text!r} is not a time span: use 90s, 30m, 12h, 7d or 2w")
 
 
 def parse_time(text: str, now: int) -> int:

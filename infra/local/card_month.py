@@ -282,9 +282,9 @@ def _tom_steps() -> Iterator[Step]:
 
 
 def _aoife_steps() -> Iterator[Step]:
-    """A virtual prepaid card with payment fees, which declines gambling and what exceeds its balance."""
-    card = _AOIFE
-    yield _creation(card, 1, "12:00", _PREPAID, _IRELAND, "AOIFE BRENNAN", card_virtual=1, **_AOIFE_HOME)
+    """A prepaid card with payment fees, which declines gambling and what exceeds its balance."""
+    card, home = _AOIFE, _AOIFE_HOME | _delivery(_AOIFE_HOME)
+    yield _creation(card, 1, "12:00", _PREPAID, _IRELAND, "AOIFE BRENNAN", card_virtual=0, **home)
     yield card.address_opening(1, "12:02", _SEPA)
     yield card.activation(1, "12:05")
     yield card.inbound_payment(2, "09:00", "Aoife Brennan", 25_000, "Top-up")

@@ -38,6 +38,7 @@ TPP_NAMES: Mapping[str, tuple[str, ...]] = {
     "causeway.tpp._statuses": ("is_final", "is_paid"),
     "causeway.tpp._sync.client": ("Tpp",),
     "causeway.tpp._sync.consent": ("Consent",),
+    "causeway.tpp.crypto": ("DpopKey", "PrivateKeyJwt"),
     "causeway.tpp.events": ("Event", "EventVerifier", "ReceivedEvent", "UnknownEvent", "parse_event"),
     "causeway.tpp.pkce": ("new_code_verifier",),
     "causeway.tpp.tokens": ("OnRefresh", "Reload", "Tokens"),

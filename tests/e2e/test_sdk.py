@@ -25,7 +25,7 @@ from tests.e2e.parties import at_once
 from tests.e2e.sdk_users import FAST, IBANS, Credentials, account_id, browser, consent_of, order
 from tests.sdk.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 DOCUMENT = document.document()
 CALLED_ONCE = ("/tpp/token", "/tpp/authorize")
 

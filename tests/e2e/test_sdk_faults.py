@@ -14,7 +14,7 @@ from causeway.errors import ApiError, AuthorizationEnded, BankUnavailable, Cause
 from tests.e2e.bank_customers import walk_through
 from tests.e2e.sdk_users import Credentials, account_id, browser, consent_of, order
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 AT_ONCE = sdk.Retries(waits=())
 
 

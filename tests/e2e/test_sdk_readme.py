@@ -16,7 +16,7 @@ from infra.tour.browser import Browser, approve_consent, confirm_payment
 from tests.documents import blocks
 from tests.sdk.user_programs import SOURCE, mypy
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 README = Path(__file__).parents[2] / "sdk" / "README.md"
 EXAMPLES = blocks(README.read_text("utf-8"), "python")
 PROGRAM = EXAMPLES[0]

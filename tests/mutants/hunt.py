@@ -12,7 +12,7 @@ from pathlib import Path
 from infra.local.stackfile import ROOT
 from tests.mutants.drawing import Mutant
 
-UNIT = "not faults and not pages and not year and not rehearsal and not e2e"
+UNIT = "not faults and not pages and not year and not sdk and not rehearsal and not e2e"
 SECONDS = 1200
 OWN_SECONDS = 300
 """A mutant on which all tests, or those of its module, take longer has made something endless: it was noticed."""

@@ -21,8 +21,8 @@ ROOMS = tuple(f"chalicelib.{room}" for room in ("openbanking", "statistics", "de
 CARDS = "chalicelib.cards"
 """Where those of the card API are."""
 _DELIVERY = "chalicelib.delivery"
-_OPERATOR = ("infra", "chalicelib.demo_bank.setup")
-_GUESTS = ("infra", "chalicelib.demo_bank")
+_OPERATOR = ("infra", "chalicelib.demo_bank.setup", "chalicelib.sandbox_clock")
+_GUESTS = ("infra", "chalicelib.demo_bank", "chalicelib.sandbox_clock")
 """What the service itself does not depend on."""
 _CALLS_NOBODY = "wait"
 

@@ -63,7 +63,7 @@ def test_a_bank_says_so_too(user: Person, operator: Operator) -> None:
     operator.move("P7D")
     user.get("/demo-bank/one")
 
-    assert "Time has been moved. Here it is 9 March 2026." in user.text
+    assert "Time has been moved. Here it is 9 March 2026, 09:00 UTC." in user.text
 
 
 @pytest.mark.parametrize(

@@ -172,10 +172,11 @@ def test_an_assertion_is_signed_for_each_attempt_and_stands_where_it_belongs() -
     assert hub.header("Authorization") == [None] * 4
 
 
-def test_a_proof_is_made_for_each_attempt_with_the_newest_nonce() -> None:
+@pytest.mark.parametrize("name", ["WWW-Authenticate", "x-amzn-Remapped-WWW-Authenticate"])
+def test_a_proof_is_made_for_each_attempt_with_the_newest_nonce(name: str) -> None:
     demanded = failure(401, "AUTHENTICATION_REQUIRED", "the DPoP proof must contain the nonce in the header DPoP-Nonce")
     demanded.headers["DPoP-Nonce"] = "n1"
-    demanded.headers["WWW-Authenticate"] = 'DPoP algs="ES256", error="use_dpop_nonce"'
+    demanded.headers[name] = 'DPoP algs="ES256", error="use_dpop_nonce"'
     hub = ScriptedHub(demanded, answer(body={"accounts": []}))
     bound = Tokens.from_json({**tokens().to_json(), "token_type": "DPoP"})
 

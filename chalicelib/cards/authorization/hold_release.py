@@ -134,10 +134,6 @@ class HoldExpiry:
             log.info("holds released", holds=holds)
         return holds
 
-    def next_due(self, until: int) -> int | None:
-        """When the next hold expires, if it does by ``until``."""
-        return records.DUE.next_time(self.store, until)
-
     def _expire(self, item: Item) -> bool:
         """Release one expired hold; false if a concurrent change prevents it. Raises: StoreError."""
         authorization = records.Authorization.from_item(item)

@@ -180,10 +180,6 @@ class ProviderRecovery:
             log.info("payments finished", payments=payments)
         return payments
 
-    def next_due(self, until: int) -> int | None:
-        """When the next record is due, if it is by ``until``."""
-        return DUE.next_time(self.store, until)
-
     def _finish(self, item: Item) -> bool:
         if item["part"] == ExternalAddress.kind:
             return self.completion.resume(self.addresses, ExternalAddress.from_item(item))

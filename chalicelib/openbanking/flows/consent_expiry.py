@@ -47,10 +47,6 @@ class ConsentExpiry:
             log.info("consent expiries recorded", consents=moved)
         return moved
 
-    def next_due(self, until: int) -> int | None:
-        """When the next event is due, if it is by ``until``."""
-        return NOTIFY.next_time(self.store, until)
-
     def _record_batch(self, consent_ids: list[str]) -> int:
         items = [item for item in self.store.batch_get([consent_key(each) for each in consent_ids]) if item]
         names = list(dict.fromkeys(item["client_id"] for item in items))

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from causeway.tpp._statuses import is_paid as is_paid
     from causeway.tpp._sync.client import Tpp as Tpp
     from causeway.tpp._sync.consent import Consent as Consent
+    from causeway.tpp.crypto import DpopKey as DpopKey
+    from causeway.tpp.crypto import PrivateKeyJwt as PrivateKeyJwt
     from causeway.tpp.event_models import ConsentAuthorised as ConsentAuthorised
     from causeway.tpp.event_models import ConsentAuthorisedEvent as ConsentAuthorisedEvent
     from causeway.tpp.event_models import ConsentCancelled as ConsentCancelled
@@ -215,6 +217,7 @@ __all__ = [
     "DeliveryTestEvent",
     "DirectPaymentV1",
     "DirectPaymentV2",
+    "DpopKey",
     "Error",
     "ErrorCode",
     "Event",
@@ -255,6 +258,7 @@ __all__ = [
     "PaymentStatusV1",
     "PaymentV1",
     "PaymentsAnswerV1",
+    "PrivateKeyJwt",
     "ProofKey",
     "Psu",
     "PublicKey",
@@ -322,6 +326,7 @@ _NAMES = {
     "causeway.tpp._statuses": ("is_final", "is_paid"),
     "causeway.tpp._sync.client": ("Tpp",),
     "causeway.tpp._sync.consent": ("Consent",),
+    "causeway.tpp.crypto": ("DpopKey", "PrivateKeyJwt"),
     "causeway.tpp.event_models": (
         "ConsentAuthorised",
         "ConsentAuthorisedEvent",

@@ -210,15 +210,20 @@ def error_class(kind: Kind, attempt: Attempt) -> type[errors.ApiError]:
 
 def proof_refused(attempt: Attempt) -> bool:
     """Whether the DPoP proof is at fault, not the token."""
-    return "dpop" in attempt.headers.get("www-authenticate", "").partition("error=")[2].lower()
+    return "dpop" in challenge_of(attempt).partition("error=")[2].lower()
+
+
+def challenge_of(attempt: Attempt) -> str:
+    """The challenge of a refusal. Behind API Gateway it has another name."""
+    headers = attempt.headers
+    return headers.get("www-authenticate") or headers.get("x-amzn-remapped-www-authenticate", "")
 
 
 def nonce_demanded(attempt: Attempt) -> bool:
     """Whether the proof needs the nonce of this answer (RFC 9449 section 8)."""
-    challenge = attempt.headers.get("www-authenticate", "")
     return (
         attempt.member("error") == "use_dpop_nonce"
-        or "use_dpop_nonce" in challenge
+        or "use_dpop_nonce" in challenge_of(attempt)
         or (attempt.outcome == 400 and "DPoP-Nonce" in attempt.member("title"))
     )
 

@@ -1,0 +1,198 @@
+"""What ``causeway listen`` keeps between two runs: the secret that it signs with, and which events it has forwarded."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import secrets
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from causeway import _json
+from causeway.errors import ConfigurationError
+from causeway.tpp.events import PREFIX, secret_key
+
+if TYPE_CHECKING:
+    from causeway.tpp.models import EventEntry, EventsAnswer
+
+FORMAT = 1
+LATENESS = timedelta(minutes=5)
+"""An event can become visible three minutes after one with a later time; the rest is reserve."""
+Key = tuple[str, datetime]
+"""An event's id, and when it was recorded: an event that is sent again by the hub has another time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListenState:
+    """How far one client's events were forwarded.
+
+    Events before ``after`` are done. Those behind it are done if they are in ``handled``, with the receiver's answer.
+    ``newest`` is the latest time of all events that were seen, and events older than ``skip_before`` are done, too: if
+    the hub no longer knows ``after``, they are found again from the beginning.
+    """
+
+    base_url: str
+    client_id: str
+    secret: str = field(repr=False)
+    after: str | None = None
+    handled: Mapping[Key, str] = field(default_factory=dict)
+    newest: datetime | None = None
+    skip_before: datetime | None = None
+
+    @classmethod
+    def new(cls, base_url: str, client_id: str) -> Self:
+        """The state of a first start, with a new secret."""
+        secret = PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+        return cls(base_url=base_url, client_id=client_id, secret=secret)
+
+    def is_done(self, entry: EventEntry) -> bool:
+        """Whether an event was forwarded, or has failed for good."""
+        if self.skip_before is not None and entry.created_at < self.skip_before:
+            return True
+        return key_of(entry) in self.handled
+
+    def with_answer(self, entry: EventEntry, answer: str) -> Self:
+        """The state after the receiver's answer."""
+        return replace(self, handled={**self.handled, key_of(entry): answer})
+
+    def moved(self, page: EventsAnswer) -> Self:
+        """The state after all events of a page. Events that may be found again stay in ``handled``."""
+        times = [entry.created_at for entry in page.events] + ([self.newest] if self.newest else [])
+        newest = max(times, default=None)
+        kept = {key: answer for key, answer in self.handled.items() if newest is None or key[1] >= newest - LATENESS}
+        return replace(self, after=page.next, newest=newest, handled=kept)
+
+    def begun_anew(self) -> Self:
+        """The state for reading from the oldest event again, without forwarding any twice."""
+        before = self.newest - LATENESS if self.newest else self.skip_before
+        return replace(self, after=None, skip_before=before)
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``from_json`` reads."""
+        return {
+            "format": FORMAT,
+            "base_url": self.base_url,
+            "client_id": self.client_id,
+            "secret": self.secret,
+            "after": self.after,
+            "newest": self.newest.isoformat() if self.newest else None,
+            "skip_before": self.skip_before.isoformat() if self.skip_before else None,
+            "handled": [[name, moment.isoformat(), answer] for (name, moment), answer in self.handled.items()],
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The state of a file. Raises ``ValueError``, ``TypeError`` or ``KeyError`` if it is none."""
+        if data["format"] != FORMAT:
+            raise ValueError("another format")
+        secret_key(data["secret"])
+        return cls(
+            base_url=str(data["base_url"]),
+            client_id=str(data["client_id"]),
+            secret=data["secret"],
+            after=None if data["after"] is None else str(data["after"]),
+            newest=_moment(data["newest"]),
+            skip_before=_moment(data["skip_before"]),
+            handled={(str(name), datetime.fromisoformat(at)): str(answer) for name, at, answer in data["handled"]},
+        )
+
+
+def key_of(entry: EventEntry) -> Key:
+    """What tells an event from all others."""
+    return entry.id, entry.created_at
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
+
+
+class StateFile:
+    """The file of a state: replaced as a whole, and readable by its owner only."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def load(self, base_url: str, client_id: str) -> ListenState:
+        """The state of this client; a new one if there is no file yet, for which the file must be locked.
+
+        Raises ``ConfigurationError``.
+        """
+        try:
+            state = ListenState.from_json(_json.loads(self.path.read_bytes()))
+        except FileNotFoundError:
+            return self._first(base_url, client_id)
+        except OSError as error:
+            raise ConfigurationError(f"{self.path} cannot be read: {error.strerror}") from None
+        except (ValueError, TypeError, KeyError, ConfigurationError):
+            raise ConfigurationError(
+                f"{self.path} is no state of causeway listen: choose another with --state"
+            ) from None
+        if (state.base_url, state.client_id) != (base_url, client_id):
+            owner = f"the client {state.client_id} at {state.base_url}"
+            raise ConfigurationError(f"{self.path} is the state of {owner}: choose another with --state")
+        return state
+
+    def _first(self, base_url: str, client_id: str) -> ListenState:
+        state = ListenState.new(base_url, client_id)
+        self.save(state)
+        return state
+
+    def save(self, state: ListenState) -> None:
+        """Replace the file; after a crash it is either the old or the new one."""
+        temporary = self.path.with_name(self.path.name + ".new")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            temporary.unlink(missing_ok=True)
+            handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(_json.dumps(state.to_json()))
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self.path)
+        except OSError as error:
+            raise ConfigurationError(f"{self.path} cannot be written: {error.strerror}") from None
+        _sync_folder(self.path.parent)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other listeners away from this state. Raises ``ConfigurationError`` if there is one."""
+        place = self.path.with_name(self.path.name + ".lock")
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            file = place.open("ab")
+        except OSError as error:
+            raise ConfigurationError(f"{place} cannot be written: {error.strerror}") from None
+        with file:
+            try:
+                _lock(file.fileno())
+            except OSError:
+                raise ConfigurationError(f"another causeway listen uses {self.path}") from None
+            yield
+
+
+def _lock(handle: int) -> None:
+    """Lock a file until it is closed, or the process ends. Raises ``OSError`` if another process has it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Have the file's new name survive a power failure, where the system allows that."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,281 @@
+"""``causeway listen``: fetches a client's events and forwards them, signed, to a receiver behind a firewall.
+
+An event is recorded in the state file as soon as the receiver has answered, and only then the next one follows. A
+crash between the two forwards it again, under the same id: receivers must detect duplicates, as for an Events URL.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import signal
+import ssl
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
+
+import httpx
+
+from causeway import __version__, _retries, _waiting
+from causeway._listen_state import ListenState, StateFile
+from causeway.errors import ApiError, CausewayError, ConfigurationError, ConnectionLost, UnexpectedAnswer
+from causeway.tpp.event_models import EVENTS
+from causeway.tpp.events import sign
+
+if TYPE_CHECKING:
+    from causeway.tpp import Tpp
+    from causeway.tpp.models import EventEntry, EventsAnswer
+
+POLL_SECONDS = 2.0
+"""How long to wait before the hub is asked for new events."""
+WAITS = (1.0, 5.0, 30.0)
+"""The seconds before each repeat, while the receiver fails. ``Retry-After`` extends a wait to at most twice as much."""
+AWAY_WAITS = (1.0, 2.0, 5.0, 10.0, 30.0)
+"""The seconds before each repeat, while the hub or the receiver is away; the last one again and again."""
+CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 20.0
+"""How long the hub waits for an Events URL, too."""
+DROPPED = 410
+"""The status by which a receiver says that it never wants the event."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What came of forwarding an event once."""
+
+    status: int | None = None
+    reason: str = ""
+    milliseconds: int = 0
+    retry_after: float | None = None
+    is_away: bool = False
+    """No connection was made: the receiver has not got the event."""
+
+    @property
+    def is_good(self) -> bool:
+        """Whether the receiver has taken the event."""
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def text(self) -> str:
+        """The answer, for people."""
+        return str(self.status) if self.status is not None else self.reason
+
+
+class Receiver:
+    """The program that gets the events."""
+
+    def __init__(self, url: str, secret: str, client: httpx.Client | None = None) -> None:
+        check_address(url, "--forward-to")
+        parts = urlsplit(url)
+        self.url = url
+        self.shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        self._secret = secret
+        self._client = client or _new_client(parts.scheme)
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._client.close()
+
+    def post(self, entry: EventEntry) -> Reply:
+        """Send an event once, signed as of now."""
+        started = _waiting.now()
+        body = entry.body.encode()
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": f"causeway-listen/{__version__}",
+            "webhook-id": entry.id,
+            "webhook-timestamp": str(int(started)),
+            "webhook-signature": sign(self._secret, entry.id, int(started), body),
+        }
+        try:
+            response = self._client.post(self.url, content=body, headers=headers)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            return Reply(reason=f"no connection ({type(error).__name__})", is_away=True)
+        except httpx.TimeoutException:
+            return Reply(reason=f"no answer within {ANSWER_SECONDS:.0f} s")
+        except httpx.HTTPError as error:
+            return Reply(reason=f"no answer ({type(error).__name__})")
+        now = _waiting.now()
+        wait = _retries.retry_after(response.headers.get("Retry-After"), now)
+        return Reply(response.status_code, "", round((now - started) * 1000), wait)
+
+
+def _new_client(scheme: str) -> httpx.Client:
+    """Connections to the receiver: not by the proxy that leads to the hub, and with the machine's own authorities."""
+    verify: Any = ssl.create_default_context() if scheme == "https" else True
+    timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
+    return httpx.Client(verify=verify, timeout=timeout, trust_env=False)
+
+
+class Interrupts:
+    """Ctrl-C and SIGTERM. While an event is on its way they wait for its answer; a second one does not."""
+
+    def __init__(self) -> None:
+        self._held = False
+        self._asked = False
+
+    def install(self) -> None:
+        """Handle the signals of this process."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self.on_signal)
+
+    def on_signal(self, *_: object) -> None:
+        """Raise ``KeyboardInterrupt``, now or when the answer is recorded."""
+        if self._held and not self._asked:
+            self._asked = True
+            return
+        raise KeyboardInterrupt
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep signals back until the end of the block."""
+        self._held = True
+        try:
+            yield
+        finally:
+            self._held = False
+        if self._asked:
+            raise KeyboardInterrupt
+
+
+@dataclass
+class Listener:
+    """Forwards the events of one client. ``show`` prints a line."""
+
+    tpp: Tpp
+    receiver: Receiver
+    file: StateFile
+    state: ListenState
+    show: Callable[[str], None]
+    types: Sequence[str] = ()
+    interrupts: Interrupts = field(default_factory=Interrupts)
+
+    def run(self) -> NoReturn:
+        """Forward all events, now and later. Ends by an error that waiting does not mend, or an interrupt."""
+        while True:
+            page = self._page()
+            for entry in page.events:
+                if self._is_wanted(entry) and not self.state.is_done(entry):
+                    self._forward(entry, self._record)
+            self._save(self.state.moved(page))
+            if not page.has_more:
+                _waiting.sleep(POLL_SECONDS)
+
+    def resend(self, ids: Sequence[str]) -> bool:
+        """Forward events again, which the hub keeps for 30 days. Returns whether the receiver took all of them."""
+        found = {entry.id: entry for entry in self.tpp.events() if entry.id in ids}
+        for missing in [one for one in ids if one not in found]:
+            self._show(f"{missing}  the hub does not keep such an event")
+        replies = [self._forward(found[one], self._show_answer, patient=False) for one in ids if one in found]
+        return len(replies) == len(ids) and all(reply.is_good for reply in replies)
+
+    # The hub
+
+    def _page(self) -> EventsAnswer:
+        """The next page of events. Waits while the hub is away."""
+        failures, shown = 0, ""
+        while True:
+            try:
+                return self.tpp.events_page(after=self.state.after, limit=100)
+            except (ApiError, ConnectionLost, UnexpectedAnswer) as error:
+                if self._has_begun_anew(error):
+                    continue
+                if not passes(error):
+                    raise
+                if shown != type(error).__name__:
+                    self._show(f"the hub is away, waiting for it: {error}")
+                    shown = type(error).__name__
+                wait = max(away_wait(failures), getattr(error, "retry_after", None) or 0.0)
+            failures += 1
+            _waiting.sleep(wait)
+
+    def _has_begun_anew(self, error: CausewayError) -> bool:
+        """Whether the hub no longer knows the place where the last run ended, so that it is found again."""
+        if self.state.after is None or getattr(error, "status", 0) != 400:
+            return False
+        self._show("the hub no longer knows the place of the last event: looking for it from the oldest one")
+        self._save(self.state.begun_anew())
+        return True
+
+    def _is_wanted(self, entry: EventEntry) -> bool:
+        return not self.types or any(fnmatch.fnmatchcase(entry.type, pattern) for pattern in self.types)
+
+    # The receiver
+
+    def _forward(
+        self, entry: EventEntry, done: Callable[[EventEntry, Reply, int], None], *, patient: bool = True
+    ) -> Reply:
+        """Forward an event until it is taken, or has failed for good. ``patient`` waits while the receiver is away."""
+        attempts, away = 0, 0
+        while True:
+            with self.interrupts.held():
+                reply = self.receiver.post(entry)
+                is_waited_for = reply.is_away and patient
+                attempts, away = (attempts, away + 1) if is_waited_for else (attempts + 1, 0)
+                wait = away_wait(away - 1) if is_waited_for else retry_wait(reply, attempts)
+                if wait is None:
+                    done(entry, reply, attempts)
+                    return reply
+            if not is_waited_for:
+                self._show_entry(entry, f"{reply.text}, again in {wait:.0f} s")
+            elif away == 1:
+                self._show(f"the receiver is away, waiting for it: {reply.reason}")
+            _waiting.sleep(wait)
+
+    def _record(self, entry: EventEntry, reply: Reply, attempts: int) -> None:
+        self._save(self.state.with_answer(entry, reply.text))
+        self._show_answer(entry, reply, attempts)
+
+    def _save(self, state: ListenState) -> None:
+        if state != self.state:
+            self.file.save(state)
+            self.state = state
+
+    # Lines
+
+    def _show_answer(self, entry: EventEntry, reply: Reply, attempts: int) -> None:
+        if reply.is_good:
+            self._show_entry(entry, f"{reply.text} in {reply.milliseconds} ms")
+        else:
+            tried = f"after {attempts} attempts" if attempts > 1 else "at once"
+            self._show_entry(entry, f"{reply.text}, failed {tried}: send it again with --resend {entry.id}")
+
+    def _show_entry(self, entry: EventEntry, text: str) -> None:
+        self._show(f"{entry.type}  {entry.id}  {text}")
+
+    def _show(self, text: str) -> None:
+        self.show(f"{_retries.utc(_waiting.now()):%Y-%m-%dT%H:%M:%SZ}  {text}")
+
+
+def check_address(url: str, option: str) -> None:
+    """Raises ``ConfigurationError`` if an option is no address to which requests can be sent."""
+    try:
+        parts = httpx.URL(url)
+        good = parts.scheme in ("http", "https") and bool(parts.host) and 0 < (parts.port or 80) < 65536
+    except httpx.InvalidURL:
+        good = False
+    if not good:
+        raise ConfigurationError(f"{option} must be an http or https address, not {url!r}")
+
+
+def passes(error: CausewayError) -> bool:
+    """Whether a failure of the hub can end without the program's doing."""
+    return not isinstance(error, ApiError) or error.status >= 500 or error.status == 429
+
+
+def away_wait(failures: int) -> float:
+    """The seconds before the next attempt, after so many earlier ones."""
+    return AWAY_WAITS[min(failures, len(AWAY_WAITS) - 1)]
+
+
+def retry_wait(reply: Reply, attempts: int) -> float | None:
+    """The seconds before an event is sent again; ``None`` if it was taken or has failed for good."""
+    if reply.is_good or reply.status == DROPPED or attempts > len(WAITS):
+        return None
+    wait = WAITS[attempts - 1]
+    return min(max(wait, reply.retry_after or 0.0), 2 * wait)
+
+
+def unknown_types(types: Sequence[str]) -> list[str]:
+    """The patterns that no event type has that this version knows."""
+    return [pattern for pattern in types if not fnmatch.filter(EVENTS, pattern)]

@@ -1,0 +1,141 @@
+"""Keys of a client: signed assertions (``private_key_jwt``) and DPoP proofs.
+
+Needs the extra: ``pip install 'causeway[crypto]'``. The hub accepts PS256 (RSA of 2048 bits or more), ES256 (P-256) and
+EdDSA (Ed25519): a key's type decides which of them it signs with.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import secrets
+from typing import Any, Self
+
+from causeway.errors import ConfigurationError
+from causeway.tpp._keys import Algorithm, KeyMaterial, SigningKey, generate_members, read_key, write_key
+
+LONGEST_LIFETIME = 300.0
+"""The most seconds that the hub lets an assertion live."""
+
+
+class PrivateKeyJwt:
+    """Signs a client's assertions (``private_key_jwt``, RFC 7523): ``Tpp(…, assertion=PrivateKeyJwt.load("key.pem"))``.
+
+    ``key`` is a private key in PEM, decrypted with ``password``, or a JSON Web Key. ``kid`` names it among the client's
+    keys; it is that of the JSON Web Key unless given, and without one the hub tries all keys. ``lifetime`` is how long
+    an assertion may be used, in seconds up to 300; each is used for one request. Raises ``ConfigurationError`` if the
+    hub does not accept such a key.
+    """
+
+    def __init__(
+        self, key: KeyMaterial, *, kid: str | None = None, password: str | bytes | None = None, lifetime: float = 60.0
+    ) -> None:
+        if not 1 <= lifetime <= LONGEST_LIFETIME:
+            raise ConfigurationError(f"lifetime must be 1 to {LONGEST_LIFETIME:.0f} seconds")
+        self._key = SigningKey(key, password)
+        self.kid = kid or self._key.kid
+        self.lifetime = lifetime
+
+    @classmethod
+    def generate(cls, algorithm: Algorithm = "ES256", *, lifetime: float = 60.0) -> Self:
+        """A new key, with its thumbprint as ``kid``. ``save`` it, and give ``jwks`` to the hub's operator."""
+        members = generate_members(algorithm)
+        return cls(members, kid=SigningKey(members, None).thumbprint, lifetime=lifetime)
+
+    @classmethod
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        kid: str | None = None,
+        password: str | bytes | None = None,
+        lifetime: float = 60.0,
+    ) -> Self:
+        """The key of a file: PEM, or a JSON Web Key as ``save`` writes it."""
+        return cls(read_key(path), kid=kid, password=password, lifetime=lifetime)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the private key to a new file, as a JSON Web Key that only its owner can read."""
+        write_key(path, {**self._key.private, **self._named})
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(algorithm={self.algorithm!r}, kid={self.kid!r})"
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """What it signs with."""
+        return self._key.algorithm
+
+    @property
+    def jwks(self) -> dict[str, Any]:
+        """The public key as a JSON Web Key Set, for the client's record or its ``jwks_uri``."""
+        return {"keys": [{**self._key.public, **self._named, "use": "sig"}]}
+
+    def sign(self, client_id: str, audience: str, now: float) -> str:
+        """A new assertion, for one request; ``now`` in Unix seconds."""
+        claims = {
+            "iss": client_id,
+            "sub": client_id,
+            "aud": audience,
+            "jti": secrets.token_urlsafe(24),
+            "iat": int(now),
+            "exp": int(now + self.lifetime),
+        }
+        return self._key.sign({"typ": "JWT", **self._named}, claims)
+
+    @property
+    def _named(self) -> dict[str, str]:
+        return {} if self.kid is None else {"kid": self.kid}
+
+
+class DpopKey:
+    """Signs DPoP proofs (RFC 9449), which bind a client's tokens to a key: ``Tpp(…, dpop=DpopKey.load("dpop.json"))``.
+
+    Without this key a token is worth nothing, so ``save`` a generated one with the tokens: the refresh token of a
+    client without a secret or key needs the same key, too. ``key`` is a private key in PEM or a JSON Web Key. Raises
+    ``ConfigurationError`` if the hub does not accept such a key.
+    """
+
+    def __init__(self, key: KeyMaterial, *, password: str | bytes | None = None) -> None:
+        self._key = SigningKey(key, password)
+
+    @classmethod
+    def generate(cls, algorithm: Algorithm = "ES256") -> Self:
+        """A new key."""
+        return cls(generate_members(algorithm))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, password: str | bytes | None = None) -> Self:
+        """The key of a file: PEM, or a JSON Web Key as ``save`` writes it."""
+        return cls(read_key(path), password=password)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the private key to a new file, as a JSON Web Key that only its owner can read."""
+        write_key(path, self._key.private)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(algorithm={self.algorithm!r}, thumbprint={self.thumbprint!r})"
+
+    @property
+    def algorithm(self) -> Algorithm:
+        """What it signs with."""
+        return self._key.algorithm
+
+    @property
+    def thumbprint(self) -> str:
+        """The key's thumbprint (RFC 7638), base64url: ``cnf.jkt`` of the tokens that are bound to it."""
+        return self._key.thumbprint
+
+    def prove(self, method: str, url: str, now: float, *, access_token: str | None, nonce: str | None) -> str:
+        """A new proof, for one request; ``url`` has no query, ``now`` is in Unix seconds."""
+        claims: dict[str, Any] = {"jti": secrets.token_urlsafe(24), "htm": method, "htu": url, "iat": int(now)}
+        if access_token is not None:
+            claims["ath"] = _base64url(hashlib.sha256(access_token.encode()).digest())
+        if nonce is not None:
+            claims["nonce"] = nonce
+        return self._key.sign({"typ": "dpop+jwt", "jwk": self._key.public}, claims)
+
+
+def _base64url(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()

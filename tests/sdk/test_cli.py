@@ -1,0 +1,222 @@
+"""The command ``causeway``: its options, what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from causeway import __version__, cli
+from causeway.tpp import PrivateKeyJwt
+from tests.sdk.event_log import event
+from tests.sdk.user_programs import SOURCE
+
+VARIABLES = ("BASE_URL", "CLIENT_ID", "CLIENT_SECRET", "CLIENT_SECRET_FILE", "CLIENT_KEY", "CLIENT_KEY_ID")
+CLIENT = ["--client-id", "client-1", "--forward-to", "http://127.0.0.1:9701"]
+AT = [*CLIENT, "--base-url", "http://127.0.0.1:1"]
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """No settings, a folder for states, and this process's own signals afterwards."""
+    for name in VARIABLES:
+        monkeypatch.delenv(f"CAUSEWAY_{name}", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "states"))
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+class Hub(ThreadingHTTPServer):
+    """Gives one event to the client that authenticates, once; ``seen`` has the headers of all requests."""
+
+    daemon_threads = True
+
+    def __init__(self, status: int = 200) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.status = status
+        self.seen: list[tuple[str, dict[str, str]]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+    def answer(self, path: str) -> tuple[int, object]:
+        if path.startswith("/.well-known"):
+            return 200, {"issuer": self.url}
+        if self.status != 200:
+            body = {"code": "WRONG_CREDENTIALS", "title": "the client secret\x1b[2J is wrong", "requestId": "r-1"}
+            return self.status, body
+        events = [] if "after" in path else [event(1)]
+        return 200, {"events": events, "next": "place-1", "has_more": False}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Hub
+
+    def do_GET(self) -> None:
+        self._answer(*self.server.answer(self.path))
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self._answer(200, {})
+
+    def _answer(self, status: int, body: object) -> None:
+        self.server.seen.append((self.path, {name.lower(): value for name, value in self.headers.items()}))
+        content = json.dumps(body).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def hub() -> Iterator[Hub]:
+    """A hub and, at the same address, a receiver."""
+    server = Hub()
+    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def options(hub: Hub, *more: str) -> list[str]:
+    return ["listen", "--base-url", hub.url, "--client-id", "client-1", "--forward-to", f"{hub.url}/events", *more]
+
+
+def test_it_tells_its_version(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["--version"])
+
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"{__version__}\n")
+
+
+@pytest.mark.parametrize("arguments", [[], ["listen"], ["listen", "--forward-to"], ["speak"]])
+def test_wrong_options_end_it_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(arguments)
+
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.startswith("usage: causeway")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (CLIENT, "--base-url or CAUSEWAY_BASE_URL is missing"),
+        (AT[2:], "--client-id or CAUSEWAY_CLIENT_ID is missing"),
+        ([*AT, "--base-url", "http://h:99999"], "--base-url must be an http or https address, not 'http://h:99999'"),
+        (AT, "CAUSEWAY_CLIENT_SECRET, --client-secret-file or --client-key is missing"),
+        ([*AT, "--client-secret-file", "none"], "the file 'none' cannot be read"),
+        ([*AT, "--client-key", "none"], "the key's file 'none' cannot be read: No such file or directory"),
+    ],
+)
+def test_what_is_missing_is_told_in_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert cli.main(["listen", *arguments]) == 1
+
+    assert capsys.readouterr().err == f"causeway: {message}\n"
+    assert not (tmp_path / "states").exists()
+
+
+def test_a_receiver_that_is_no_address_is_told(
+    hub: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CAUSEWAY_CLIENT_SECRET", "secret-1")
+
+    assert cli.main(["listen", "--base-url", hub.url, "--client-id", "c", "--forward-to", "9701"]) == 1
+
+    assert capsys.readouterr().err == "causeway: --forward-to must be an http or https address, not '9701'\n"
+
+
+def test_refused_credentials_end_it_with_one_line(hub: Hub, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    hub.status = 401
+    (tmp_path / "secret").write_text("secret-1\n")
+
+    assert cli.main(options(hub, "--client-secret-file", str(tmp_path / "secret"))) == 1
+
+    shown = capsys.readouterr()
+    assert shown.err == (
+        "causeway: 401 WRONG_CREDENTIALS: the client secret?[2J is wrong (request r-1)."
+        " Check client_id and the client's secret, key or certificate.\n"
+    )
+    assert "secret-1" not in shown.out + shown.err
+
+
+def test_an_event_is_resent_with_an_assertion(hub: Hub, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    key = PrivateKeyJwt.generate()
+    key.save(tmp_path / "client.json")
+
+    assert cli.main(options(hub, "--client-key", str(tmp_path / "client.json"), "--resend", "event-1")) == 0
+    assert cli.main(options(hub, "--client-key", str(tmp_path / "client.json"), "--resend", "event-2")) == 1
+
+    first, second = capsys.readouterr().out.splitlines()
+    assert "test  event-1  200 in" in first
+    assert second.endswith("event-2  the hub does not keep such an event")
+    asked = [headers for path, headers in hub.seen if path.startswith("/tpp/events")]
+    assert len({headers["x-client-assertion"] for headers in asked}) == len(asked) == 2
+    (state,) = (tmp_path / "states" / "causeway").glob("*.json")
+    assert state.name == f"listen-127.0.0.1_{hub.server_port}-client-1.json"
+    assert stat.S_IMODE(state.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_prints_a_line_and_ends_it_with_0(hub: Hub, tmp_path: Path, number: signal.Signals) -> None:
+    receiver = ["--forward-to", f"{hub.url}/events", "--types", "t*,consent.authorized"]
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(SOURCE),
+        "CAUSEWAY_BASE_URL": hub.url,
+        "CAUSEWAY_CLIENT_ID": "client-1",
+        "CAUSEWAY_CLIENT_SECRET": "secret-1",
+        "CAUSEWAY_LISTEN_STATE": str(tmp_path / "state.json"),
+    }
+    command = [sys.executable, "-m", "causeway.cli", "listen", *receiver]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        lines = [running.stdout.readline().strip() for _ in range(4)]
+        running.send_signal(number)
+        rest, complaint = running.communicate(timeout=30)
+
+    secret = json.loads((tmp_path / "state.json").read_text())["secret"]
+    assert lines[:3] == [
+        f"Signing secret: {secret}",
+        f"Forwarding events of the client client-1 to {hub.url}/events. Ctrl-C ends it.",
+        "No event type that this version knows is consent.authorized.",
+    ]
+    assert "test  event-1  200 in" in lines[3]
+    assert (running.returncode, rest, complaint) == (0, f"{cli.STOPPED}\n", "")
+
+
+def test_lines_do_not_steer_a_terminal() -> None:
+    assert cli.printable("a\x1b[2Jb\r\nc\x9bd ü") == "a?[2Jb??c?d ü"
+
+
+def test_a_reader_of_the_lines_that_leaves_ends_it_without_a_stack_trace(hub: Hub, tmp_path: Path) -> None:
+    environ = {**os.environ, "PYTHONPATH": str(SOURCE), "CAUSEWAY_CLIENT_SECRET": "secret-1"}
+    command = [sys.executable, "-m", "causeway.cli", *options(hub, "--state", str(tmp_path / "state.json"))]
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.close()
+        complaint = running.stderr.read()
+        assert running.wait(30) == 1
+
+    assert complaint == ""

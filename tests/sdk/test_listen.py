@@ -1,0 +1,371 @@
+"""``causeway listen``: every event is forwarded, signed, in order, and across crashes none is lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from causeway.errors import ApiError, ConfigurationError
+from causeway.listen import AWAY_WAITS, POLL_SECONDS, WAITS, Receiver
+from causeway.tpp import EventVerifier, UnknownEvent
+from tests.sdk.event_log import PLACE, Answer, EventLog, Killed, Listening, MortalFile, event
+from tests.sdk.scripted_hub import BASE, Clock, failure
+
+pytestmark = pytest.mark.usefixtures("clock")
+AGAIN = "send it again with --resend event-1"
+
+
+@pytest.fixture
+def listening(tmp_path: Path) -> Listening:
+    return Listening(tmp_path, EventLog([event(number) for number in range(1, 8)]))
+
+
+def ids(*numbers: int) -> list[str]:
+    return [f"event-{number}" for number in numbers]
+
+
+# Forwarding
+
+
+def test_each_event_is_forwarded_once_and_in_order(listening: Listening, clock: Clock) -> None:
+    told = listening.run()
+
+    assert listening.receiver.ids == ids(1, 2, 3, 4, 5, 6, 7)
+    assert told == [f"test  event-{number}  204 in 0 ms" for number in range(1, 8)]
+    assert listening.log.asked == [None, "place-3", "place-6", "place-7"]
+    assert clock.slept == [POLL_SECONDS]
+    assert listening.lines[0].startswith("2027-01-15T08:00:00Z  test")
+
+
+def test_an_event_is_signed_as_at_an_events_url(listening: Listening) -> None:
+    listening.log.events = [event(1), event(2, "consent.renewed")]
+
+    listening.run()
+
+    verifier = EventVerifier(listening.file.load(BASE, "client-1").secret)
+    received = [verifier.verify(request.headers, request.content) for request in listening.receiver.requests]
+    assert [one.id for one in received] == ids(1, 2)
+    assert isinstance(received[1].event, UnknownEvent)
+    request = listening.receiver.requests[0]
+    assert request.content == listening.log.events[0]["body"].encode()
+    assert (request.method, str(request.url), request.headers["content-type"]) == ("POST", PLACE, "application/json")
+
+
+def test_each_attempt_has_its_own_time_and_the_same_id(listening: Listening, clock: Clock) -> None:
+    listening.receiver.answers = [500]
+    listening.run()
+
+    first, second = listening.receiver.requests[:2]
+    assert first.headers["webhook-id"] == second.headers["webhook-id"]
+    assert int(second.headers["webhook-timestamp"]) - int(first.headers["webhook-timestamp"]) == WAITS[0]
+    assert first.headers["webhook-signature"] != second.headers["webhook-signature"]
+
+
+def test_only_the_chosen_types_are_forwarded_and_the_others_are_passed(listening: Listening) -> None:
+    kinds = ("consent.authorised", "payment.status_changed", "test", "consent.revoked")
+    listening.log.events = [event(number, kind) for number, kind in enumerate(kinds, 1)]
+
+    listening.run(["payment.*", "test"])
+    listening.run(["consent.*"])
+
+    assert listening.receiver.ids == ids(2, 3)
+
+
+# Restarts
+
+
+def test_a_later_run_goes_on_where_the_last_one_ended(listening: Listening) -> None:
+    listening.run()
+    listening.log.events += [event(8), event(9)]
+
+    listening.run()
+
+    assert listening.receiver.ids == ids(*range(1, 10))
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_a_run_that_is_killed_before_an_answer_is_recorded_forwards_this_event_again_and_no_other(
+    listening: Listening, number: int
+) -> None:
+    kill_at_save(listening, number, before=True)
+    listening.run()
+
+    twice = {one for one in listening.receiver.ids if listening.receiver.ids.count(one) > 1}
+    assert list(dict.fromkeys(listening.receiver.ids)) == ids(*range(1, 8))
+    assert len(twice) <= 1
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_a_run_that_is_killed_after_an_answer_is_recorded_repeats_nothing(listening: Listening, number: int) -> None:
+    kill_at_save(listening, number, before=False)
+    listening.run()
+
+    assert listening.receiver.ids == ids(*range(1, 8))
+
+
+def kill_at_save(listening: Listening, number: int, *, before: bool) -> None:
+    """A run whose process ends before or after it has written the state for the n-th time."""
+    listening.file.load(BASE, "client-1")
+    with pytest.raises(Killed):
+        listening.run(file=MortalFile(listening.file.path, number, before=before))
+
+
+def test_an_event_that_became_visible_late_neither_hides_nor_repeats_others(listening: Listening) -> None:
+    listening.receiver.answers = [204, 204, Killed()]
+    with pytest.raises(Killed):
+        listening.run()
+    listening.log.events.insert(0, event(0))  # the page after the same place has another first event, and another last
+
+    listening.run()
+
+    assert listening.receiver.ids == ids(1, 2, 3, 0, 3, 4, 5, 6, 7)
+    assert len(listening.file.load(BASE, "client-1").handled) == 8
+
+
+def test_an_event_that_the_hub_records_again_is_forwarded_again(listening: Listening) -> None:
+    listening.log.events = [event(1), event(2), event(3, name="event-1")]
+
+    listening.run()
+
+    assert listening.receiver.ids == ids(1, 2, 1)
+
+
+def test_what_is_remembered_of_old_events_is_little(listening: Listening) -> None:
+    listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
+
+    listening.run()
+
+    state = listening.file.load(BASE, "client-1")
+    assert [name for name, _ in state.handled] == ids(25, 26, 27, 28, 29, 30)
+    assert set(state.handled.values()) == {"204"}
+
+
+def test_a_place_that_the_hub_no_longer_knows_is_found_again(listening: Listening) -> None:
+    listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
+    listening.run()
+    listening.log.events.append(event(31, at=31 * 60))
+    listening.log.events.append(event(32, at=28.5 * 60))  # visible late
+    listening.log.answers = [failure(400, "PARAMETER_NOT_CONSISTENT", "after is not the next of a page")]
+    listening.log.asked.clear()
+
+    told = listening.run()
+
+    assert listening.receiver.ids == ids(*range(1, 33))
+    assert listening.log.asked[:2] == ["place-30", None]
+    assert told[0] == "the hub no longer knows the place of the last event: looking for it from the oldest one"
+
+
+def test_a_run_that_is_killed_while_it_looks_for_its_place_repeats_nothing(listening: Listening) -> None:
+    listening.log.events = [event(number, at=number * 60) for number in range(1, 31)]
+    listening.run()
+    listening.log.answers = [failure(400, "PARAMETER_NOT_CONSISTENT")]
+    kill_at_save(listening, 4, before=False)
+
+    listening.run()
+
+    assert listening.receiver.ids == ids(*range(1, 31))
+
+
+# A receiver that fails
+
+
+def test_a_failing_receiver_gets_an_event_four_times_then_the_next_one(listening: Listening, clock: Clock) -> None:
+    listening.log.events = [event(1), event(2)]
+    listening.receiver.answers = [500, 302, httpx.ReadTimeout("slow"), httpx.RemoteProtocolError("rude")]
+
+    told = listening.run()
+
+    assert told == [
+        "test  event-1  500, again in 1 s",
+        "test  event-1  302, again in 5 s",
+        "test  event-1  no answer within 20 s, again in 30 s",
+        f"test  event-1  no answer (RemoteProtocolError), failed after 4 attempts: {AGAIN}",
+        "test  event-2  204 in 0 ms",
+    ]
+    assert clock.slept[:3] == list(WAITS)
+    assert list(listening.file.load(BASE, "client-1").handled.values()) == ["no answer (RemoteProtocolError)", "204"]
+
+
+def test_an_event_that_failed_is_not_forwarded_again_by_itself(listening: Listening) -> None:
+    listening.log.events = [event(1)]
+    listening.receiver.answers = [500] * 4
+    listening.run()
+
+    listening.run()
+
+    assert listening.receiver.ids == ids(1, 1, 1, 1)
+
+
+def test_retry_after_extends_a_wait_to_at_most_twice_as_much(listening: Listening, clock: Clock) -> None:
+    listening.receiver.answers = [
+        httpx.Response(503, headers={"Retry-After": "600"}),
+        httpx.Response(503, headers={"Retry-After": "7"}),
+        httpx.Response(503, headers={"Retry-After": "soon"}),
+    ]
+
+    listening.run()
+
+    assert clock.slept[:3] == [2, 7, 30]
+
+
+def test_a_receiver_that_never_wants_an_event_gets_it_once(listening: Listening) -> None:
+    listening.log.events = [event(1)]
+    listening.receiver.answers = [410]
+
+    told = listening.run()
+
+    assert told == ["test  event-1  410, failed at once: send it again with --resend event-1"]
+
+
+def test_a_receiver_that_is_away_is_waited_for_with_one_line(listening: Listening, clock: Clock) -> None:
+    away: list[Answer] = [httpx.ConnectError("refused")] * 20
+    listening.receiver.answers = [*away, 500, httpx.ConnectTimeout("late")]
+
+    told = listening.run()
+
+    assert told[:4] == [
+        "the receiver is away, waiting for it: no connection (ConnectError)",
+        "test  event-1  500, again in 1 s",
+        "the receiver is away, waiting for it: no connection (ConnectTimeout)",
+        "test  event-1  204 in 0 ms",
+    ]
+    assert clock.slept[:20] == [*AWAY_WAITS, *[AWAY_WAITS[-1]] * 15]
+    assert list(dict.fromkeys(listening.receiver.ids)) == ids(*range(1, 8))
+
+
+def test_an_event_is_signed_anew_when_the_receiver_is_back(listening: Listening) -> None:
+    listening.receiver.answers = [httpx.ConnectError("refused")] * 30
+
+    listening.run()
+
+    verifier = EventVerifier(listening.file.load(BASE, "client-1").secret)
+    taken = listening.receiver.requests[-1]
+    assert verifier.verify(taken.headers, taken.content).id == "event-7"
+
+
+# A hub that fails
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        (httpx.ConnectError("refused"), f"events: no connection to {BASE} (ConnectError)"),
+        (httpx.ReadTimeout("slow"), "events: the connection broke or no answer came in time (ReadTimeout)"),
+        (httpx.Response(200, text="<html>"), "events: the answer is no JSON object"),
+        (httpx.Response(503, text="<html>"), "503 without a code: no answer of the hub"),
+        (failure(500, "INTERNAL_SERVER_ERROR", "broken"), "500 INTERNAL_SERVER_ERROR: broken"),
+    ],
+    ids=str,
+)
+def test_a_hub_that_is_away_is_waited_for_with_one_line(
+    listening: Listening, clock: Clock, answer: Any, line: str
+) -> None:
+    listening.log.answers = [answer] * 7
+
+    told = listening.run()
+
+    assert told[0].startswith(f"the hub is away, waiting for it: {line}")
+    assert told[1] == "test  event-1  204 in 0 ms"
+    assert clock.slept[:7] == [*AWAY_WAITS, AWAY_WAITS[-1], AWAY_WAITS[-1]]
+
+
+def test_a_hub_that_asks_for_a_longer_wait_gets_it(listening: Listening, clock: Clock) -> None:
+    listening.log.answers = [failure(429, "ACCESS_EXCEEDED", "too many calls", retry_after=60)]
+
+    listening.run()
+
+    assert clock.slept[0] == 60
+
+
+def test_wrong_credentials_end_it(listening: Listening) -> None:
+    listening.log.answers = [failure(401, "WRONG_CREDENTIALS", "the client secret is wrong")]
+
+    with pytest.raises(ApiError, match="the client secret is wrong"):
+        listening.listener().run()
+
+
+# Resending
+
+
+def test_an_event_is_sent_again_without_changing_the_place(listening: Listening) -> None:
+    listening.run()
+    before = listening.file.path.read_bytes()
+    listening.receiver.requests.clear()
+    listening.log.answers = []
+
+    assert listening.listener().resend(["event-6", "event-2"]) is True
+
+    assert listening.receiver.ids == ids(6, 2)
+    assert listening.told[-1] == "test  event-2  204 in 0 ms"
+    assert listening.file.path.read_bytes() == before
+
+
+def test_an_event_that_is_unknown_or_fails_again_is_told(listening: Listening) -> None:
+    listening.receiver.answers = [httpx.ConnectError("refused")] * 4
+
+    assert listening.listener().resend(["event-1", "event-99"]) is False
+
+    assert listening.told == [
+        "event-99  the hub does not keep such an event",
+        *[f"test  event-1  no connection (ConnectError), again in {wait} s" for wait in (1, 5, 30)],
+        f"test  event-1  no connection (ConnectError), failed after 4 attempts: {AGAIN}",
+    ]
+
+
+# Interrupts
+
+
+def test_an_interrupt_waits_for_the_answer_of_an_event_on_its_way(listening: Listening) -> None:
+    listening.receiver.on_request = lambda: (
+        listening.interrupts.on_signal() if len(listening.receiver.ids) == 2 else None
+    )
+
+    listening.run()
+    listening.receiver.on_request = lambda: None
+    listening.interrupts = type(listening.interrupts)()
+    listening.run()
+
+    assert listening.receiver.ids == ids(*range(1, 8))
+
+
+def test_a_second_interrupt_does_not_wait(listening: Listening) -> None:
+    def twice() -> None:
+        listening.interrupts.on_signal()
+        listening.interrupts.on_signal()
+
+    listening.receiver.on_request = twice
+    listening.run()
+    listening.receiver.on_request = lambda: None
+    listening.interrupts = type(listening.interrupts)()
+    listening.run()
+
+    assert listening.receiver.ids == ids(1, *range(1, 8))
+
+
+def test_an_interrupt_ends_a_wait_at_once(listening: Listening, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    from causeway import _waiting
+
+    listening.receiver.answers = [500]
+    monkeypatch.setattr(_waiting, "sleep", lambda seconds: listening.interrupts.on_signal())
+
+    listening.run()
+
+    assert listening.receiver.ids == ids(1)
+
+
+# The receiver's address
+
+
+@pytest.mark.parametrize(
+    "url", ["127.0.0.1:9701", "ftp://127.0.0.1", "http://", "", "http://h:99999", "http://[::1", "http://h\x00"]
+)
+def test_a_receiver_has_an_http_address(url: str) -> None:
+    with pytest.raises(ConfigurationError, match="--forward-to must be an http or https address"):
+        Receiver(url, "whsec_c2VjcmV0")
+
+
+def test_a_password_in_the_receivers_address_is_not_shown() -> None:
+    assert Receiver("https://ada:secret@127.0.0.1:1/x", "whsec_c2VjcmV0").shown == "https://127.0.0.1:1/x"

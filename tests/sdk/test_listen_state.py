@@ -1,0 +1,106 @@
+"""The state of ``causeway listen``: its secret and its place survive, whatever ends the process."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from causeway._listen_state import StateFile
+from causeway.errors import ConfigurationError
+from causeway.tpp import EventEntry, EventsAnswer
+from tests.sdk.event_log import event
+from tests.sdk.scripted_hub import BASE
+
+
+def test_the_secret_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
+    file = StateFile(tmp_path / "folder" / "state.json")
+    first, second = file.load(BASE, "client-1"), file.load(BASE, "client-1")
+    other = StateFile(tmp_path / "other.json").load(BASE, "client-1")
+
+    assert first == second
+    assert first.secret != other.secret
+    assert first.secret not in repr(first)
+    file.save(first.with_answer(*_answered()))
+    assert {stat.S_IMODE(one.stat().st_mode) for one in file.path.parent.iterdir()} == {0o600}
+    assert stat.S_IMODE(file.path.parent.stat().st_mode) == 0o700
+
+
+def _answered() -> tuple[EventEntry, str]:
+    return EventEntry.from_json(event(1)), "204"
+
+
+def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
+    file = StateFile(tmp_path / "state.json")
+    state = file.load(BASE, "client-1").with_answer(*_answered())
+    page = EventsAnswer.from_json({"events": [event(5)], "next": "place-5", "has_more": False})
+
+    for one in (state, state.moved(page), state.moved(page).begun_anew()):
+        file.save(one)
+        assert file.load(BASE, "client-1") == one
+
+
+def test_a_state_of_the_first_version_is_still_read(tmp_path: Path) -> None:
+    secret = "whsec_bm90IGEgc2VjcmV0LCBqdXN0IGFuIGV4YW1wbGU="
+    stored = {
+        "format": 1,
+        "base_url": BASE,
+        "client_id": "client-1",
+        "secret": secret,
+        "after": "place-5",
+        "newest": "2027-01-15T08:00:05+00:00",
+        "skip_before": None,
+        "handled": [["event-1", "2027-01-15T08:00:01+00:00", "204"]],
+    }
+    (tmp_path / "state.json").write_text(json.dumps(stored))
+
+    state = StateFile(tmp_path / "state.json").load(BASE, "client-1")
+
+    assert (state.secret, state.after) == (secret, "place-5")
+    assert state.is_done(_answered()[0])
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "null", "{}", '{"format": 2}', '{"format": 1, "secret": "x"}'])
+def test_a_damaged_state_is_refused_and_left_alone(tmp_path: Path, content: str) -> None:
+    (tmp_path / "state.json").write_text(content)
+
+    with pytest.raises(ConfigurationError, match=r"state\.json is no state of causeway listen"):
+        StateFile(tmp_path / "state.json").load(BASE, "client-1")
+
+    assert (tmp_path / "state.json").read_text() == content
+
+
+@pytest.mark.parametrize("owner", [(BASE, "client-2"), ("https://other.example", "client-1")])
+def test_the_state_of_another_client_is_refused(tmp_path: Path, owner: tuple[str, str]) -> None:
+    StateFile(tmp_path / "state.json").load(BASE, "client-1")
+
+    with pytest.raises(ConfigurationError, match=r"is the state of the client client-1 at https://hub\.example"):
+        StateFile(tmp_path / "state.json").load(*owner)
+
+
+def test_a_write_that_fails_leaves_the_old_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = StateFile(tmp_path / "state.json")
+    before = file.load(BASE, "client-1")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ConfigurationError, match=r"cannot be written: No space left"):
+        file.save(before.with_answer(*_answered()))
+    monkeypatch.undo()
+
+    assert file.load(BASE, "client-1") == before
+    file.save(before.with_answer(*_answered()))
+
+
+def test_of_two_listeners_with_one_state_the_second_ends(tmp_path: Path) -> None:
+    first, second = StateFile(tmp_path / "state.json"), StateFile(tmp_path / "state.json")
+
+    with first.locked(), pytest.raises(ConfigurationError, match="another causeway listen uses"), second.locked():
+        pass
+    with second.locked():
+        pass
