@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -28,8 +29,9 @@ def test_guides_are_short_and_show_what_each_command_prints(file: Path) -> None:
 @pytest.mark.parametrize("script", sorted((ROOT / "docs" / "guides").glob("*.py")), ids=lambda file: file.name)
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["port"], ["9701", "more"]])
 def test_a_script_that_is_called_wrongly_says_how_it_is_called(script: Path, arguments: list[str]) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "sdk" / "src")}
     called = subprocess.run(
-        [sys.executable, script, *arguments], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, script, *arguments], capture_output=True, text=True, check=False, timeout=60, env=environment
     )
 
     assert called.returncode == 1
