@@ -42,3 +42,17 @@ def test_a_query_looks_in_its_partition_only(world: World) -> None:
     assert asked("first") == [("first", "a"), ("first", "b")]
     assert asked("second") == [("second", "a"), ("second", "b")]
     assert asked("neither") == []
+
+
+def test_an_item_is_measured_again_after_an_update(world: World) -> None:
+    key = {"owner": "measured", "part": "record"}
+    world.hub.store.put("website", {**key, "text": "short"})
+
+    def size() -> int:
+        (item,) = table_of(world, "website").items[DynamoType({"S": "measured"})].values()
+        measured: int = item.size()
+        return measured
+
+    before = size()
+    world.hub.store.update("website", key, set={"text": "a longer text"})
+    assert size() == before + len("a longer text") - len("short")
