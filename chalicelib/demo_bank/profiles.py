@@ -23,6 +23,7 @@ class Profile:
         look: the style sheet with its colours.
         plays_faults: whether its customers are faults.
         consent_days: the validity of consents in days.
+        number_length: the digits of an account number.
     """
 
     name: BankName
@@ -35,6 +36,7 @@ class Profile:
     look: Literal["one", "two"]
     plays_faults: bool = False
     consent_days: int = 180
+    number_length: int = 8
 
     @property
     def protocol(self) -> Version:
@@ -77,6 +79,7 @@ PROFILES: tuple[Profile, ...] = (
         tagline="One bank for every currency around the Baltic.",
         schemes=_GERMAN_SCHEMES,
         look="two",
+        number_length=10,
     ),
     Profile(
         name="faults-one",
@@ -99,6 +102,7 @@ PROFILES: tuple[Profile, ...] = (
         schemes=_GERMAN_SCHEMES,
         look="two",
         plays_faults=True,
+        number_length=10,
     ),
 )
 

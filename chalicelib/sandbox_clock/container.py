@@ -17,7 +17,7 @@ from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.moved_clock import ClockOffset, MovedClock
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.records.consents import NOTIFY
-from chalicelib.sandbox_clock.clock_advance import ClockAdvance, NextDue, ScheduledWork
+from chalicelib.sandbox_clock.clock_advance import ClockAdvance, ScheduledWork
 from chalicelib.sandbox_clock.remembered_due import RememberedDue, WriteCounts
 from chalicelib.statistics.container import StatisticsContainer
 from chalicelib.statistics.days import DAY_SECONDS, INGESTED_AT
@@ -66,8 +66,7 @@ class ClockContainer:
     ) -> ScheduledWork:
         """Work whose next due time follows from ``subjects``; ``run`` returns how much of it was done."""
         remembered = RememberedDue(next_due, partial(self._writes.of, *subjects), self.shared.clock)
-        asked: NextDue = lambda _after, until: remembered(until)  # noqa: E731 - its type is the point
-        return ScheduledWork(name, asked, lambda: run() > 0)
+        return ScheduledWork(name, remembered, lambda: run() > 0)
 
     @property
     def _settle(self) -> ScheduledWork:

@@ -85,7 +85,7 @@ class RememberedDue:
         """The number of writes and the monotonic time before the question, and the time until which it was asked."""
         self._due: int | None = None
 
-    def __call__(self, until: int) -> int | None:
+    def __call__(self, _after: int, until: int) -> int | None:
         writes, now = self._count_writes(), self._clock.monotonic()
         known_writes, asked_at, asked_until = self._valid
         if writes != known_writes or now - asked_at >= CACHED_SECONDS or until > asked_until:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import requests
 import typer
 
+from chalicelib.sandbox_clock.routes import PLACE
 from chalicelib.website.display_text import elapsed
 from infra.admin import output
 from infra.admin.connection import StageUnknown
@@ -15,7 +16,6 @@ from infra.admin.output import CommandRefused, Report, command, command_group, f
 from infra.local import stackfile
 from infra.local.http_session import new_session
 
-PLACE = "/sandbox/clock"
 LONGEST_MOVE_SECONDS = 600
 """How long to wait for the response; a move of 400 days takes about a minute."""
 

@@ -11,8 +11,6 @@ from chalicelib.demo_bank.profiles import Profile
 from chalicelib.foundation.fields.registries import decimals
 from infra.customers.models import WEEKDAYS, AccountPart, CustomerPart, ParticularsPart, RulePart
 
-_NUMBER_LENGTHS = {"one": 8, "two": 10}
-
 
 def build_customer(profile: Profile, part: CustomerPart) -> NewCustomer:
     """The customer at one of its banks, with the books of its accounts."""
@@ -23,7 +21,7 @@ def build_customer(profile: Profile, part: CustomerPart) -> NewCustomer:
 
 def build_account(profile: Profile, part: AccountPart) -> CustomerAccount:
     """The account at a bank, whose numbers may be longer than those of the file."""
-    number = part.number.zfill(_NUMBER_LENGTHS[profile.name])
+    number = part.number.zfill(profile.number_length)
     return make_loaded_account(profile.name, number, part.name, part.currency, part.iban)
 
 

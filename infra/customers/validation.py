@@ -85,16 +85,16 @@ def _find_taken(bic: str, customers: Sequence[CustomerPart], stored: Mapping[str
         *customers_by_id(BANKS[bic].name).values(),
         *(each for each in stored.values() if each.customer_id not in ids),
     ]
-    there = [account for other in others for account in other.accounts]
-    numbers, ibans = {account.number for account in there}, {account.iban for account in there if account.iban}
-    seen: dict[str, tuple[int, set[str]]] = {}
+    taken = [account for other in others for account in other.accounts]
+    numbers, ibans = {account.number for account in taken}, {account.iban for account in taken if account.iban}
+    holders: dict[str, tuple[int, set[str]]] = {}  # by IBAN: the customer's position, and the currencies
     for position, customer in enumerate(customers):
         for inner, part in enumerate(customer.accounts) if bic in customer.banks else ():
             place, account = f"customers.{position}.accounts.{inner}", building.build_account(BANKS[bic], part)
-            owner, used = seen.setdefault(account.iban or "", (position, set()))
+            holder, currencies = holders.setdefault(account.iban or "", (position, set()))
             if account.number in numbers:
                 yield f"{place}.number", f"belongs to another account at {bic}"
-            elif account.iban in ibans or owner != position or part.currency in used:
+            elif account.iban in ibans or holder != position or part.currency in currencies:
                 yield f"{place}.iban", f"belongs to another account at {bic}, or to one in the same currency"
             numbers.add(account.number)
-            used.add(part.currency)
+            currencies.add(part.currency)

@@ -12,7 +12,7 @@ from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.call_counts import CallCounts
-from chalicelib.statistics.day_records import TABLE, DailyReport, DayRecord
+from chalicelib.statistics.day_records import TABLE, DailyReport, DayRecord, DayRecords
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.hourly_counters import KEPT_DAYS, REACH_DAYS, Hour, HourlyCounters, StoredCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day
@@ -465,3 +465,44 @@ def test_it_is_due_every_night_at_ten_past_one(night: World) -> None:
     app.app.handler_map["ingest"](schedule_event("ingest", night.clock.now(), "eu-west-1"), None)
 
     assert DAY in records(night)
+
+
+# -- Alone
+
+
+def test_a_run_alone_on_the_day_after_knows_the_records_and_makes_the_same(
+    night: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone, together = night.hub.statistics.ingest_alone, night.hub.statistics.ingest
+    alone.run(expected_banks(night.hub.openbanking.banks))
+    before = records(night)[DAY]
+    turn_to(night, DAY + timedelta(days=2))
+    monkeypatch.setattr(DayRecords, "of_bank", lambda *_: pytest.fail("the records are known"))
+    alone.run(expected_banks(night.hub.openbanking.banks))
+    monkeypatch.undo()
+    found = records(night)
+
+    assert found[DAY] == before
+    assert DAY + timedelta(days=1) in found
+    together.run(expected_banks(night.hub.openbanking.banks))
+    assert records(night) == found
+
+
+def test_a_run_alone_after_a_gap_looks_at_all_days(night: World) -> None:
+    alone = night.hub.statistics.ingest_alone
+    alone.run(expected_banks(night.hub.openbanking.banks))
+    turn_to(night, DAY + timedelta(days=5))
+    alone.run(expected_banks(night.hub.openbanking.banks))
+
+    assert {DAY + timedelta(days=number) for number in range(5)} <= records(night).keys()
+
+
+def test_a_report_that_comes_after_a_run_alone_is_in_the_next_one(night: World) -> None:
+    alone = night.hub.statistics.ingest_alone
+    alone.run(expected_banks(night.hub.openbanking.banks))
+    assert records(night, BETA)[DAY].report == "missing"
+    turn_to(night, DAY + timedelta(days=2))
+    report(night)
+    alone.run(expected_banks(night.hub.openbanking.banks))
+
+    assert records(night, BETA)[DAY].report == "received"

@@ -97,3 +97,16 @@ def test_all_shards_are_read_in_one_round_trip(world: World, owner: str) -> None
         INDEX.rows(world.hub.store, owner=owner, until=COUNT)
 
     assert (trips.made, trips.calls) == (1, SHARDS)
+
+
+def test_the_next_time_is_the_earliest_of_all_shards(world: World) -> None:
+    index, store = ShardedIndex("deliveries", "due", "due_shard", "due_at"), world.hub.store
+    for due_at in (70, 50, 60):
+        delivery_id = new_id()
+        store.put(
+            "deliveries", {"delivery_id": delivery_id, "part": "record", "due_at": due_at, **index.entry(delivery_id)}
+        )
+
+    assert index.next_time(store, 100) == 50
+    assert index.next_time(store, 50) == 50
+    assert index.next_time(store, 49) is None

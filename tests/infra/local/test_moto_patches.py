@@ -42,3 +42,14 @@ def test_a_query_looks_in_its_partition_only(world: World) -> None:
     assert asked("first") == [("first", "a"), ("first", "b")]
     assert asked("second") == [("second", "a"), ("second", "b")]
     assert asked("neither") == []
+
+
+def test_the_copy_on_which_an_update_works_is_measured_anew() -> None:
+    moto_patches.patch_moto()
+    item = Item(DynamoType({"S": "key"}), None, {"text": {"S": "short"}})
+    before = item.size()
+    updated = copy.deepcopy(item)
+    updated.attrs["text"] = DynamoType({"S": "a longer text"})
+
+    assert updated.size() == before + len("a longer text") - len("short")
+    assert item.size() == before

@@ -1,0 +1,121 @@
+"""Due times are asked again as soon as something is written that could change them, and otherwise once a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import pytest
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, Delete, Put, Update, absent
+from chalicelib.foundation.moved_clock import CACHED_SECONDS
+from chalicelib.sandbox_clock.remembered_due import RememberedDue, WriteCounts
+from tests.manual_clock import ManualClock
+from tests.world import World
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+HOUR, DAY = 3600, 86_400
+ROW = {"bank": "one", "id": "due#000000000001#payment"}
+OTHER = {"bank": "one", "id": "told#2026-03-02"}
+
+
+@pytest.fixture
+def counts(world: World) -> WriteCounts:
+    return WriteCounts(world.hub.store)
+
+
+class Question:
+    """A due time that can be changed, how often it was asked, and until when."""
+
+    def __init__(self) -> None:
+        self.due: int | None = None
+        self.writes = 0
+        self.asked: list[int] = []
+        self.clock = ManualClock(START)
+        self.remembered = RememberedDue(self.ask, lambda: self.writes, self.clock)
+
+    def ask(self, until: int) -> int | None:
+        self.asked.append(until)
+        return self.due if self.due is not None and self.due <= until else None
+
+
+def test_an_answer_is_kept_while_nothing_is_written() -> None:
+    question = Question()
+    question.due = 5 * HOUR
+
+    assert question.remembered(0, DAY) == 5 * HOUR
+    assert question.remembered(0, HOUR) is None
+    assert question.remembered(0, 2 * DAY) == 5 * HOUR
+    assert len(question.asked) == 1
+
+
+def test_that_nothing_is_due_is_kept_too_but_not_beyond_what_was_asked() -> None:
+    question = Question()
+    assert question.remembered(0, DAY) is None
+    (asked_until,) = question.asked
+
+    assert question.remembered(0, asked_until) is None
+    assert len(question.asked) == 1
+    question.due = asked_until + 1
+    assert question.remembered(0, asked_until + 1) == asked_until + 1
+
+
+def test_a_write_makes_the_answer_worthless() -> None:
+    question = Question()
+    assert question.remembered(0, DAY) is None
+    question.due, question.writes = HOUR, 1
+
+    assert question.remembered(0, DAY) == HOUR
+
+
+def test_after_a_second_the_question_is_asked_again_since_other_processes_write_too() -> None:
+    question = Question()
+    assert question.remembered(0, DAY) is None
+    question.due = HOUR
+    question.clock.advance(CACHED_SECONDS)
+
+    assert question.remembered(0, DAY) == HOUR
+
+
+def test_each_kind_of_write_counts_for_its_table_and_its_kind_of_record(world: World, counts: WriteCounts) -> None:
+    store = world.hub.store
+    writes: list[Callable[[], object]] = [
+        lambda: store.put("demo-banks", ROW),
+        lambda: store.update("demo-banks", ROW, set={"seen": True}),
+        lambda: store.transact([Update("demo-banks", ROW, {"seen": False}), Put("demo-banks", OTHER)]),
+        lambda: store.transact([Delete("demo-banks", ROW), Check("demo-banks", OTHER, Attr("bank").exists())]),
+        lambda: store.delete("demo-banks", ROW),
+    ]
+    seen = []
+    for write in writes:
+        write()
+        seen.append(counts.of("demo-banks/due"))
+
+    assert seen == [1, 2, 3, 4, 5]
+    assert counts.of("demo-banks/told") == 2
+    assert counts.of("demo-banks") == 7
+    assert counts.of("ledger", "ledger/proof", "consents") == 0
+
+
+def test_reads_do_not_count(world: World, counts: WriteCounts) -> None:
+    world.hub.store.get("demo-banks", ROW)
+    world.hub.store.query("demo-banks", ("bank", "one"))
+
+    assert counts.of("demo-banks") == 0
+
+
+def test_a_write_that_was_refused_counts(world: World, counts: WriteCounts) -> None:
+    """Its outcome may be unknown: better one question too many."""
+    world.hub.store.put("demo-banks", ROW)
+    with pytest.raises(ConditionFailed):
+        world.hub.store.put("demo-banks", ROW | {"more": 1}, absent("bank"))
+    world.hub.store.delete("demo-banks", ROW)
+
+    assert counts.of("demo-banks/due") == 3
+
+
+def test_a_table_without_kinds_counts_as_a_whole(world: World, counts: WriteCounts) -> None:
+    world.tokens(1)
+
+    assert counts.of("consents") > 0
