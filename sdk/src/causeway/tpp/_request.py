@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from causeway import _json, errors
 from causeway._records import RecordError
-from causeway._retries import LOST, NOT_SENT, REPEATED, Kind
+from causeway._retries import LOST, NOT_SENT, REPEATED, SERVER_FAILED, Kind
 
 if TYPE_CHECKING:
     from causeway._records import Record
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Error = TypeVar("Error", bound=errors.ApiError)
 STILL_RUNNING = 409
 """A payment's first request with this key has no outcome yet."""
+NOT_EXECUTED = frozenset({"not_sent", "refused_by_bank"})
+"""The reason codes of a payment that the bank does not have. Of all others, also later ones, it may have it."""
 PSU_MUST_RETURN = "must authorize again"
 """The title of a bank's failure says so if the bank no longer accepts the consent."""
 
@@ -32,8 +34,8 @@ class Request:
     kind: Kind
     path: str
     query: Mapping[str, str]
-    body: str | None
-    form: Mapping[str, str]
+    body: str | None = field(repr=False)
+    form: Mapping[str, str] = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
 
     @property
@@ -121,8 +123,13 @@ class Attempt:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the hub may have done what it was asked, although no answer of it came."""
-        return self.outcome == LOST or (self.outcome in (500, 502, 503, 504) and not self.member("reason_code"))
+        """Whether the hub may have done what it was asked, although no answer tells it."""
+        return self.outcome == LOST or (self.server_failed and self.member("reason_code") not in NOT_EXECUTED)
+
+    @property
+    def server_failed(self) -> bool:
+        """Whether the hub, or a proxy before it, has failed."""
+        return isinstance(self.outcome, int) and self.outcome >= 500
 
     def member(self, name: str) -> str:
         """A member of an error body; empty if it is absent."""
@@ -136,7 +143,7 @@ class Attempt:
 
     def may_be_repeated(self, kind: Kind) -> bool:
         """Whether the same request may be sent again, and may get another answer."""
-        if self.outcome not in REPEATED[kind]:
+        if (SERVER_FAILED if self.server_failed else self.outcome) not in REPEATED[kind]:
             return False
         return not (self.member("reason_code") or PSU_MUST_RETURN in self.member("title"))
 
@@ -167,14 +174,12 @@ def error_of(request: Request, attempt: Attempt, *, lost: bool) -> errors.Causew
 def payment_is_unknown(attempt: Attempt, *, lost: bool) -> bool:
     """Whether the bank may have a payment of which the TPP has no usable answer.
 
-    After a lost answer, 401 and 403 tell nothing: the hub checks the bearer before it looks for the key's outcome.
+    After a lost answer, 401 and 403 tell nothing: the hub checks the bearer before it looks for the key's outcome. Nor
+    does an answer without the hub's code, which a proxy gave.
     """
-    reason = attempt.member("reason_code")
-    if reason:
-        return reason in ("outcome_unknown", "bad_answer")
     if attempt.succeeded or attempt.is_lost or attempt.outcome == STILL_RUNNING:
         return True
-    return lost and attempt.outcome in (NOT_SENT, 401, 403, 429)
+    return lost and (attempt.outcome in (401, 403, 429) or not attempt.member("code"))
 
 
 def unknown_outcome(request: Request, attempt: Attempt) -> errors.OutcomeUnknown:
@@ -203,7 +208,7 @@ def error_class(kind: Kind, attempt: Attempt) -> type[errors.ApiError]:
         return errors.AuthorizationEnded
     if attempt.outcome == 429:
         return errors.RateLimited
-    if attempt.outcome in (502, 503, 504) and attempt.member("reason_code") != "refused_by_bank":
+    if attempt.server_failed and attempt.outcome != 500 and attempt.member("reason_code") != "refused_by_bank":
         return errors.BankUnavailable
     return errors.ApiError
 

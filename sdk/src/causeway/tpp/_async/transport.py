@@ -126,7 +126,7 @@ class AsyncTransport:
         """The seconds before the next attempt; ``None`` if this one is the last."""
         elapsed = _waiting.now() - progress.started
         if attempt.outcome == STILL_RUNNING and attempt.retry_after and request.kind == "payment":
-            return attempt.retry_after if elapsed < RUNNING_SECONDS else None
+            return attempt.retry_after if elapsed + attempt.retry_after < RUNNING_SECONDS else None
         if not attempt.may_be_repeated(request.kind):
             return None
         if request.is_unattended and attempt.is_failed_bank and progress.repeats >= UNATTENDED_REPEATS:
