@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import datetime
 from decimal import Decimal
+from email.utils import format_datetime
 from typing import Any
 
 import httpx
 import pytest
 
+from causeway._retries import utc
 from causeway.errors import (
     ApiError,
     AuthorizationEnded,
@@ -20,7 +22,7 @@ from causeway.errors import (
     UnexpectedAnswer,
 )
 from causeway.tpp import AccountReferenceV2, AccountV1, BalancesAnswerV1, BalancesAnswerV2, Psu, Retries
-from tests.sdk.scripted_hub import Clock, ScriptedHub, answer, failure, tokens
+from tests.sdk.scripted_hub import START, Clock, ScriptedHub, answer, failure, tokens
 
 pytestmark = pytest.mark.usefixtures("clock")
 ACCOUNT_V1 = {"id": 1031926801, "name": "Everyday", "iban": "GB10DEMO04000431926801", "currency": "GBP"}
@@ -136,6 +138,33 @@ def test_retry_after_is_waited_and_limited(clock: Clock) -> None:
     list(hub.tpp().consent(tokens()).accounts())
 
     assert clock.slept == [12.0]
+
+
+def test_retry_after_may_be_a_date(clock: Clock) -> None:
+    moment = format_datetime(utc(START + 7), usegmt=True)
+    hub = ScriptedHub(httpx.Response(429, headers={"Retry-After": moment}), answer(body={"accounts": []}))
+
+    list(hub.tpp().consent(tokens()).accounts())
+
+    assert clock.slept == [7.0]
+
+
+@pytest.mark.parametrize("header", ["soon", b"\xb2", "1.5", "-5", "Wed, 21 Oct 99999 07:28:00 GMT"])
+def test_a_retry_after_that_says_nothing_is_ignored(header: str | bytes, clock: Clock) -> None:
+    value = header if isinstance(header, bytes) else header.encode()
+    hub = ScriptedHub(httpx.Response(503, headers=[(b"Retry-After", value)]), answer(body={"accounts": []}))
+
+    list(hub.tpp().consent(tokens()).accounts())
+
+    assert clock.slept == [pytest.approx(0.5, rel=0.2)]
+
+
+def test_a_retry_after_is_never_longer_than_a_system_can_sleep() -> None:
+    hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "9" * 400}))
+
+    with pytest.raises(BankUnavailable) as raised:
+        list(hub.tpp().consent(tokens()).accounts())
+    assert raised.value.retry_after == 366 * 86400
 
 
 def test_nothing_is_repeated_if_the_program_wants_that() -> None:

@@ -150,7 +150,7 @@ def _read(webhook: Webhook, body: bytes) -> Record:
         return load(webhook.request).from_json(_json.loads(body))
     except RecordError as error:
         raise BadRequest(str(error)) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadRequest("the body is not JSON", code_v1=4003) from error
 
 

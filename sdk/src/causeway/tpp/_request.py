@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from causeway import _json, errors
 from causeway._records import RecordError
-from causeway._retries import LOST, NOT_SENT, REPEATED, SERVER_FAILED, Kind
+from causeway._retries import LOST, REPEATED, SERVER_FAILED, Kind
 
 if TYPE_CHECKING:
     from causeway._records import Record
@@ -79,27 +79,32 @@ def build_request(
         call,
         kind,
         call.path.format(**{name: quote(value, safe="") for name, value in (path or {}).items()}),
-        {name: str(value) for name, value in (query or {}).items() if value is not None},
+        {name: str(value) for name, value in _given(query or {}).items()},
         None if body is None else body_text(body),
-        {name: value for name, value in (form or {}).items() if value is not None},
+        _given(form or {}),
         headers,
     )
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that are not ``None``."""
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def psu_headers(psu: Psu) -> dict[str, str]:
     """The headers about the PSU's request."""
     from causeway.tpp.psu import HEADERS
 
-    found = {header: getattr(psu, name) for name, header in HEADERS.items()}
-    return {header: value for header, value in found.items() if value is not None}
+    return _given({header: getattr(psu, name) for name, header in HEADERS.items()})
 
 
 def body_text(body: Record | Mapping[str, Any]) -> str:
-    """A body's JSON."""
+    """A body's JSON. Raises ``ConfigurationError`` if it has none: a float, ``NaN``, half of a surrogate pair."""
     try:
-        if isinstance(body, Mapping):
-            return _json.dumps({name: value for name, value in body.items() if value is not None})
-        return _json.dumps(body.to_json())
+        members = _given(body) if isinstance(body, Mapping) else body.to_json()
+        text = _json.dumps(members)
+        text.encode()
+        return text
     except (TypeError, ValueError) as error:
         raise errors.ConfigurationError(f"{type(body).__name__}: {error}") from error
 

@@ -185,7 +185,7 @@ def read(response: httpx.Response) -> Attempt:
     headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
     try:
         data: Any = _json.loads(response.content)
-    except (ValueError, RecursionError):
+    except ValueError:
         data = None
     wait = _retries.retry_after(headers.get("retry-after"), _waiting.now())
     if response.is_success and not isinstance(data, dict):
