@@ -242,12 +242,35 @@ def test_transactions_of_version_2_are_read_until_no_page_key_comes() -> None:
     assert hub.requests[0].url.params["booking_status"] == "booked"
 
 
-def test_a_page_that_names_itself_as_the_next_ends_the_loop() -> None:
-    page = {"transactions": {"booked": []}, "page_key": "2"}
-    hub = ScriptedHub(answer(body=page), answer(body=page))
+@pytest.mark.parametrize("keys", ["22", "232", "2342"])
+def test_pages_that_go_round_in_a_circle_end_the_loop(keys: str) -> None:
+    hub = ScriptedHub(*(answer(body={"transactions": {"booked": []}, "page_key": key}) for key in keys))
 
     with pytest.raises(UnexpectedAnswer, match="page 2"):
         list(hub.tpp().consent(tokens()).transactions("a"))
+
+
+def test_a_bank_that_gives_one_page_for_ever_ends_the_loop() -> None:
+    page = {"payments": [payment(1)], "paginator": {"limit": 1, "current_page": 1}}
+    hub = ScriptedHub(answer(body=page), answer(body=page))
+
+    with pytest.raises(UnexpectedAnswer, match="page 1 again"):
+        list(hub.tpp().consent(tokens(version=1)).payments("1"))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_never_followed_whatever_the_programs_connections_do(status: int) -> None:
+    elsewhere = httpx.Response(status, headers={"Location": "https://elsewhere.example/tpp/accounts"})
+    hub = ScriptedHub(elsewhere, elsewhere)
+    client = httpx.Client(transport=httpx.MockTransport(hub), follow_redirects=True)
+    tpp = hub.tpp(http_client=client)
+
+    with pytest.raises(UnexpectedAnswer) as raised:
+        list(tpp.consent(tokens()).accounts())
+    with pytest.raises(UnexpectedAnswer):
+        tpp.consent(tokens()).refresh()
+    assert raised.value.status == status
+    assert {request.url.host for request in hub.requests} == {"hub.example"}
 
 
 def test_a_page_that_fails_is_repeated_without_losing_or_doubling_items() -> None:

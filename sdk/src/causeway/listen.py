@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import urlsplit
 
 import httpx
 
 from causeway import __version__, _retries, _waiting
+from causeway._addresses import check_address, shown
 from causeway._listen_state import ListenState, StateFile
-from causeway.errors import ApiError, CausewayError, ConfigurationError, ConnectionLost, UnexpectedAnswer
+from causeway.errors import ApiError, CausewayError, ConnectionLost, UnexpectedAnswer
 from causeway.tpp.event_models import EVENTS
 from causeway.tpp.events import sign
 
@@ -66,11 +66,11 @@ class Receiver:
 
     def __init__(self, url: str, secret: str, client: httpx.Client | None = None) -> None:
         check_address(url, "--forward-to")
-        parts = urlsplit(url)
+        scheme, _, rest = url.partition("://")
         self.url = url
-        self.shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        self.shown = f"{scheme}://{shown(rest)}"
         self._secret = secret
-        self._client = client or _new_client(parts.scheme)
+        self._client = client or _new_client(scheme)
 
     def close(self) -> None:
         """Close all connections."""
@@ -245,17 +245,6 @@ class Listener:
 
     def _show(self, text: str) -> None:
         self.show(f"{_retries.utc(_waiting.now()):%Y-%m-%dT%H:%M:%SZ}  {text}")
-
-
-def check_address(url: str, option: str) -> None:
-    """Raises ``ConfigurationError`` if an option is no address to which requests can be sent."""
-    try:
-        parts = httpx.URL(url)
-        good = parts.scheme in ("http", "https") and bool(parts.host) and 0 < (parts.port or 80) < 65536
-    except httpx.InvalidURL:
-        good = False
-    if not good:
-        raise ConfigurationError(f"{option} must be an http or https address, not {url!r}")
 
 
 def passes(error: CausewayError) -> bool:

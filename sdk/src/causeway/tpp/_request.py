@@ -137,7 +137,7 @@ class Attempt:
         return isinstance(self.outcome, int) and self.outcome >= 500
 
     def member(self, name: str) -> str:
-        """A member of an error body; empty if it is absent."""
+        """A text in a body; empty if it is absent."""
         value = self.data.get(name) if isinstance(self.data, dict) else None
         return value if isinstance(value, str) else ""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
@@ -142,7 +142,8 @@ class AsyncTransport:
         """Send a request once."""
         issuer = await self._issuer_for(request)
         try:
-            response = await self.client.send(self._http_request(request, bearer, issuer))
+            # a client of the program may follow redirects, which would take tokens and payments elsewhere
+            response = await self.client.send(self._http_request(request, bearer, issuer), follow_redirects=False)
         except UNSENT as error:
             return Attempt(NOT_SENT, reason=f"no connection to {self.base_url} ({type(error).__name__})")
         except httpx.TransportError as error:
@@ -175,8 +176,11 @@ class AsyncTransport:
     async def issuer(self) -> str:
         """The issuer in the hub's metadata; fetched once."""
         if not self._issuer:
-            call = _calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER
-            self._issuer = str((await self.send(build_request(call))).data["issuer"])
+            request = build_request(_calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
+            metadata = await self.send(request)
+            if not metadata.member("issuer"):
+                raise error_of(request, replace(metadata, reason="the metadata have no issuer"), lost=False)
+            self._issuer = metadata.member("issuer")
         return self._issuer
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
@@ -137,7 +137,8 @@ class Transport:
         """Send a request once."""
         issuer = self._issuer_for(request)
         try:
-            response = self.client.send(self._http_request(request, bearer, issuer))
+            # a client of the program may follow redirects, which would take tokens and payments elsewhere
+            response = self.client.send(self._http_request(request, bearer, issuer), follow_redirects=False)
         except UNSENT as error:
             return Attempt(NOT_SENT, reason=f"no connection to {self.base_url} ({type(error).__name__})")
         except httpx.TransportError as error:
@@ -170,8 +171,11 @@ class Transport:
     def issuer(self) -> str:
         """The issuer in the hub's metadata; fetched once."""
         if not self._issuer:
-            call = _calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER
-            self._issuer = str((self.send(build_request(call))).data["issuer"])
+            request = build_request(_calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
+            metadata = self.send(request)
+            if not metadata.member("issuer"):
+                raise error_of(request, replace(metadata, reason="the metadata have no issuer"), lost=False)
+            self._issuer = metadata.member("issuer")
         return self._issuer
 
 
