@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from causeway.bank import PaymentDeclined, ResourceUnknown
-from tests.sdk.bank.scene import CALLBACK, STATUSES, Scene, code_of, debtor, order
+from tests.sdk.bank.scene import CALLBACK, STATUSES, Scene, action_of, code_of, debtor, order
 
 USED = {1: 4001, 2: "HEADERS_ERROR"}
 
@@ -61,15 +61,17 @@ def test_a_payment_that_the_bank_refuses_to_book_is_rejected(scene: Scene) -> No
 def test_a_repeated_confirmation_books_once(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
 
-    first, second = scene.decide(taken["confirmation_url"], "yes"), scene.decide(taken["confirmation_url"], "no")
+    page, other_tab = scene.open(taken["confirmation_url"]), scene.open(taken["confirmation_url"])
 
-    assert first.headers["location"] == second.headers["location"]
+    first, second, third = scene.decide(page, "yes"), scene.decide(page, "no"), scene.decide(other_tab, "yes")
+
+    assert first.headers["location"] == second.headers["location"] == third.headers["location"]
     assert len(scene.full.booked) == len(scene.hub.bodies("/payments/status")) == 1
 
 
 def test_confirmations_at_the_same_time_book_once(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
-    path = urlsplit(taken["confirmation_url"]).path
+    path = action_of(scene.open(taken["confirmation_url"]))
 
     async def five() -> list[httpx.Response]:
         confirmations = [scene.request("POST", path, data={"decision": "yes"}) for _ in range(5)]
@@ -88,14 +90,37 @@ def test_a_payment_whose_booking_fails_is_undecided_until_the_bank_reports_it(sc
     scene.full.before_booking = fail
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
 
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 500
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 409
+    page = scene.open(taken["confirmation_url"])
+
+    assert scene.decide(page, "yes").status_code == 500
+    assert scene.decide(page, "yes").status_code == 409
     assert len(scene.full.booked) == 1
     assert scene.hub.bodies("/payments/status") == []
     scene.run(scene.bank.report_status(taken["payment_id"], STATUSES[scene.version]["confirmed"]))
     assert len(scene.hub.bodies("/payments/status")) == 1
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+    assert scene.decide(page, "yes").status_code == 303
     assert len(scene.full.booked) == 1
+
+
+def test_a_tpp_cannot_confirm_a_payment_by_a_form_of_its_own(scene: Scene) -> None:
+    """It knows the confirmation_url; the PSU's browser would send such a form with the PSU's session."""
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+
+    forged = scene.send(taken["confirmation_url"], "yes", account="1001")
+
+    assert forged.status_code == 200
+    assert "Pay 12.50 GBP" in forged.text
+    assert scene.full.booked == []
+    assert scene.decide(forged, "yes").status_code == 303
+
+
+def test_a_page_that_one_psu_opened_is_not_that_of_another(scene: Scene) -> None:
+    taken = scene.pay("direct")
+    page = scene.open(taken["confirmation_url"])
+    scene.full.psu = "psu-2"
+
+    assert scene.decide(page, "yes", account="1001").status_code == 404
+    assert scene.full.booked == []
 
 
 def test_an_order_above_the_balance_is_refused_for_certain(scene: Scene) -> None:
