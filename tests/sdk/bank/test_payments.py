@@ -319,3 +319,34 @@ def test_a_payment_is_found_with_its_order(scene: Scene) -> None:
     assert (found.psu, found.order.text) == ("psu-1", "12.50 GBP to Oak Street Books")
     assert found.order == scene.full.orders[0]
     assert scene.run(scene.bank.find_payment("other")) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, text="<html>a proxy</html>"),
+        httpx.Response(404, text="<html>a proxy</html>"),
+        httpx.Response(302, headers={"Location": "https://elsewhere.example"}),
+        httpx.Response(401, json={"error_code": 4200, "code": "WRONG_CREDENTIALS"}),
+        httpx.Response(403, json={"error_code": 4004, "code": "SERVICE_BLOCKED"}),
+    ],
+    ids=lambda answer: str(answer.status_code),
+)
+def test_a_report_stays_pending_until_the_hub_has_judged_it(scene: Scene, answer: httpx.Response) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    scene.hub.steps = [answer]
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+    scene.run(scene.bank.send_pending())
+    scene.run(scene.bank.send_pending())
+
+    assert len(scene.hub.bodies("/payments/status")) == 2
+
+
+def test_a_page_shows_amounts_without_an_exponent(scene_2: Scene) -> None:
+    amount = b'{"amount": 1E+2, "currency": "GBP"}'
+    body = json.dumps(order(2, "0")).encode().replace(b'{"amount": "0", "currency": "GBP"}', amount)
+    taken = scene_2.webhook("single", body, token=scene_2.consent(accounts=("1001",))).json()
+
+    assert scene_2.full.orders[0].text == "100 GBP to Oak Street Books"
+    assert "Pay 100 GBP to" in scene_2.open(taken["confirmation_url"]).text
