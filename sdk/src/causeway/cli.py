@@ -97,7 +97,10 @@ def run_listen(options: argparse.Namespace) -> int:
         file = state_file(options.state, tpp.base_url, tpp.client_id, os.environ)
         if not options.resend:
             listen(options, tpp, file, interrupts)
-        return 0 if resend(options, tpp, file, interrupts) else 1
+        try:
+            return 0 if resend(options, tpp, file, interrupts) else 1
+        except KeyboardInterrupt:
+            return 1
 
 
 def resend(options: argparse.Namespace, tpp: Tpp, file: StateFile, interrupts: Interrupts) -> bool:
@@ -151,9 +154,12 @@ def client_secret(options: argparse.Namespace, environ: Mapping[str, str]) -> st
     if not options.client_secret_file:
         return environ.get("CAUSEWAY_CLIENT_SECRET") or None
     try:
-        return Path(options.client_secret_file).read_text("utf-8").strip()
+        secret = Path(options.client_secret_file).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         raise ConfigurationError(f"the file {options.client_secret_file!r} cannot be read") from None
+    if not secret:
+        raise ConfigurationError(f"the file {options.client_secret_file!r} is empty")
+    return secret
 
 
 def state_file(path: str | None, base_url: str, client_id: str, environ: Mapping[str, str]) -> StateFile:

@@ -77,7 +77,7 @@ class Receiver:
         self._client.close()
 
     def post(self, entry: EventEntry) -> Reply:
-        """Send an event once, signed as of now."""
+        """Send an event once, signed as of now. The body of the answer is not read."""
         started = _waiting.now()
         body = entry.body.encode()
         headers = {
@@ -88,7 +88,8 @@ class Receiver:
             "webhook-signature": sign(self._secret, entry.id, int(started), body),
         }
         try:
-            response = self._client.post(self.url, content=body, headers=headers)
+            with self._client.stream("POST", self.url, content=body, headers=headers, follow_redirects=False) as answer:
+                status, retry_after = answer.status_code, answer.headers.get("Retry-After")
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return Reply(reason=f"no connection ({type(error).__name__})", is_away=True)
         except httpx.TimeoutException:
@@ -96,8 +97,7 @@ class Receiver:
         except httpx.HTTPError as error:
             return Reply(reason=f"no answer ({type(error).__name__})")
         now = _waiting.now()
-        wait = _retries.retry_after(response.headers.get("Retry-After"), now)
-        return Reply(response.status_code, "", round((now - started) * 1000), wait)
+        return Reply(status, "", round((now - started) * 1000), _retries.retry_after(retry_after, now))
 
 
 def _new_client(scheme: str) -> httpx.Client:
