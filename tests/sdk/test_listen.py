@@ -224,15 +224,23 @@ def test_a_receiver_that_never_wants_an_event_gets_it_once(listening: Listening)
 
 def test_the_receivers_status_counts_whatever_its_body_is(listening: Listening) -> None:
     def endless() -> Iterator[bytes]:
-        yield b"x"
-        raise AssertionError("the body was read")
+        while True:
+            yield b"x" * 1000
+
+    def broken() -> Iterator[bytes]:
+        raise httpx.ReadError("reset")
+        yield b""
 
     damaged = httpx.Response(204, headers={"Content-Encoding": "gzip"}, stream=ByteStream(b"no gzip"))
-    listening.receiver.answers = [httpx.Response(200, content=endless()), damaged]
+    listening.receiver.answers = [
+        httpx.Response(200, content=endless()),
+        damaged,
+        httpx.Response(201, content=broken()),
+    ]
 
     told = listening.run()
 
-    assert told[:2] == ["test  event-1  200 in 0 ms", "test  event-2  204 in 0 ms"]
+    assert told[:3] == [f"test  event-{number}  {status} in 0 ms" for number, status in ((1, 200), (2, 204), (3, 201))]
 
 
 @pytest.mark.parametrize("status", [301, 302, 307])

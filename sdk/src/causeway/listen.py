@@ -6,6 +6,7 @@ crash between the two forwards it again, under the same id: receivers must detec
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import signal
 import ssl
@@ -35,6 +36,8 @@ AWAY_WAITS = (1.0, 2.0, 5.0, 10.0, 30.0)
 """The seconds before each repeat, while the hub or the receiver is away; the last one again and again."""
 CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 20.0
 """How long the hub waits for an Events URL, too."""
+BODY_BYTES = 65536
+"""Of a longer body the rest is not read."""
 DROPPED = 410
 """The status by which a receiver says that it never wants the event."""
 
@@ -77,7 +80,7 @@ class Receiver:
         self._client.close()
 
     def post(self, entry: EventEntry) -> Reply:
-        """Send an event once, signed as of now. The body of the answer is not read."""
+        """Send an event once, signed as of now."""
         started = _waiting.now()
         body = entry.body.encode()
         headers = {
@@ -90,6 +93,7 @@ class Receiver:
         try:
             with self._client.stream("POST", self.url, content=body, headers=headers, follow_redirects=False) as answer:
                 status, retry_after = answer.status_code, answer.headers.get("Retry-After")
+                read_body(answer)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return Reply(reason=f"no connection ({type(error).__name__})", is_away=True)
         except httpx.TimeoutException:
@@ -98,6 +102,16 @@ class Receiver:
             return Reply(reason=f"no answer ({type(error).__name__})")
         now = _waiting.now()
         return Reply(status, "", round((now - started) * 1000), _retries.retry_after(retry_after, now))
+
+
+def read_body(answer: httpx.Response) -> None:
+    """Read an answer's body, so that the connection can be used again. What it contains does not matter."""
+    most = BODY_BYTES
+    with contextlib.suppress(httpx.TransportError, httpx.DecodingError):
+        for part in answer.iter_bytes():
+            most -= len(part)
+            if most < 0:
+                return
 
 
 def _new_client(scheme: str) -> httpx.Client:
