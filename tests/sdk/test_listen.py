@@ -228,8 +228,8 @@ def test_the_receivers_status_counts_whatever_its_body_is(listening: Listening) 
             yield b"x" * 1000
 
     def broken() -> Iterator[bytes]:
+        yield b"x"
         raise httpx.ReadError("reset")
-        yield b""
 
     damaged = httpx.Response(204, headers={"Content-Encoding": "gzip"}, stream=ByteStream(b"no gzip"))
     listening.receiver.answers = [

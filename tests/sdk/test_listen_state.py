@@ -57,7 +57,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     state = file.load(BASE, "client-1").with_answer(*_answered())
     page = EventsAnswer.from_json({"events": [event(5)], "next": "place-5", "has_more": False})
 
-    for one in (state, state.moved(page), state.moved(page).begun_anew()):
+    for one in (state, state.after_page(page), state.after_page(page).from_oldest()):
         file.save(one)
         assert file.load(BASE, "client-1") == one
 

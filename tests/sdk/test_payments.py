@@ -29,7 +29,7 @@ from causeway.tpp import (
     SinglePaymentV2,
     is_paid,
 )
-from tests.sdk.scripted_hub import Clock, ScriptedHub, answer, failure, token_answer, tokens
+from tests.sdk.scripted_hub import NO_RETRIES, Clock, ScriptedHub, answer, failure, token_answer, tokens
 
 pytestmark = pytest.mark.usefixtures("clock")
 INITIATED = {"status": "RCVD", "payment_id": "P1", "confirmation_url": "https://bank.example/confirm"}
@@ -308,6 +308,21 @@ def test_a_direct_payment_is_authorized_by_the_clients_secret() -> None:
     assert isinstance(paid, InitiationAnswerV1)
     assert str(hub.header("Authorization")[0]).startswith("Basic ")
     assert hub.json()["amount"] == "1.10"
+
+
+def test_failures_of_hub_and_bank_are_waited_out_but_refusals_are_not() -> None:
+    final = answer(body={"payment_id": "P1", "transaction_status": "ACSC"})
+    failures: list[Any] = [
+        failure(500, "INTERNAL_SERVER_ERROR"),
+        failure(502, "ASPSP_UNKNOWN_ERROR"),
+        httpx.ReadError("reset"),
+    ]
+    hub = ScriptedHub(*failures, final, failure(404, "RESOURCE_UNKNOWN"))
+    consent = hub.tpp(retries=NO_RETRIES).consent(tokens())
+
+    assert is_paid(consent.wait_for_payment("P1"))
+    with pytest.raises(ApiError):
+        consent.wait_for_payment("P2")
 
 
 def test_a_payment_is_waited_for_until_its_status_is_final() -> None:

@@ -61,14 +61,14 @@ class ListenState:
         """The state after the receiver's answer."""
         return replace(self, handled={**self.handled, key_of(entry): answer})
 
-    def moved(self, page: EventsAnswer) -> Self:
+    def after_page(self, page: EventsAnswer) -> Self:
         """The state after all events of a page. Events that may be found again stay in ``handled``."""
         times = [entry.created_at for entry in page.events] + ([self.newest] if self.newest else [])
         newest = max(times, default=None)
         kept = {key: answer for key, answer in self.handled.items() if newest is None or key[1] >= newest - LATENESS}
         return replace(self, after=page.next, newest=newest, handled=kept)
 
-    def begun_anew(self) -> Self:
+    def from_oldest(self) -> Self:
         """The state for reading from the oldest event again, without forwarding any twice."""
         before = self.newest - LATENESS if self.newest else self.skip_before
         return replace(self, after=None, skip_before=before)

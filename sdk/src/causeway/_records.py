@@ -39,7 +39,7 @@ class Record:
         known: dict[str, Any] = {}
         for name, member, convert, mandatory in _members(cls):
             if member in unknown:
-                known[name] = _converted(f"{cls.__name__}.{member}", convert, unknown.pop(member))
+                known[name] = _convert(f"{cls.__name__}.{member}", convert, unknown.pop(member))
             elif mandatory:
                 raise RecordError(f"{cls.__name__}.{member} is missing")
         return cls(**known, extra=unknown)
@@ -80,7 +80,7 @@ def _read_members(cls: type[Record]) -> tuple[tuple[str, str, Convert, bool], ..
     )
 
 
-def _converted(where: str, convert: Convert, value: Any) -> Any:
+def _convert(where: str, convert: Convert, value: Any) -> Any:
     try:
         return convert(value)
     except RecordError:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import httpx
 
 from causeway import __version__, _retries, _waiting
-from causeway._addresses import check_address, shown
+from causeway._addresses import check_address, without_password
 from causeway._listen_state import ListenState, StateFile
 from causeway.errors import ApiError, CausewayError, ConnectionLost, UnexpectedAnswer
 from causeway.tpp.event_models import EVENTS
@@ -71,7 +71,7 @@ class Receiver:
         check_address(url, "--forward-to")
         scheme, _, rest = url.partition("://")
         self.url = url
-        self.shown = f"{scheme}://{shown(rest)}"
+        self.shown = f"{scheme}://{without_password(rest)}"
         self._secret = secret
         self._client = client or _new_client(scheme)
 
@@ -141,7 +141,7 @@ class Interrupts:
         raise KeyboardInterrupt
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Keep signals back until the end of the block."""
         self._held = True
         try:
@@ -171,7 +171,7 @@ class Listener:
             for entry in page.events:
                 if self._is_wanted(entry) and not self.state.is_done(entry):
                     self._forward(entry, self._record)
-            self._save(self.state.moved(page))
+            self._save(self.state.after_page(page))
             if not page.has_more:
                 _waiting.sleep(POLL_SECONDS)
 
@@ -192,9 +192,9 @@ class Listener:
             try:
                 return self.tpp.events_page(after=self.state.after, limit=100)
             except (ApiError, ConnectionLost, UnexpectedAnswer) as error:
-                if self._has_begun_anew(error):
+                if self._restart(error):
                     continue
-                if not passes(error):
+                if not is_temporary(error):
                     raise
                 if shown != type(error).__name__:
                     self._show(f"the hub is away, waiting for it: {error}")
@@ -203,12 +203,12 @@ class Listener:
             failures += 1
             _waiting.sleep(wait)
 
-    def _has_begun_anew(self, error: CausewayError) -> bool:
+    def _restart(self, error: CausewayError) -> bool:
         """Whether the hub no longer knows the place where the last run ended, so that it is found again."""
         if self.state.after is None or getattr(error, "status", 0) != 400:
             return False
         self._show("the hub no longer knows the place of the last event: looking for it from the oldest one")
-        self._save(self.state.begun_anew())
+        self._save(self.state.from_oldest())
         return True
 
     def _is_wanted(self, entry: EventEntry) -> bool:
@@ -222,7 +222,7 @@ class Listener:
         """Forward an event until it is taken, or has failed for good. ``patient`` waits while the receiver is away."""
         attempts, away = 0, 0
         while True:
-            with self.interrupts.held():
+            with self.interrupts.hold():
                 reply = self.receiver.post(entry)
                 is_waited_for = reply.is_away and patient
                 attempts, away = (attempts, away + 1) if is_waited_for else (attempts + 1, 0)
@@ -261,7 +261,7 @@ class Listener:
         self.show(f"{_retries.utc(_waiting.now()):%Y-%m-%dT%H:%M:%SZ}  {text}")
 
 
-def passes(error: CausewayError) -> bool:
+def is_temporary(error: CausewayError) -> bool:
     """Whether a failure of the hub can end without the program's doing."""
     return not isinstance(error, ApiError) or error.status >= 500 or error.status == 429
 

@@ -21,6 +21,8 @@ from tests.sdk.scripted_hub import Clock
 
 HUB, BANK = "https://hub.example", "https://bank.example"
 HUB_KEY, OTHER_KEY = make_key(), make_key()
+NOVEMBER = 1_795_680_000.0
+"""In November 2026: before the consents end."""
 CALLBACK = "https://tpp.example/callback?order=7"
 PATHS: Mapping[int, Mapping[str, str]] = {
     1: {

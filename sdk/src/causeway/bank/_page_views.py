@@ -64,7 +64,7 @@ class PageViews:
         try:
             asked = await self.hub.init_authorization(url)
         except CausewayError as error:
-            return await self._failed(request, error)
+            return await self._show_failure(request, error)
         value = {
             "kind": "consent",
             "psu": psu,
@@ -143,7 +143,7 @@ class PageViews:
                 **value["identifiers"],
             )
         except CausewayError as error:
-            return await self._failed(request, error)
+            return await self._show_failure(request, error)
         await self.consents.save(value, saved, value["identifiers"])
         return RedirectResponse(saved.callback_url, 303)
 
@@ -186,7 +186,7 @@ class PageViews:
                 page = await self._payment_page(value, action, status)
             case _:
                 page = await self._consents_page(value["psu"], action)
-        return await self._rendered(request, page)
+        return await self._render(request, page)
 
     async def _consent_page(self, value: Values, action: str, status: int) -> Page:
         accounts = await self._accounts(value["psu"])
@@ -232,21 +232,21 @@ class PageViews:
         return Page(self.name, f"Your consents: {len(given)}", numbered, action, (), False, ends if given else ())
 
     async def _message(self, request: Request, title: str, status: int) -> Response:
-        return await self._rendered(request, Page(self.name, title, status=status))
+        return await self._render(request, Page(self.name, title, status=status))
 
-    async def refused(self, request: Request, refusal: Exception) -> Response:
+    async def show_refusal(self, request: Request, refusal: Exception) -> Response:
         """A page for a refusal by one of the bank's functions."""
         assert isinstance(refusal, Refused)
         return await self._message(request, refusal.text, refusal.status)
 
-    async def _failed(self, request: Request, error: CausewayError) -> Response:
+    async def _show_failure(self, request: Request, error: CausewayError) -> Response:
         """A page for a call that the hub refused or did not answer."""
         log.warning("%s failed: %s", request.url.path, error)
         is_refused = isinstance(error, HubError) and error.status < 500
         text = "This request is not valid, or over." if is_refused else "Please try again in a moment."
         return await self._message(request, text, 400 if is_refused else 502)
 
-    async def _rendered(self, request: Request, page: Page) -> Response:
+    async def _render(self, request: Request, page: Page) -> Response:
         shown: str | Response = pages.render(page, self.template)
         if self.functions.page is not None:
             shown = await self.functions.call("page", request, page)

@@ -97,7 +97,7 @@ class Webhooks:
             request_id=request.headers["x-request-id"].lower(),
             headers={name: value for name, value in request.headers.items() if name.startswith("psu-")},
         )
-        return await self._handled(path, call, _digest(path, token, body))
+        return await self._dispatch(path, call, _digest(path, token, body))
 
     async def _authentic_body(self, request: Request) -> bytes:
         """The body, if the hub sent it. Raises ``Refused``."""
@@ -123,7 +123,7 @@ class Webhooks:
             raise ScopeMissing
         return consent
 
-    async def _handled(self, path: str, call: Call, digest: str) -> Mapping[str, Any]:
+    async def _dispatch(self, path: str, call: Call, digest: str) -> Mapping[str, Any]:
         if path in self.version.kinds:
             return await self.payments.initiate(self.version.kinds[path], call, digest)
         if path in self.version.status_paths:

@@ -134,7 +134,7 @@ class Bank:
         self._app = Starlette(
             routes=[*routes, *self._routes(consent_path)],
             lifespan=self._lifespan,
-            exception_handlers={Refused: self._pages.refused},
+            exception_handlers={Refused: self._pages.show_refusal},
         )
 
     def _routes(self, consent_path: str) -> list[BaseRoute]:

@@ -79,14 +79,14 @@ def build_request(
         call,
         kind,
         call.path.format(**{name: quote(value, safe="") for name, value in (path or {}).items()}),
-        {name: str(value) for name, value in _given(query or {}).items()},
+        {name: str(value) for name, value in _without_none(query or {}).items()},
         None if body is None else body_text(body),
-        _given(form or {}),
+        _without_none(form or {}),
         headers,
     )
 
 
-def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that are not ``None``."""
     return {name: value for name, value in arguments.items() if value is not None}
 
@@ -95,13 +95,13 @@ def psu_headers(psu: Psu) -> dict[str, str]:
     """The headers about the PSU's request."""
     from causeway.tpp.psu import HEADERS
 
-    return _given({header: getattr(psu, name) for name, header in HEADERS.items()})
+    return _without_none({header: getattr(psu, name) for name, header in HEADERS.items()})
 
 
 def body_text(body: Record | Mapping[str, Any]) -> str:
     """A body's JSON. Raises ``ConfigurationError`` if it has none: a float, ``NaN``, half of a surrogate pair."""
     try:
-        members = _given(body) if isinstance(body, Mapping) else body.to_json()
+        members = _without_none(body) if isinstance(body, Mapping) else body.to_json()
         text = _json.dumps(members)
         text.encode()
         return text

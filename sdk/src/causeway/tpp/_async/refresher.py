@@ -64,7 +64,7 @@ class AsyncTokenRefresher:
             if self.tokens is used and self._unstored is None:
                 await self._adopt_stored()
             if self._unstored is None and not self.ended and self._needs_refresh(used):
-                self._unstored = await self._refreshed(self.tokens)
+                self._unstored = await self._refresh(self.tokens)
             if self._unstored is not None:
                 await self._store(self._unstored)
             return None if self.tokens is used else self.tokens
@@ -84,7 +84,7 @@ class AsyncTokenRefresher:
             self._use(stored)
             self.ended = False
 
-    async def _refreshed(self, used: Tokens) -> Tokens | None:
+    async def _refresh(self, used: Tokens) -> Tokens | None:
         """New tokens; ``None`` if the hub no longer accepts the refresh token."""
         asked_at = _waiting.now()
         form = {"grant_type": "refresh_token", "refresh_token": used.refresh_token}

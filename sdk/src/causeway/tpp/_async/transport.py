@@ -88,7 +88,7 @@ class AsyncTransport:
             attempt = await self._attempt(request, progress.bearer)
             if attempt.succeeded and isinstance(attempt.data, dict):
                 return attempt
-            if await self._repaired(request, attempt, progress, session):
+            if await self._repair(request, attempt, progress, session):
                 continue
             wait = self._wait(request, attempt, progress)
             if wait is None:
@@ -103,7 +103,7 @@ class AsyncTransport:
             )
             await _waiting.async_sleep(wait)
 
-    async def _repaired(
+    async def _repair(
         self, request: Request, attempt: Attempt, progress: Progress, session: AsyncSession | None
     ) -> bool:
         """Whether the request may succeed at once, because the cause of a refusal is gone: an old token or nonce."""

@@ -66,7 +66,7 @@ class TokenRefresher:
             if self.tokens is used and self._unstored is None:
                 self._adopt_stored()
             if self._unstored is None and not self.ended and self._needs_refresh(used):
-                self._unstored = self._refreshed(self.tokens)
+                self._unstored = self._refresh(self.tokens)
             if self._unstored is not None:
                 self._store(self._unstored)
             return None if self.tokens is used else self.tokens
@@ -86,7 +86,7 @@ class TokenRefresher:
             self._use(stored)
             self.ended = False
 
-    def _refreshed(self, used: Tokens) -> Tokens | None:
+    def _refresh(self, used: Tokens) -> Tokens | None:
         """New tokens; ``None`` if the hub no longer accepts the refresh token."""
         asked_at = _waiting.now()
         form = {"grant_type": "refresh_token", "refresh_token": used.refresh_token}

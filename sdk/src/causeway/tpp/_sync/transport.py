@@ -85,7 +85,7 @@ class Transport:
             attempt = self._attempt(request, progress.bearer)
             if attempt.succeeded and isinstance(attempt.data, dict):
                 return attempt
-            if self._repaired(request, attempt, progress, session):
+            if self._repair(request, attempt, progress, session):
                 continue
             wait = self._wait(request, attempt, progress)
             if wait is None:
@@ -100,7 +100,7 @@ class Transport:
             )
             _waiting.sleep(wait)
 
-    def _repaired(self, request: Request, attempt: Attempt, progress: Progress, session: Session | None) -> bool:
+    def _repair(self, request: Request, attempt: Attempt, progress: Progress, session: Session | None) -> bool:
         """Whether the request may succeed at once, because the cause of a refusal is gone: an old token or nonce."""
         if self._nonce and not progress.nonce_sent and nonce_demanded(attempt):
             progress.nonce_sent = True
