@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -120,6 +121,30 @@ def test_a_page_that_one_psu_opened_is_not_that_of_another(scene: Scene) -> None
     scene.full.psu = "psu-2"
 
     assert scene.decide(page, "yes", account="1001").status_code == 404
+    assert scene.full.booked == []
+
+
+def test_a_payment_with_an_interim_status_can_still_be_confirmed(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    interim: Any = {1: 1, 2: "PDNG"}[scene.version]
+
+    scene.run(scene.bank.report_status(taken["payment_id"], interim))
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+
+    assert len(scene.full.booked) == 1
+    statuses = [report["payment_status"] for report in scene.hub.bodies("/payments/status")]
+    assert statuses == [interim, STATUSES[scene.version]["confirmed"]]
+
+
+def test_a_payment_that_the_bank_has_rejected_cannot_be_confirmed(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    page = scene.open(taken["confirmation_url"])
+
+    scene.run(scene.bank.report_status(taken["payment_id"], STATUSES[scene.version]["rejected"]))
+
+    back = scene.decide(page, "yes")
+    query = parse_qs(urlsplit(back.headers["location"]).query)
+    assert query["status"] == [str(STATUSES[scene.version]["rejected"])]
     assert scene.full.booked == []
 
 

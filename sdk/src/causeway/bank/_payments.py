@@ -170,11 +170,14 @@ class Payments:
     async def report(self, payment_id: str, status: Status, message: str = "") -> Values:
         """Store a payment's status, and report it to the hub, now or when the hub answers.
 
+        A payment that the PSU has not decided on stays open unless the status is final.
         Raises ``ResourceUnknown`` if there is no such payment.
         """
         await self.outbox.put("payments_status", payment_id, payment_id=payment_id, payment_status=status)
         while (value := await self.find(payment_id)) is not None:
-            new = {**value, "status": status, "message": message, "state": "decided"}
+            is_undecided = value["state"] == "open" and status not in self.version.final_statuses
+            state = "open" if is_undecided else "decided"
+            new = {**value, "status": status, "message": message, "state": state}
             if await self.storage.replace("payment", payment_id, value, new):
                 await self.outbox.send("payments_status", payment_id)
                 return new
