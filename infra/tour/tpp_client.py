@@ -56,7 +56,7 @@ def _body(request: httpx.Request) -> Any:
 
 
 def _is_form(request: httpx.Request) -> bool:
-    return request.headers.get("Content-Type") == _FORM
+    return bool(request.headers.get("Content-Type") == _FORM)
 
 
 def _named(headers: httpx.Headers, names: tuple[str, ...]) -> dict[str, str]:
