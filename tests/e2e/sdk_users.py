@@ -56,5 +56,32 @@ def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: 
     )
 
 
+def bulk_of(single: Any) -> Any:
+    """A bulk payment of two items, each as a single payment."""
+    if isinstance(single, sdk.SinglePaymentV1):
+        item = sdk.BulkItemV1(
+            amount=single.amount,
+            currency=single.currency,
+            receiver_name=single.receiver_name,
+            receiver_iban=single.receiver_iban,
+            reference="SDK",
+        )
+        return sdk.BulkPaymentV1(
+            callback_url=single.callback_url,
+            totals=[sdk.TotalV1(currency=single.currency, amount=single.amount * 2)],
+            payments=[item, item],
+        )
+    amount = single.instructed_amount
+    transfer = sdk.TransferV2(
+        creditor_account=single.creditor_account, creditor_name=single.creditor_name, instructed_amount=amount
+    )
+    return sdk.BulkPaymentV2(
+        payment_scheme="SCTI",
+        callback_url=single.callback_url,
+        instructed_totals=sdk.BulkTotalV2(currency=amount.currency, amount=amount.amount * 2),
+        payments=[transfer, transfer],
+    )
+
+
 def account_id(account: sdk.AccountV1 | sdk.AccountReferenceV2) -> str:
     return account.id if isinstance(account, sdk.AccountV1) else account.resource_id

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from causeway import _waiting
 from causeway.bank.hub import HubClient
 from causeway.bank.storage import Storage, Values
-from causeway.errors import CausewayError, ConnectionLost, HubError
+from causeway.errors import CausewayError, HubError
 
 log = logging.getLogger("causeway")
 KEPT_SECONDS = 7 * 86400.0
-SERVER_ERROR = 500
+TOO_MANY, SERVER_ERROR = 429, 500
+NOT_IDENTIFIED = frozenset(
+    {
+        "4200",
+        "4201",
+        "4203",
+        "AUTHENTICATION_REQUIRED",
+        "WRONG_CREDENTIALS",
+        "SSL_CREDENTIALS_NOT_FOUND",
+        "HEADERS_ERROR",
+    }
+)
+"""Codes with which the hub refuses the bank, and not the call: key, signature or certificate."""
 
 
 class Outbox:
@@ -31,6 +44,17 @@ class Outbox:
             if old is not None and await self._storage.replace("call", key, old, new):
                 return
 
+    async def pending(self, call: str) -> list[str]:
+        """The subjects of the pending calls of a name."""
+        return [
+            key.partition(" ")[2] for key, value in (await self._storage.find("call")).items() if value["call"] == call
+        ]
+
+    async def members(self, call: str, subject: str) -> Mapping[str, Any] | None:
+        """What a pending call tells; ``None`` if it is made."""
+        value = await self._storage.get("call", f"{call} {subject}")
+        return value["members"] if value else None
+
     async def send(self, call: str = "", subject: str = "") -> None:
         """Make one pending call, or all. Those without an answer stay pending."""
         pending = await self._storage.find("call")
@@ -41,12 +65,16 @@ class Outbox:
     async def _make(self, key: str, value: Values) -> None:
         try:
             await self._hub.call(value["call"], request_id=value["request_id"], **value["members"])
-        except ConnectionLost as error:
-            log.warning("%s (request %s) is still pending: %s", value["call"], value["request_id"], error)
-            return
         except CausewayError as error:
-            if isinstance(error, HubError) and (error.status >= SERVER_ERROR or error.retry_after is not None):
-                log.warning("%s is still pending: %s", value["call"], error)
+            if not is_final(error):
+                log.warning("%s (request %s) is still pending: %s", value["call"], value["request_id"], error)
                 return
             log.warning("%s was refused, and is not made again: %s", value["call"], error)
         await self._storage.replace("call", key, value, None)
+
+
+def is_final(error: CausewayError) -> bool:
+    """Whether the hub itself has refused a call for what it says."""
+    if not isinstance(error, HubError) or not error.code or error.code in NOT_IDENTIFIED:
+        return False
+    return error.status < SERVER_ERROR and error.status != TOO_MANY and error.retry_after is None

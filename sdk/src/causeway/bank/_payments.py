@@ -180,6 +180,17 @@ class Payments:
                 return new
         raise ResourceUnknown
 
+    async def catch_up(self) -> None:
+        """Store the statuses in pending reports: a process may have ended between a report and its payment."""
+        for payment_id in await self.outbox.pending("payments_status"):
+            while (value := await self.find(payment_id)) is not None:
+                told = await self.outbox.members("payments_status", payment_id)
+                if told is None or (value["state"], value["status"]) == ("decided", told["payment_status"]):
+                    break
+                new = {**value, "status": told["payment_status"], "state": "decided"}
+                if await self.storage.replace("payment", payment_id, value, new):
+                    break
+
     @staticmethod
     def _return_url(value: Values) -> str:
         """The TPP's ``callback_url`` with status, payment and message."""
