@@ -128,7 +128,9 @@ def _browser() -> requests.Session:
 
 
 @contextmanager
-def durable_bank(operator: bootstrap.Hub, hub: str, version: int, folder: Path) -> Iterator[DurableBank]:
+def durable_bank(
+    operator: bootstrap.Hub, hub: str, version: int, folder: Path, **members: Any
+) -> Iterator[DurableBank]:
     """A running bank, registered at the hub at the address of its proxy."""
     pem, port = signatures.generate_private_pem(), free_port()
     bic = f"TESTGB{uuid.uuid4().hex[:5].upper()}"
@@ -143,6 +145,7 @@ def durable_bank(operator: bootstrap.Hub, hub: str, version: int, folder: Path) 
                 api_version=version,
                 domain=webhooks.url,
                 authorization_url=f"http://127.0.0.1:{port}/consent",
+                **members,
                 public_keys=[signatures.public_pem(signatures.load_private_key(pem).public_key())],
             )
         )

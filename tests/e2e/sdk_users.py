@@ -56,8 +56,8 @@ def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: 
     )
 
 
-def bulk_of(single: Any) -> Any:
-    """A bulk payment of two items, each as a single payment."""
+def bulk_of(single: Any, sender_iban: str) -> Any:
+    """A bulk payment of two items, each as a single payment. A version 1 bank learns who pays."""
     if isinstance(single, sdk.SinglePaymentV1):
         item = sdk.BulkItemV1(
             amount=single.amount,
@@ -67,6 +67,7 @@ def bulk_of(single: Any) -> Any:
             reference="SDK",
         )
         return sdk.BulkPaymentV1(
+            sender_iban=sender_iban,
             callback_url=single.callback_url,
             totals=[sdk.TotalV1(currency=single.currency, amount=single.amount * 2)],
             payments=[item, item],

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
@@ -22,14 +22,17 @@ request two times, and its second answer arrives. ``late``: the answer arrives a
 UNSENT: tuple[Fate, ...] = ("drop", "unavailable")
 LOST: tuple[Fate, ...] = ("lose", "cut", "gateway", "garbage")
 LOSSES: tuple[Fate, ...] = (*UNSENT, *LOST, "twice")
-LATE_SECONDS = 1.5
+LATE_SECONDS = 1.2
 PAGE = b"<!doctype html><title>Maintenance</title><p>Back soon!"
 Plan = Callable[[str, int], Fate]
 """The fate of an attempt: a path, and how many attempts of the same request were before it."""
 
 
 class LossyProxy(ThreadingHTTPServer):
-    """Forwards requests to ``hub``, or any other party. ``plan`` can be changed at any time."""
+    """Forwards requests to ``hub``, or any other party. ``plan`` can be changed at any time.
+
+    ``forwarded`` are the headers and bodies that the other side got, ``statuses`` what it answered.
+    """
 
     daemon_threads = True
     request_queue_size = 128
@@ -39,6 +42,8 @@ class LossyProxy(ThreadingHTTPServer):
         self.hub = hub
         self.plan: Plan = lambda path, attempts: "pass"
         self.seen: list[tuple[str, Fate]] = []
+        self.forwarded: list[tuple[Mapping[str, str], bytes]] = []
+        self.statuses: list[int] = []
         self._attempts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -101,6 +106,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _forward_really(self, fate: Fate, body: bytes | None) -> None:
         try:
             answer = [self._ask(body) for _ in range(2 if fate == "twice" else 1)][-1]
+            self.server.forwarded.append((dict(self.headers.items()), body or b""))
+            self.server.statuses.append(answer.status_code)
         except requests.ConnectionError:  # there is nobody
             self._hang_up()
             return
