@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from causeway import tpp as sdk
+from chalicelib.demo_bank.faults import SandboxFault
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.tour.browser import Browser, approve_consent
 from tests.e2e.bank_customers import walk_through
@@ -82,6 +83,11 @@ def bulk_of(single: Any, sender_iban: str) -> Any:
         instructed_totals=sdk.BulkTotalV2(currency=amount.currency, amount=amount.amount * 2),
         payments=[transfer, transfer],
     )
+
+
+def takes_time(fault: SandboxFault) -> bool:
+    """Whether a fault is seen only after time was moved: on a stack of its own."""
+    return bool(fault.consent_seconds) or fault.payment_reference == "TEST-LATE-REJECT"
 
 
 def account_id(account: sdk.AccountV1 | sdk.AccountReferenceV2) -> str:

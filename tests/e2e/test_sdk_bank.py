@@ -41,16 +41,12 @@ def version(request: pytest.FixtureRequest) -> int:
 
 
 @pytest.fixture(scope="module")
-def shared_bank(stack: dict[str, Any], version: int, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bank]:
+def shared_bank(
+    lasting_operator: bootstrap.Hub, stack: dict[str, Any], version: int, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Bank]:
     """A bank for all tests of this module."""
-    from chalicelib.foundation.settings import Settings
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name, value in stack["environment"].items():
-            patch.setenv(name, value)
-        operator = bootstrap.Hub(Settings.from_environment(stack["environment"]))
-        with durable_bank(operator, stack["base_url"], version, tmp_path_factory.mktemp("bank")) as running:
-            yield running
+    with durable_bank(lasting_operator, stack["base_url"], version, tmp_path_factory.mktemp("bank")) as running:
+        yield running
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from typing import Any
 
 import pytest
@@ -13,19 +13,20 @@ import pytest
 from causeway import tpp as sdk
 from causeway.errors import AuthorizationEnded
 from chalicelib import bootstrap
+from chalicelib.demo_bank.faults import FAULTS
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.settings import Settings
 from infra.tour.calls import wait_for
 from tests.e2e.bank_customers import walk_through
 from tests.e2e.bank_process import DurableBank, consent_at, durable_bank
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.own_stack import OwnStack, running
 from tests.e2e.parties import at_once
-from tests.e2e.sdk_users import FAST, browser, consent_of, order
+from tests.e2e.sdk_users import FAST, browser, consent_of, order, takes_time
 from tests.sdk.lossy_proxy import LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 THREADS, CONSENT_DAYS = 50, 8
+REJECTS, REVOKES = "payment-rejected-later", "revokes-after-a-day"
 
 
 @pytest.fixture(scope="module")
@@ -84,20 +85,17 @@ def lasting(tpp: sdk.Tpp, stack: dict[str, Any], listener: ListenProcess) -> lis
 
 
 @pytest.fixture(scope="module")
-def banks(stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[DurableBank]]:
+def banks(
+    lasting_operator: bootstrap.Hub, stack: dict[str, Any], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[list[DurableBank]]:
     """Banks of ``causeway.bank`` of both versions, whose consents last 8 days."""
-    operator, settings = bootstrap.Hub(Settings.from_environment(stack["environment"])), stack["environment"]
-    with pytest.MonkeyPatch.context() as patch, ExitStack() as ending:
-        for name, value in settings.items():
-            patch.setenv(name, value)
-        yield [
-            ending.enter_context(
-                durable_bank(
-                    operator, stack["base_url"], version, tmp_path_factory.mktemp("bank"), consent_days=CONSENT_DAYS
-                )
-            )
-            for version in (1, 2)
-        ]
+
+    def made(version: int) -> AbstractContextManager[DurableBank]:
+        folder = tmp_path_factory.mktemp("bank")
+        return durable_bank(lasting_operator, stack["base_url"], version, folder, consent_days=CONSENT_DAYS)
+
+    with ExitStack() as ending:
+        yield [ending.enter_context(made(version)) for version in (1, 2)]
 
 
 @pytest.fixture(autouse=True)
@@ -131,14 +129,18 @@ def test_fifty_threads_whose_token_the_hub_no_longer_accepts_refresh_it_once(
         assert network.count("/tpp/accounts") > THREADS, "the hub refused the old token"
 
 
+def test_every_fault_that_takes_time_is_played_here() -> None:
+    assert {fault.name for fault in FAULTS if takes_time(fault)} == {REJECTS, REVOKES}
+
+
 def test_a_payment_that_is_rejected_later_is_waited_for(own_stack: OwnStack, tpp: sdk.Tpp) -> None:
     stack = own_stack.content
     with ThreadPoolExecutor(2) as pool:
         waits = []
         for bank in stack["fault_banks"]:
-            consent = consent_of(tpp, stack, bank, "payment-rejected-later")
+            consent = consent_of(tpp, stack, bank, REJECTS)
             paid = consent.pay(order(stack, consent.version))
-            walk_through(browser(stack, "/payments/callback"), paid.confirmation_url, "payment-rejected-later")
+            walk_through(browser(stack, "/payments/callback"), paid.confirmation_url, REJECTS)
             assert not sdk.is_final(consent.payment_status(paid.payment_id))
             waits.append(pool.submit(consent.wait_for_payment, paid.payment_id, timeout=60))
         own_stack.advance("PT20S")
@@ -152,7 +154,7 @@ def test_a_bank_that_revokes_after_a_day_ends_the_authorization(
     own_stack: OwnStack, tpp: sdk.Tpp, receiver: ForwardReceiver, listener: ListenProcess
 ) -> None:
     stack = own_stack.content
-    consents = [consent_of(tpp, stack, bank, "revokes-after-a-day") for bank in stack["fault_banks"]]
+    consents = [consent_of(tpp, stack, bank, REVOKES) for bank in stack["fault_banks"]]
     for consent in consents:
         assert list(consent.accounts())
 
@@ -185,31 +187,29 @@ def has_ended(consent: sdk.Consent, stack: dict[str, Any]) -> None:
 # -- keys
 
 
-@pytest.fixture(params=[0, 1], ids=["version 1", "version 2"])
-def bank(request: pytest.FixtureRequest, banks: list[DurableBank]) -> DurableBank:
-    return banks[request.param]
-
-
-def test_a_bank_goes_on_while_the_hubs_key_and_its_own_are_rotated(
-    own_stack: OwnStack, bank: DurableBank, tpp: sdk.Tpp
+def test_banks_go_on_while_the_hubs_key_and_their_own_are_rotated(
+    own_stack: OwnStack, banks: list[DurableBank], tpp: sdk.Tpp
 ) -> None:
-    consent, old = consent_at(bank, tpp), bank.api_key
-    use(consent, bank)
-    before = own_stack.admin("keys", "show")["keys"]
+    consents = [consent_at(bank, tpp) for bank in banks]
+    for bank, consent in zip(banks, consents, strict=True):
+        use(consent, bank)
 
-    rotated = own_stack.admin("keys", "rotate-signing", "--overlap", "1")["key_id"]
-    own_stack.admin("keys", "rotate-data")  # so that the hub loads its keys anew to open the bank's new key
-    new = own_stack.admin("banks", "rotate-key", bank.bic, "--overlap", "1")["api_key"]
-    bank.api_keys = [new, old]
-    bank.restart()
+    rotated = own_stack.admin("keys", "rotate-signing", "--overlap", "1")
+    own_stack.admin("keys", "rotate-data")  # so that the hub loads its keys anew to open a bank's new key
+    for bank in banks:
+        new = own_stack.admin("banks", "rotate-key", bank.bic, "--overlap", "1")["api_key"]
+        bank.api_keys = [new, bank.api_key]
+        bank.restart()
     own_stack.advance("PT61S")  # the overlap, and the minute for which the hub caches a bank
 
-    wait_for(lambda: sent_with(own_stack, bank, consent) == (rotated, new), "the hub does not change its keys")
-    use(consent, bank)
-    assert {headers["X-Api-Key"] for headers, _ in bank.calls.forwarded if "X-Api-Key" in headers} == {old, new}
-    assert {headers["X-Api-Key"] for headers, _ in bank.webhooks.forwarded} == {old, new}
-    assert {*bank.calls.statuses, *bank.webhooks.statuses} == {200}
-    assert rotated not in {key["key_id"] for key in before}
+    (signs,) = (key["pem"] for key in rotated["keys"] if key["key_id"] == rotated["key_id"])
+    for bank, consent in zip(banks, consents, strict=True):
+        wait_for(lambda of=(bank, consent): is_sent_with(signs, *of), "the hub keeps its keys")  # type: ignore[misc]
+        use(consent, bank)
+        for way in (bank.calls, bank.webhooks):
+            keys = {headers["X-Api-Key"] for headers, _ in way.forwarded if "X-Api-Key" in headers}
+            assert keys == {bank.api_key, bank.api_keys[0]}
+            assert set(way.statuses) == {200}
 
 
 def use(consent: sdk.Consent, bank: DurableBank) -> None:
@@ -224,17 +224,12 @@ def own(bank: DurableBank) -> dict[str, Any]:
     return {"base_url": bank.calls.hub}
 
 
-def sent_with(own_stack: OwnStack, bank: DurableBank, consent: sdk.Consent) -> tuple[str, str]:
-    """The id of the key that signed a webhook, and its API key."""
+def is_sent_with(pem: str, bank: DurableBank, consent: sdk.Consent) -> bool:
+    """Whether the hub signs with this key, and sends the bank's newer API key."""
     assert list(consent.accounts())
     headers, body = bank.webhooks.forwarded[-1]
-    keys = {key["key_id"]: key["pem"] for key in own_stack.admin("keys", "show")["keys"]}
-    (signed,) = (
-        key_id
-        for key_id, pem in keys.items()
-        if signatures.verify([signatures.load_public_key(pem)], body, headers["X-Signature"])
-    )
-    return signed, headers["X-Api-Key"]
+    is_signed = signatures.verify([signatures.load_public_key(pem)], body, headers["X-Signature"])
+    return is_signed and headers["X-Api-Key"] == bank.api_keys[0]
 
 
 # -- the end of consents
