@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +12,7 @@ from chalicelib.demo_bank.faults import SandboxFault
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.tour.browser import Browser, approve_consent
 from tests.e2e.bank_customers import walk_through
+from tests.e2e.own_bank import PayingBank
 
 Credentials = dict[str, Any]
 FAST = sdk.Retries(waits=(0.01, 0.02, 0.03, 0.04))
@@ -33,6 +35,21 @@ def consent_of(
     else:
         back = approve_consent(browser(stack), asked.redirect_url)
     return tpp.redeem_callback(back, state=state, code_verifier=verifier, **options)
+
+
+def payer_at(paying: PayingBank, tpp: sdk.Tpp) -> sdk.Consent:
+    """A consent for payments at a bank of the test's own."""
+    scopes: Any = ["payment.init"] if paying.version == 1 else ["payments.single", "payments.bulk"]
+    asked = tpp.authorize(bic=paying.bic, scopes=scopes)
+    return tpp.redeem_callback(approve(paying, asked.redirect_url, scopes), state=asked.state)
+
+
+def approve(paying: PayingBank, redirect_url: str, scopes: Sequence[str]) -> str:
+    """Save a PSU's consent. Returns where the browser goes."""
+    saved = paying.consent(redirect_url, scopes=scopes)
+    assert saved.status_code == 200, saved.text
+    back: str = saved.json().get("callback_url") or saved.json()["callbackUrl"]
+    return back
 
 
 def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: str = "SDK") -> Any:
