@@ -116,9 +116,9 @@ class DurableBank:
         page = self.open(url)
         return wait_for(lambda: self.click(page, decision), "the bank takes no decision")
 
-    def end_consents(self) -> None:
-        """End all consents on the bank's own page."""
-        self.click(self.open(f"{self.url}/consents"))
+    def end_consent(self, consent_id: str) -> None:
+        """End one of several consents on the bank's own page."""
+        self.click(self.open(f"{self.url}/consents"), consent_id)
 
 
 def _browser() -> requests.Session:
