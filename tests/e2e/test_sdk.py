@@ -22,7 +22,7 @@ from infra.sdk import tpp as document
 from infra.tour.browser import approve_consent, confirm_payment
 from tests.e2e.own_bank import PayingBank
 from tests.e2e.parties import at_once
-from tests.e2e.sdk_users import FAST, IBANS, Credentials, account_id, browser, consent_of, order
+from tests.e2e.sdk_users import FAST, IBANS, Credentials, account_id, browser, consent_of, order, payer_at
 from tests.sdk.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -126,7 +126,7 @@ def test_each_of_many_payments_reaches_the_bank_once_although_answers_are_lost(
     paying.open()
     try:
         with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
-            consent = consent_at(paying, tpp)
+            consent = payer_at(paying, tpp)
             network.plan = Network(version)
             amounts = [f"1.{number:02}" for number in range(1, 31)]
             with ThreadPoolExecutor(6) as pool:
@@ -138,19 +138,6 @@ def test_each_of_many_payments_reaches_the_bank_once_although_answers_are_lost(
     assert sorted(received) == sorted(amounts)
     assert len({one.payment_id for one in paid}) == len(amounts)
     assert network.count("/tpp/payment_initiation", "lose", "cut", "gateway") > 0
-
-
-def consent_at(paying: PayingBank, tpp: sdk.Tpp) -> sdk.Consent:
-    """A consent for payments at a bank of the test's own."""
-    scope: Any = "payment.init" if paying.version == 1 else "payments.single"
-    asked = tpp.authorize(bic=paying.bic, scopes=[scope])
-    saved = paying.consent(asked.redirect_url, scopes=[scope]).json()
-    callback = saved.get("callback_url") or saved["callbackUrl"]
-    return tpp.redeem_callback(callback, state=asked.state) if "iss=" in callback else tpp.redeem(code_in(callback))
-
-
-def code_in(callback: str) -> str:
-    return callback.partition("code=")[2].partition("&")[0]
 
 
 def pay_until_known(consent: sdk.Consent, payment: Any) -> sdk.InitiationAnswerV1 | sdk.InitiationAnswerV2:

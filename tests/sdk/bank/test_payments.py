@@ -329,6 +329,32 @@ def test_a_report_that_the_hub_refuses_is_not_made_again(scene: Scene, caplog: p
     assert "was refused, and is not made again" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "failure",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(302, headers={"Location": "https://login.example"}),
+        httpx.Response(403, text="<html>"),
+        httpx.Response(401, json={"error_code": 4200, "message": "wrong key"}),
+        httpx.Response(401, json={"code": "WRONG_CREDENTIALS", "title": "wrong key"}),
+        httpx.Response(401, json={"code": "HEADERS_ERROR", "title": "wrong signature"}),
+    ],
+    ids=["a page", "a redirect", "a proxy's refusal", "wrong key 1", "wrong key 2", "wrong signature"],
+)
+def test_a_report_that_did_not_reach_the_hubs_rules_is_made_again(scene: Scene, failure: httpx.Response) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    scene.hub.steps = [failure] * 2
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+
+    scene.run(scene.bank.send_pending())
+    scene.run(scene.bank.send_pending())
+    scene.hub.calls.clear()
+    scene.run(scene.bank.send_pending())
+    assert scene.hub.steps == []
+    assert scene.hub.calls == [], "it was made"
+
+
 def test_a_status_of_an_unknown_payment_is_not_reported(scene: Scene) -> None:
     with pytest.raises(ResourceUnknown):
         scene.run(scene.bank.report_status("other", STATUSES[scene.version]["confirmed"]))

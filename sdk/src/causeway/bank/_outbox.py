@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 import httpx
@@ -40,6 +41,17 @@ class Outbox:
             if old is not None and await self._storage.replace("call", key, old, new):
                 return
 
+    async def pending(self, call: str) -> list[str]:
+        """The subjects of the pending calls of a name."""
+        return [
+            key.partition(" ")[2] for key, value in (await self._storage.find("call")).items() if value["call"] == call
+        ]
+
+    async def members(self, call: str, subject: str) -> Mapping[str, Any] | None:
+        """What a pending call tells; ``None`` if it is made."""
+        value = await self._storage.get("call", f"{call} {subject}")
+        return value["members"] if value else None
+
     async def send(self, call: str = "", subject: str = "") -> None:
         """Make one pending call, or all. Those without an answer stay pending."""
         pending = await self._storage.find("call")
@@ -60,10 +72,7 @@ class Outbox:
 
 def is_final(error: CausewayError) -> bool:
     """Whether the hub has read a call and refused it. A proxy may give any answer, but not one with a code."""
-    if (
-        not isinstance(error, HubError)
-        or error.retry_after is not None
-        or error.status >= httpx.codes.INTERNAL_SERVER_ERROR
-    ):
+    if not isinstance(error, HubError) or not error.code or error.code in CORRECTABLE:
         return False
-    return error.code != "" and error.code not in CORRECTABLE
+    refused = error.status < httpx.codes.INTERNAL_SERVER_ERROR and error.status != httpx.codes.TOO_MANY_REQUESTS
+    return refused and error.retry_after is None

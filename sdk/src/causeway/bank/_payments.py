@@ -175,13 +175,25 @@ class Payments:
         """
         await self.outbox.put("payments_status", payment_id, payment_id=payment_id, payment_status=status)
         while (value := await self.find(payment_id)) is not None:
-            is_undecided = value["state"] == "open" and status not in self.version.final_statuses
-            state = "open" if is_undecided else "decided"
-            new = {**value, "status": status, "message": message, "state": state}
+            new = {**self._with_status(value, status), "message": message}
             if await self.storage.replace("payment", payment_id, value, new):
                 await self.outbox.send("payments_status", payment_id)
                 return new
         raise ResourceUnknown
+
+    async def catch_up(self) -> None:
+        """Store the statuses in pending reports: a process may have ended between a report and its payment."""
+        for payment_id in await self.outbox.pending("payments_status"):
+            while (value := await self.find(payment_id)) is not None:
+                told = await self.outbox.members("payments_status", payment_id)
+                new = value if told is None else self._with_status(value, told["payment_status"])
+                if new == value or await self.storage.replace("payment", payment_id, value, new):
+                    break
+
+    def _with_status(self, value: Values, status: Status) -> dict[str, Any]:
+        """A payment with a reported status."""
+        is_undecided = value["state"] == "open" and status not in self.version.final_statuses
+        return {**value, "status": status, "state": "open" if is_undecided else "decided"}
 
     @staticmethod
     def _return_url(value: Values) -> str:

@@ -187,6 +187,10 @@ class Bank:
 
     async def send_pending(self) -> None:
         """Make the calls that the hub has not answered. The application does it every 30 seconds while it is served."""
+        await self._payments.catch_up()
+        for ended in await self._consents.catch_up():
+            if self._functions.revoked is not None:
+                await self._functions.call("revoked", ended)
         await self._outbox.send()
 
     async def report_status(self, payment_id: str, status: PaymentStatusV1 | PaymentStatusV2) -> None:

@@ -34,8 +34,8 @@ GATEWAY_FAILED = frozenset({502, 503, 504})
 class HubClient:
     """Makes a bank's calls. All methods raise ``HubError``, ``ConnectionLost`` or ``UnexpectedAnswer``.
 
-    A call is repeated after a lost connection or answer, after 429, a proxy's 502 to 504, and when the hub says that
-    its storage was unavailable. A repeat has the same id and body, so the hub processes the call once.
+    A call is repeated after a lost connection or answer, after 429, a proxy's page or its 502 to 504, and when the hub
+    says that its storage was unavailable. A repeat has the same id and body, so the hub processes the call once.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class HubClient:
             outcome = await self._attempt(f"{self.url}{call.path}", body, headers)
             if isinstance(outcome, httpx.Response) and outcome.is_success:
                 return outcome
-            error = outcome if isinstance(outcome, ConnectionLost) else read_error(outcome, request_id)
+            error = read_error(outcome, request_id) if isinstance(outcome, httpx.Response) else outcome
             wait = self._retries.wait(repeat, getattr(error, "retry_after", None)) if may_be_repeated(error) else None
             if wait is None:
                 raise error
@@ -163,24 +163,35 @@ class HubClient:
             await _waiting.async_sleep(wait)
             repeat += 1
 
-    async def _attempt(self, url: str, body: bytes, headers: Mapping[str, str]) -> httpx.Response | ConnectionLost:
+    async def _attempt(
+        self, url: str, body: bytes, headers: Mapping[str, str]
+    ) -> httpx.Response | ConnectionLost | UnexpectedAnswer:
+        """Send a call once. A success without a JSON object is a proxy's, so the hub's answer was lost."""
         try:
-            return await self.client.post(
+            response = await self.client.post(
                 url, content=body, headers=headers, timeout=self._timeout, follow_redirects=False
             )
         except UNSENT as error:
             return ConnectionLost(f"no connection to {self.url} ({type(error).__name__})")
         except (httpx.TransportError, httpx.DecodingError) as error:
             return ConnectionLost(f"the hub's answer was lost ({type(error).__name__})")
+        if response.is_success and _members(response) is None:
+            return UnexpectedAnswer(f"what answers at {self.url} is not the hub", status=response.status_code)
+        return response
+
+
+def _members(response: httpx.Response) -> Mapping[str, Any] | None:
+    """The JSON object of an answer, if it is one."""
+    try:
+        data = _json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def read_error(response: httpx.Response, request_id: str) -> HubError:
     """The error of a refusal, in the form of either version."""
-    try:
-        data = _json.loads(response.content)
-    except ValueError:
-        data = None
-    members: Mapping[str, Any] = data if isinstance(data, dict) else {}
+    members = _members(response) or {}
     more = members.get("additionalErrors")
     return HubError(
         response.status_code,
@@ -192,9 +203,9 @@ def read_error(response: httpx.Response, request_id: str) -> HubError:
     )
 
 
-def may_be_repeated(error: HubError | ConnectionLost) -> bool:
+def may_be_repeated(error: HubError | ConnectionLost | UnexpectedAnswer) -> bool:
     """Whether a repeat can succeed: the hub may not have processed the call, or says that its storage was away."""
-    if isinstance(error, ConnectionLost):
+    if not isinstance(error, HubError):
         return True
     if error.status == httpx.codes.INTERNAL_SERVER_ERROR:
         return error.code == "4000" or error.retry_after is not None

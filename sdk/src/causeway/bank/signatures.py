@@ -22,13 +22,16 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from causeway import _waiting
+from causeway._retries import Retries
 from causeway.errors import ConfigurationError, ConnectionLost
 
 FRESH_SECONDS = 60.0
 """How long the hub's keys may be cached."""
 PAUSE_SECONDS = 1.0
 """Wrong signatures cause the keys to be fetched at most this often."""
+FETCH_WAITS = Retries(waits=(0.1, 0.4))
 FETCH_SECONDS = 5.0
+"""All attempts together are shorter than the hub waits for the answer to a webhook."""
 SMALLEST_KEY = 2048
 PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
 
@@ -88,16 +91,29 @@ class HubKeys:
         return True
 
     async def _fetch(self) -> tuple[RSAPublicKey, ...]:
+        repeat = 0
+        while True:
+            try:
+                return await self._fetch_once()
+            except ConnectionLost:
+                wait = FETCH_WAITS.wait(repeat, None)
+                if wait is None:
+                    raise
+            await _waiting.async_sleep(wait)
+            repeat += 1
+
+    async def _fetch_once(self) -> tuple[RSAPublicKey, ...]:
         try:
             answer = await self._client.get(self._url, timeout=FETCH_SECONDS, follow_redirects=False)
         except httpx.HTTPError as error:
             raise ConnectionLost(f"the hub's keys cannot be fetched ({type(error).__name__})") from error
-        if answer.status_code != httpx.codes.OK:
-            raise ConnectionLost(f"the hub's keys cannot be fetched (status {answer.status_code})")
         try:
-            return tuple(read_keys(answer.content))
+            keys = tuple(read_keys(answer.content)) if answer.status_code == httpx.codes.OK else ()
         except (ValueError, UnsupportedAlgorithm) as error:
             raise ConnectionLost("the hub's keys cannot be read") from error
+        if not keys:
+            raise ConnectionLost(f"the hub's keys cannot be fetched (status {answer.status_code})")
+        return keys
 
 
 def read_keys(pems: bytes) -> Iterable[RSAPublicKey]:
