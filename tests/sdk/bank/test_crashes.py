@@ -98,6 +98,28 @@ def test_a_confirmed_payment_is_booked_once_and_reported_whenever_the_process_en
     assert 3 < steps < MOST_STEPS - 1
 
 
+def test_a_payment_whose_process_ends_before_it_is_booked_is_listed_for_the_bank(
+    mortal: Scene, storage: Mortal
+) -> None:
+    def end(_: object) -> None:
+        raise PowerFailure
+
+    taken = mortal.pay(token=mortal.consent(accounts=("1001",)))
+    mortal.full.before_booking = end
+    with pytest.raises(PowerFailure):
+        mortal.decide(taken["confirmation_url"], "yes")
+
+    again = Scene(mortal.version, mortal.clock, storage=storage)
+    try:
+        [found] = again.run(again.bank.undecided_payments())
+        assert found.payment_id == taken["payment_id"]
+        again.run(again.bank.report_status(found.payment_id, STATUSES[mortal.version]["confirmed"]))
+        assert again.run(again.bank.undecided_payments()) == []
+        assert len(again.hub.bodies("/payments/status")) == 1
+    finally:
+        again.close()
+
+
 def test_a_consent_is_saved_once_whenever_the_process_ends(mortal: Scene, storage: Mortal) -> None:
     for steps in range(MOST_STEPS):
         page = mortal.open(f"/consent?request={steps}")

@@ -97,7 +97,10 @@ def test_a_payment_whose_booking_fails_is_undecided_until_the_bank_reports_it(sc
     assert scene.decide(page, "yes").status_code == 409
     assert len(scene.full.booked) == 1
     assert scene.hub.bodies("/payments/status") == []
+    undecided = scene.run(scene.bank.undecided_payments())
+    assert [(each.payment_id, each.account_id) for each in undecided] == [(taken["payment_id"], "1001")]
     scene.run(scene.bank.report_status(taken["payment_id"], STATUSES[scene.version]["confirmed"]))
+    assert scene.run(scene.bank.undecided_payments()) == []
     assert len(scene.hub.bodies("/payments/status")) == 1
     assert scene.decide(page, "yes").status_code == 303
     assert len(scene.full.booked) == 1

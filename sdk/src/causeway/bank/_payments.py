@@ -150,6 +150,7 @@ class Payments:
         if value["state"] == "decided":
             return self._return_url(value)
         claimed = {**value, "state": "deciding", "psu": psu, "account_id": account}
+        await self.storage.add("undecided", payment_id, {})
         if value["state"] != "open" or not await self.storage.replace("payment", payment_id, value, claimed):
             return None
         status, message = await self._outcome(claimed, confirmed)
@@ -177,9 +178,15 @@ class Payments:
         while (value := await self.find(payment_id)) is not None:
             new = {**self._with_status(value, status), "message": message}
             if await self.storage.replace("payment", payment_id, value, new):
+                await self.storage.replace("undecided", payment_id, {}, None)
                 await self.outbox.send("payments_status", payment_id)
                 return new
         raise ResourceUnknown
+
+    async def undecided(self) -> list[Payment]:
+        """The payments whose PSU has confirmed, and whose outcome the bank's function has not told."""
+        found = [await self.find(payment_id) for payment_id in await self.storage.find("undecided")]
+        return [payment_of(value) for value in found if value is not None and value["state"] == "deciding"]
 
     async def catch_up(self) -> None:
         """Store the statuses in pending reports: a process may have ended between a report and its payment."""

@@ -199,6 +199,12 @@ class Bank:
             raise ResourceUnknown
         await self._payments.report(payment_id, status)
 
+    async def undecided_payments(self) -> list[Payment]:
+        """Payments that the PSU has confirmed and whose outcome is unknown: ``confirmed`` failed, is running, or the
+        process ended meanwhile. Compare them with the bank's books, and report their statuses.
+        """
+        return await self._payments.undecided()
+
     async def find_payment(self, payment_id: str) -> Payment | None:
         """A payment."""
         value = await self._payments.find(payment_id)
