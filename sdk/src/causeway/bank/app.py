@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import httpx
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -27,13 +26,15 @@ from causeway.bank._webhooks import Webhooks
 from causeway.bank.calls import Consent, Payment
 from causeway.bank.hub import HubClient
 from causeway.bank.refusals import Refused, ResourceUnknown
-from causeway.bank.signatures import HubKeys, Signer
 from causeway.bank.storage import MemoryStorage, Storage
 from causeway.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    import httpx
+
     from causeway.bank import _functions
     from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
+    from causeway.bank.signatures import Signer
 
 log = logging.getLogger("causeway")
 PENDING_SECONDS = 30.0
@@ -94,6 +95,8 @@ class Bank:
             http_client: for calls to the hub, with a client certificate for example. It is not closed.
             retries: the waits before repeats of these calls.
         """
+        from causeway.bank.signatures import HubKeys
+
         keys = (api_key,) if isinstance(api_key, str) else tuple(api_key)
         if not keys or not all(keys):
             raise ConfigurationError("a bank has an API key")

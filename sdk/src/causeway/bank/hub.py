@@ -6,27 +6,27 @@ import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import date
+from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
-
-import httpx
 
 from causeway import _json, _retries, _waiting
 from causeway._records import RecordError
 from causeway._retries import Retries
 from causeway.bank._call import HubCall, load
 from causeway.bank._versions import Version, version_of
-from causeway.bank.signatures import Signer
 from causeway.errors import ConfigurationError, ConnectionLost, HubError, UnexpectedAnswer
 
 if TYPE_CHECKING:
+    import httpx
+
     from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
     from causeway.bank.models_v1 import ConsentStatesAnswerV1, InitAuthorizationAnswerV1, SaveConsentAnswerV1
     from causeway.bank.models_v2 import ConsentStatesAnswerV2, InitAuthorizationAnswerV2, SaveConsentAnswerV2
+    from causeway.bank.signatures import Signer
 
 log = logging.getLogger("causeway")
 CONNECT_SECONDS, ANSWER_SECONDS = 5.0, 20.0
-UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 GATEWAY_FAILED = frozenset({502, 503, 504})
 
 
@@ -48,6 +48,10 @@ class HubClient:
         retries: Retries | None = None,
     ) -> None:
         """``hub`` is the hub's address for banks; ``http_client`` one with a client certificate or a proxy."""
+        import httpx  # with the keys' library the slowest imports: a program without a client does without them
+
+        from causeway.bank.signatures import Signer
+
         if not api_key:
             raise ConfigurationError("a bank has an API key")
         if not hub.startswith(("https://", "http://")):
@@ -154,7 +158,7 @@ class HubClient:
         repeat = 0
         while True:
             outcome = await self._attempt(f"{self.url}{call.path}", body, headers)
-            if isinstance(outcome, httpx.Response) and outcome.is_success:
+            if not isinstance(outcome, ConnectionLost) and outcome.is_success:
                 return outcome
             error = outcome if isinstance(outcome, ConnectionLost) else read_error(outcome, request_id)
             wait = self._retries.wait(repeat, getattr(error, "retry_after", None)) if may_be_repeated(error) else None
@@ -165,9 +169,11 @@ class HubClient:
             repeat += 1
 
     async def _attempt(self, url: str, body: bytes, headers: Mapping[str, str]) -> httpx.Response | ConnectionLost:
+        import httpx
+
         try:
             return await self.client.post(url, content=body, headers=headers, timeout=self._timeout)
-        except UNSENT as error:
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             return ConnectionLost(f"no connection to {self.url} ({type(error).__name__})")
         except httpx.TransportError as error:
             return ConnectionLost(f"the hub's answer was lost ({type(error).__name__})")
@@ -195,6 +201,6 @@ def may_be_repeated(error: HubError | ConnectionLost) -> bool:
     """Whether a repeat can succeed: the hub may not have processed the call, or says that its storage was away."""
     if isinstance(error, ConnectionLost):
         return True
-    if error.status == httpx.codes.INTERNAL_SERVER_ERROR:
+    if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return error.code == "4000" or error.retry_after is not None
-    return error.status == httpx.codes.TOO_MANY_REQUESTS or (error.status in GATEWAY_FAILED and not error.code)
+    return error.status == HTTPStatus.TOO_MANY_REQUESTS or (error.status in GATEWAY_FAILED and not error.code)
