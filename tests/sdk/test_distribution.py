@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import email
+import json
+import os
 import re
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import tomllib
 import zipfile
@@ -43,9 +46,14 @@ def build(source: Path, folder: Path, *options: str) -> None:
     subprocess.run(command, check=True, capture_output=True)
 
 
-def run(built: Built, *command: str) -> str:
-    """What a program prints that finds the installed package, and the repository nowhere."""
-    environment = {"PYTHONPATH": str(built.installed), "PYTHONSAFEPATH": "1"}
+def run(built: Built, *arguments: str, dependencies: bool = False) -> str:
+    """What a program prints that finds the installed package, the repository nowhere, and other packages if asked.
+
+    Without ``site`` (``-S``), Python does not read the file by which the environment finds the repository.
+    """
+    path = [str(built.installed), *([sysconfig.get_path("purelib")] if dependencies else [])]
+    environment = {"PYTHONPATH": os.pathsep.join(path), "PYTHONSAFEPATH": "1"}
+    command = [sys.executable, "-S", *arguments]
     done = subprocess.run(
         command, env=environment, cwd=built.installed.parent, capture_output=True, text=True, check=True
     )
@@ -54,28 +62,30 @@ def run(built: Built, *command: str) -> str:
 
 def test_the_installed_package_works_where_the_repository_is_not(built: Built) -> None:
     program = (
-        "import sys, causeway; from causeway.tpp import SinglePaymentV2, Tpp; from causeway.bank import Bank;"
-        " print(causeway.__file__, causeway.__version__, Tpp('https://hub.example', client_id='client'), *sys.path)"
+        "import json, sys, causeway; from causeway.tpp import SinglePaymentV2, Tpp; from causeway.bank import Bank;"
+        " client = repr(Tpp('https://hub.example', client_id='client'));"
+        " print(json.dumps([causeway.__file__, causeway.__version__, client, sys.path]))"
     )
-    file, version, client, *others = run(built, sys.executable, "-c", program).split(maxsplit=2)
+    file, version, client, path = json.loads(run(built, "-c", program, dependencies=True))
 
     assert Path(file) == built.installed / "causeway" / "__init__.py"
     assert version == causeway.__version__
-    assert client.startswith("Tpp('https://hub.example', client_id='client')")
-    assert not {str(SOURCE), str(SDK.parent)} & set(" ".join([client, *others]).split())
+    assert client == "Tpp('https://hub.example', client_id='client')"
+    assert not {str(SOURCE), str(SDK), str(SDK.parent)} & set(path)
 
 
-def test_importing_needs_nothing_that_is_not_in_the_wheel_or_the_standard_library(built: Built) -> None:
+def test_importing_the_client_and_messages_needs_the_standard_library_only(built: Built) -> None:
     program = "from causeway.tpp import *; from causeway.bank import AccountV1, Refused; print(Tpp, AccountV1)"
 
-    assert "causeway.tpp._sync.client.Tpp" in run(built, sys.executable, "-S", "-c", program)
+    assert "causeway.tpp._sync.client.Tpp" in run(built, "-c", program)
 
 
 def test_the_command_is_installed(built: Built) -> None:
-    command = str(built.installed / "bin" / "causeway")
+    command = built.installed / "bin" / "causeway"
 
-    assert "listen" in run(built, command, "--help")
-    assert run(built, command, "--version").strip() == causeway.__version__
+    assert os.access(command, os.X_OK)
+    assert "listen" in run(built, str(command), "--help")
+    assert run(built, str(command), "--version").strip() == causeway.__version__
 
 
 def test_the_wheel_has_every_module_and_says_that_it_is_typed(built: Built) -> None:
