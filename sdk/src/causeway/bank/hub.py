@@ -47,7 +47,16 @@ class HubClient:
         http_client: httpx.AsyncClient | None = None,
         retries: Retries | None = None,
     ) -> None:
-        """``hub`` is the hub's address for banks; ``http_client`` one with a client certificate or a proxy."""
+        """Nothing is sent yet. Raises ``ConfigurationError`` if an argument cannot be right.
+
+        Args:
+            hub: the hub's address for banks.
+            version: that of the banks' protocol, 1 or 2.
+            api_key: the key by which the hub knows the bank.
+            private_key: RSA in PEM, or a ``Signer``; the operator registers its public key.
+            http_client: replaces the connections that this package makes, for a client certificate or a proxy.
+            retries: how often failed calls are repeated; without it 3 times.
+        """
         import httpx  # with the keys' library the slowest imports: a program without a client does without them
 
         from causeway.bank.signatures import Signer
@@ -80,7 +89,10 @@ class HubClient:
         await self.client.aclose()
 
     async def init_authorization(self, request_url: str) -> InitAuthorizationAnswerV1 | InitAuthorizationAnswerV2:
-        """Who requests what: for the PSU who arrived at ``request_url``, the complete URL."""
+        """Who requests what, for a PSU who arrived at the bank's Authorization URL.
+
+        ``request_url`` is the complete URL at which the PSU arrived, with its query.
+        """
         found: InitAuthorizationAnswerV1 | InitAuthorizationAnswerV2 = await self.call(
             "init_authorization", request_url=request_url
         )
@@ -96,7 +108,12 @@ class HubClient:
         account_numbers: Sequence[str] | None = None,
         request_id: str | None = None,
     ) -> SaveConsentAnswerV1 | SaveConsentAnswerV2:
-        """Save the consent that the PSU has given. With the same ``request_id`` it is saved once."""
+        """Save the consent that the PSU has given, and get the callback URL to which to send the PSU, and the token.
+
+        ``request_url`` is that of ``init_authorization``. ``scopes`` are those that the PSU approved; ``account_ids``,
+        ``ibans`` and ``account_numbers`` are lists of all identifiers of the approved accounts. With the same
+        ``request_id`` (a UUID) a consent is saved once.
+        """
         found: SaveConsentAnswerV1 | SaveConsentAnswerV2 = await self.call(
             "consent",
             request_id=request_id,
@@ -109,13 +126,13 @@ class HubClient:
         return found
 
     async def revoke_token(self, access_token: str, *, request_id: str | None = None) -> None:
-        """Tell the hub that the PSU has ended a consent at the bank."""
+        """Tell the hub that the PSU has ended a consent at the bank: the one of this access token."""
         await self.call("token_revoke", request_id=request_id, access_token=access_token)
 
     async def payment_status(
         self, payment_id: str, status: PaymentStatusV1 | PaymentStatusV2, *, request_id: str | None = None
     ) -> None:
-        """Report a payment's status."""
+        """Report a payment's status: a number in version 1, an ISO 20022 code in version 2."""
         await self.call("payments_status", request_id=request_id, payment_id=payment_id, payment_status=status)
 
     async def consents_status(
