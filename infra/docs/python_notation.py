@@ -15,7 +15,7 @@ from infra.openapi.introduction import table
 _WIDTH = 88
 _FEW = 6
 """The most values that a type lists."""
-_SPAN = re.compile(r"(?<![`\[])`([A-Za-z_.]+)`(?![`\]])")
+_SPAN = re.compile(r"(?<![`\[])`([A-Za-z_][\w.]*)`(?![`\]])")
 _PARAMETER = re.compile(r"^    (\w+): (.+(?:\n {5,}.+)*)", re.MULTILINE)
 
 

@@ -16,7 +16,7 @@ from infra.docs.sdk_layout import Entry, Group, Layout
 from infra.docs.sdk_package import load
 from infra.openapi.introduction import table
 
-_TO_FILL_IN = re.compile(r"^``(\(.*\)) -> (.+?)``: (.+)", re.DOTALL)
+_TO_FILL_IN = re.compile(r"^``(\(.*\)) -> (.+?)``:\s(.+)", re.DOTALL)
 """The docstring of a decorator: the function that it takes, and what the function does."""
 _INHERITED = "deferred calls"
 """The end of the section with the methods that the client and the consent share."""

@@ -16,11 +16,12 @@ from infra.sdk import exports
 
 @dataclass(frozen=True)
 class Group:
-    """A section: all names that the package takes from these modules."""
+    """A section: all names that the package takes from these modules, in their order, but some ``first``."""
 
     title: str
     modules: tuple[str, ...]
     introduction: str = ""
+    first: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ LAYOUTS: Mapping[str, Layout] = {
         "[Delivery](../concepts/delivery.md) tells when they come and how they are signed; "
         "[`causeway listen`](sdk-listen.md) brings them to a program behind a firewall.",
         (
-            Group("Receiving", ("causeway.tpp.events",)),
+            Group("Receiving", ("causeway.tpp.events",), first=("EventVerifier", "ReceivedEvent", "parse_event")),
             Group("Events and their data", ("causeway.tpp.event_models",), RECORDS),
         ),
     ),
@@ -128,6 +129,7 @@ LAYOUTS: Mapping[str, Layout] = {
                 "What functions get",
                 ("causeway.bank.calls", "causeway.bank.accounts", "causeway.bank.pages"),
                 "The application passes these to the functions that a bank fills in.",
+                first=("Call",),
             ),
             Group(
                 "Refusals",
@@ -163,8 +165,9 @@ def handle_of(entry: Entry) -> str | None:
 
 
 def entries(package: str, group: Group) -> list[Entry]:
-    """The names of a group, in the order of the modules' source."""
-    return [each for module in group.modules for each in module_entries(package, module)]
+    """The names of a group, in their order on the page."""
+    found = [each for module in group.modules for each in module_entries(package, module)]
+    return sorted(found, key=lambda each: each.name not in group.first)
 
 
 def module_entries(package: str, module: str) -> list[Entry]:

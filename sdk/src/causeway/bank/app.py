@@ -215,9 +215,9 @@ class Bank:
     # -- functions to fill in
 
     def psu(self, function: SignIn) -> SignIn:
-        """``(request: Request) -> str | Response``: the id of the PSU who is signed in.
+        """``(request: Request) -> str | Response``: the id of the PSU who is signed in at the bank.
 
-        Without one, answer with a response that begins the sign-in, with strong authentication.
+        If nobody is, return a response that begins the sign-in, with strong authentication.
         """
         return self._fill("psu", function)
 
@@ -229,11 +229,11 @@ class Bank:
         return self._fill("accounts", function)
 
     def balances(self, function: ListBalances) -> ListBalances:
-        """``(call: Call, account: Account) -> list[BalanceV1] | list[BalanceV2]``: the account's balances."""
+        """``(call: Call, account: Account) -> list[BalanceV1] | list[BalanceV2]``: an account's balances."""
         return self._fill("balances", function)
 
     def payments(self, function: ListPayments) -> ListPayments:
-        """``(call: Call, account: AccountV1) -> list[ListedPaymentV1] | PaymentsAnswerV1``: the account's payments.
+        """``(call: Call, account: AccountV1) -> list[ListedPaymentV1] | PaymentsAnswerV1``: an account's payments.
 
         A list has all payments, which are then paged; a ``PaymentsAnswerV1`` is the page that ``call.request`` asks
         for. Version 1 only.
@@ -245,7 +245,8 @@ class Bank:
         return self._fill("payment", function)
 
     def transactions(self, function: ListTransactions) -> ListTransactions:
-        """``(call: Call, account: AccountReferenceV2) -> TransactionsV2 | TransactionsAnswerV2``: its transactions.
+        """``(call: Call, account: AccountReferenceV2) -> TransactionsV2 | TransactionsAnswerV2``:
+        an account's transactions.
 
         ``TransactionsV2`` has all transactions, which are then filtered and paged; a ``TransactionsAnswerV2`` is the
         page that ``call.request`` asks for. Version 2 only.
@@ -253,11 +254,13 @@ class Bank:
         return self._fill("transactions", function)
 
     def funds(self, function: ConfirmFunds) -> ConfirmFunds:
-        """``(call: Call, account: Account, amount: Decimal, currency: str) -> bool``: whether the account covers it."""
+        """``(call: Call, account: Account, amount: Decimal, currency: str) -> bool``:
+        whether an account covers an amount.
+        """
         return self._fill("funds", function)
 
     def pay(self, function: Pay) -> Pay:
-        """``(order: Order) -> str | None``: accept an order, or refuse it.
+        """``(order: Order) -> str | None``: accept a payment order, or refuse it by raising ``Refused``.
 
         Returns the payment's id if the bank gives one itself; without it the application makes one. No money
         moves yet: the PSU confirms the payment first. An order reaches this function once.
@@ -265,7 +268,7 @@ class Bank:
         return self._fill("pay", function)
 
     def confirmed(self, function: Confirmed) -> Confirmed:
-        """``(payment: Payment) -> PaymentStatusV1 | PaymentStatusV2 | None``: book what the PSU has confirmed.
+        """``(payment: Payment) -> PaymentStatusV1 | PaymentStatusV2 | None``: book a confirmed payment.
 
         The status that it returns is reported to the hub; without one the payment is executed.
 

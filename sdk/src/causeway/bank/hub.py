@@ -47,7 +47,7 @@ class HubClient:
         http_client: httpx.AsyncClient | None = None,
         retries: Retries | None = None,
     ) -> None:
-        """Nothing is sent yet. Raises ``ConfigurationError`` if an argument cannot be right.
+        """Making one sends nothing. Raises ``ConfigurationError`` if an argument cannot be right.
 
         Args:
             hub: the hub's address for banks.

@@ -64,7 +64,7 @@ class AsyncTpp(AsyncCaller):
         timeout: float = 30.0,
         http_client: httpx.AsyncClient | None = None,
     ) -> None:
-        """Nothing is sent yet. Raises ``ConfigurationError`` if an argument cannot be right.
+        """Making one sends nothing. Raises ``ConfigurationError`` if an argument cannot be right.
 
         Args:
             base_url: the hub's address, with ``https://``.

@@ -66,7 +66,7 @@ class Tpp(AsyncCaller):
         timeout: float = 30.0,
         http_client: httpx.Client | None = None,
     ) -> None:
-        """Nothing is sent yet. Raises ``ConfigurationError`` if an argument cannot be right.
+        """Making one sends nothing. Raises ``ConfigurationError`` if an argument cannot be right.
 
         Args:
             base_url: the hub's address, with ``https://``.
