@@ -93,8 +93,8 @@ PAGES: Mapping[str, Page] = {
     "sdk-listen": Page(
         "Python: the command",
         "The [Python package](../../sdk/README.md) installs the command `causeway`. Its exit code is 0 if it "
-        "succeeded, 1 if it failed, and 2 if the options are wrong. `causeway --version` prints the version. The README "
-        "shows [a run, and what happens when something fails](../../sdk/README.md#behind-a-firewall).",
+        "succeeded, 1 if it failed, and 2 if the options are wrong. `causeway --version` prints the version. "
+        "The README shows [a run, and what happens when something fails](../../sdk/README.md#behind-a-firewall).",
         sdk_listen.render,
     ),
 }

@@ -20,6 +20,7 @@ _TO_FILL_IN = re.compile(r"^``(\(.*\)) -> (.+?)``:\s(.+)", re.DOTALL)
 """The docstring of a decorator: the function that it takes, and what the function does."""
 _INHERITED = "deferred calls"
 """The end of the section with the methods that the client and the consent share."""
+_CODE_IN_ADVICE = re.compile(r"\w+=\w+\([^)]*\)|\w+\([^)]*\)(?:\.\w+)?|\w+=\w[\w.]*\w|\b[a-z]+_[a-z_]+\b")
 _CODES = {"status": "Status", "code_v1": "code of version 1", "code_v2": "code of version 2"}
 
 
@@ -70,7 +71,12 @@ def _codes_by_advice(texts: Mapping[Any, str]) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for code, advice in texts.items():
         found.setdefault(advice, []).append(f"`{code}`")
-    return [(", ".join(codes), advice) for advice, codes in found.items()]
+    return [(", ".join(codes), _advised(advice).removesuffix(".")) for advice, codes in found.items()]
+
+
+def _advised(advice: str) -> str:
+    """An advice, with its code marked."""
+    return _CODE_IN_ADVICE.sub(r"`\g<0>`", advice)
 
 
 def _summary(entry: Entry) -> str:
@@ -144,7 +150,7 @@ class Names:
         told = [f"A kind of {above[0]}."] if above else []
         error = getattr(load("errors"), node.name)
         if above and {"advice", "advice_for"} & set(vars(error)) and node.name != "ApiError":
-            told.append(f"Advice: {error(400).advice if 'advice_for' in vars(error) else error.advice}")
+            told.append(f"Advice: {_advised(error(400).advice if 'advice_for' in vars(error) else error.advice)}")
         if told:
             yield " ".join(told)
 
