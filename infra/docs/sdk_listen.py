@@ -25,7 +25,7 @@ def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
     for paragraph in (parser.description or "").split("\n\n"):
         yield " ".join(paragraph.split())
     yield f"```text\n{_usage(parser)}\n```"
-    yield table(("Option", "Variable", "Meaning"), [_row(each) for each in parser._actions if each.dest != "help"])
+    yield table(("Option", "Meaning"), [_row(each) for each in parser._actions if each.dest != "help"])
     yield re.sub(r"\bCAUSEWAY_\w+", r"`\g<0>`", " ".join((parser.epilog or "").split()))
 
 
@@ -37,10 +37,9 @@ def _usage(parser: argparse.ArgumentParser) -> str:
     return "\n    ".join([parser.prog, *lines])
 
 
-def _row(option: argparse.Action) -> tuple[str, str, str]:
+def _row(option: argparse.Action) -> tuple[str, str]:
     told = (option.help or "").replace("%%", "%")
     variable = _VARIABLE.search(told)
     meaning = _VARIABLE.sub("", told)
-    need = ". Mandatory" if option.required else ""
-    name = f"`{option.option_strings[-1]} {option.metavar}`"
-    return name, f"`{variable[1]}`" if variable else "", f"{meaning[:1].upper()}{meaning[1:]}{need}"
+    more = ". Mandatory" if option.required else f". Variable `{variable[1]}`" if variable else ""
+    return f"`{option.option_strings[-1]} {option.metavar}`", f"{meaning[:1].upper()}{meaning[1:]}{more}"

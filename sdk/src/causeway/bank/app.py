@@ -84,18 +84,18 @@ class Bank:
         """Register ``base_url`` as the bank's domain and ``base_url`` + ``consent_path`` as its Authorization URL.
 
         Args:
-            version: that of the banks' protocol, 1 or 2.
+            version: the version of the banks' protocol, 1 or 2.
             hub: the hub's address for banks.
-            api_key: the key that both sides send; during its rotation the keys that are accepted, that which is sent
-                first.
-            private_key: RSA in PEM; the operator registers its public key.
+            api_key: the key that both sides send. During its rotation, all keys that are accepted: the first is sent.
+            private_key: RSA in PEM, or a ``Signer``; the operator registers its public key.
             base_url: the bank's address, without a slash at its end.
-            name: shown on pages.
+            name: the bank's name on its pages.
             storage: where consents and payments are; without it in memory, for trials.
             template: the HTML of pages, with ``{bank}``, ``{title}`` and ``{content}``; or fill in ``page``.
+            consent_path: the path of the page to which the hub sends PSUs.
             routes: other addresses of the bank.
             http_client: for calls to the hub, with a client certificate for example. It is not closed.
-            retries: the waits before repeats of these calls.
+            retries: how often failed calls to the hub are repeated; without it 3 times.
         """
         from causeway.bank.signatures import HubKeys
 

@@ -51,7 +51,7 @@ class HubClient:
 
         Args:
             hub: the hub's address for banks.
-            version: that of the banks' protocol, 1 or 2.
+            version: the version of the banks' protocol, 1 or 2.
             api_key: the key by which the hub knows the bank.
             private_key: RSA in PEM, or a ``Signer``; the operator registers its public key.
             http_client: replaces the connections that this package makes, for a client certificate or a proxy.
