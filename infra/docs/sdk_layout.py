@@ -65,7 +65,7 @@ LAYOUTS: Mapping[str, Layout] = {
                 "The asynchronous classes have the same methods, parameters and answers: `await` them, and go through "
                 "lists with `async for`. `close` is `aclose`, `with` is `async with`.",
             ),
-            Group("Tokens", ("causeway.tpp.tokens",)),
+            Group("Stored tokens", ("causeway.tpp.tokens",)),
             Group(
                 "Helpers", ("causeway.tpp.psu", "causeway.tpp.pkce", "causeway.tpp._statuses", "causeway.tpp._calls")
             ),
@@ -136,7 +136,7 @@ LAYOUTS: Mapping[str, Layout] = {
                 ("causeway.bank.refusals",),
                 "Functions raise these; the application answers in the form of the bank's version.",
             ),
-            Group("Storage", ("causeway.bank.storage",)),
+            Group("Stored consents and payments", ("causeway.bank.storage",)),
             Group("Signatures", ("causeway.bank.signatures",)),
         ),
     ),
