@@ -253,4 +253,5 @@ def _expressions(filled: re.Match[str] | None) -> list[ast.expr]:
 
 
 def _block(code: str) -> str:
-    return f"```python\n{code}\n```"
+    """A signature: no block of Python, because it is no program."""
+    return f"```text\n{code}\n```"

@@ -26,6 +26,7 @@ NAMES = {
     "async_sleep": "sleep",
     "async_lock": "lock",
     "async_call": "call",
+    "async_complete": "complete",
     "aclose": "close",
     "aread": "read",
     "__aenter__": "__enter__",

@@ -1,14 +1,10 @@
-"""API clients for a TPP and a programme manager that print each request and response."""
+"""A client of the card API that prints each request and response, and what the tour waits for."""
 
 from __future__ import annotations
 
 import time
-import uuid
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
-from urllib.parse import urljoin
-
-import requests
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.cards.protocol.values import API_VERSION
@@ -34,70 +30,6 @@ def wait_for(look: Callable[[], _Seen], complaint: str) -> _Seen:
             raise TourFailed(f"{complaint} within {SECONDS:.0f} seconds")
         time.sleep(_PAUSE)
     return seen
-
-
-_SHOWN = ("Location", "Preference-Applied")
-
-
-class TppCalls:
-    """Calls one client's TPP API on the stack at ``base``."""
-
-    def __init__(self, base: str, client_id: str, guide: Guide) -> None:
-        self._base = base
-        self._client_id = client_id
-        self._guide = guide
-        self._session = new_session()
-
-    def call(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None = None,
-        bearer: str = "",
-        expected: int = 200,
-        headers: Mapping[str, str] | None = None,
-        silent: bool = False,
-    ) -> Any:
-        """Make a call. Returns the response body. Raises: TourFailed, if the status is not ``expected``."""
-        return self._answer(method, path, body, bearer, expected, headers, silent).json()
-
-    def call_later(self, method: str, path: str, body: Mapping[str, Any] | None = None, bearer: str = "") -> Any:
-        """Make a deferred call and wait for it. Returns its outcome, fetched with the same bearer.
-
-        Raises:
-            TourFailed: the call failed, or did not finish in time.
-        """
-        accepted = self._answer(method, path, body, bearer, 202, {"Prefer": "respond-async"})
-        place = urljoin(self._base, accepted.headers["Location"]).removeprefix(self._base)
-
-        def look() -> Any:
-            found = self.call("GET", place, bearer=bearer)
-            return found if found["state"] in ("done", "failed") else None
-
-        outcome = wait_for(look, f"{method} {path} did not finish")
-        if outcome["state"] == "failed":
-            raise TourFailed(f"{method} {path} failed with status {outcome['status']}")
-        return outcome["body"]
-
-    def _answer(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None,
-        bearer: str,
-        expected: int,
-        headers: Mapping[str, str] | None,
-        silent: bool = False,
-    ) -> requests.Response:
-        sent = {"X-Api-Key": self._client_id, "X-Request-Id": str(uuid.uuid4()), **(headers or {})}
-        sent |= {"Authorization": f"Bearer {bearer}"} if bearer else {}
-        self._guide.request("TPP", method, f"{self._base}{path}", "(the same body)" if silent else body, headers)
-        answer = self._session.request(method, f"{self._base}{path}", json=body, headers=sent, timeout=30)
-        told = {name: answer.headers[name] for name in _SHOWN if name in answer.headers}
-        self._guide.answer(answer.status_code, answer.json(), answer.headers.get("Server-Timing", ""), told)
-        if answer.status_code != expected:
-            raise TourFailed(f"{method} {path} got status {answer.status_code} instead of {expected}")
-        return answer
 
 
 _CREDENTIALS = ("access_key", "access_api_id", "access_api_key")

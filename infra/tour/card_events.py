@@ -106,5 +106,4 @@ class CardEventsTour:
 
     def _expect_event(self, receiver: EventReceiver, name: str, **members: Any) -> None:
         """Wait for an event and print it. Raises: TourFailed."""
-        event = receiver.wait_for_event(name, **members)
-        self._guide.event(event.type, event.message_id, event.data)
+        self._guide.event(receiver.wait_for_event(name, **members))

@@ -76,7 +76,7 @@ def test_signatures_are_those_of_the_code() -> None:
     checked = 0
     for title, below in sections():
         handle, _, name = title.partition(".")
-        block = re.search(r"```python\n(?:await )?[\w.]+\((.*?)\)(?: -> .+?)?\n```", below, re.DOTALL)
+        block = re.search(r"```text\n(?:await )?[\w.]+\((.*?)\)(?: -> .+?)?\n```", below, re.DOTALL)
         if handle in HANDLES and block and "@" not in below:
             wanted = [each for each in inspect.signature(getattr(HANDLES[handle], name)).parameters if each != "self"]
             shown = re.findall(r"(?:^|[(,])\s*\**(\w+): ", block[1])
@@ -110,7 +110,7 @@ def test_the_asynchronous_twins_are_named_and_their_methods_are_not_repeated() -
 
 
 def test_functions_to_fill_in_are_shown_as_a_bank_writes_them() -> None:
-    assert "```python\n@bank.pay\ndef pay(order: Order) -> str | None\n```" in PAGES["sdk-bank"]
+    assert "```text\n@bank.pay\ndef pay(order: Order) -> str | None\n```" in PAGES["sdk-bank"]
 
 
 def test_errors_are_shown_with_what_to_do() -> None:

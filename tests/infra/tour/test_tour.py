@@ -34,25 +34,26 @@ def send(receiver: EventReceiver, type_: str, message_id: str, secret: str = SEC
 
 
 def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_come(receiver: EventReceiver) -> None:
-    statuses = [send(receiver, "payment.status_changed", f"m{number}", payment_id=f"P{number}") for number in (1, 2)]
+    paid = {f"m{number}": {"payment_id": f"P{number}", "bic": "DEMODEF1"} for number in (1, 2)}
+    statuses = [send(receiver, "payment.status_changed", name, **data) for name, data in paid.items()]
 
     assert statuses == [204, 204]
-    assert receiver.wait_for_event("payment.status_changed", payment_id="P2").message_id == "m2"
-    assert receiver.wait_for_event("payment.status_changed").data == {"payment_id": "P1"}
+    assert receiver.wait_for_event("payment.status_changed", payment_id="P2").id == "m2"
+    assert receiver.wait_for_event("payment.status_changed").event.to_json()["data"] == paid["m1"]
     assert receiver.count == 2
 
 
 def test_a_repeat_is_accepted_and_taken_once(receiver: EventReceiver) -> None:
-    assert [send(receiver, "test", "m1") for _ in range(2)] == [204, 204]
+    assert [send(receiver, "test", "m1", message="Hello") for _ in range(2)] == [204, 204]
 
-    assert receiver.wait_for_event("test").message_id == "m1"
+    assert receiver.wait_for_event("test").id == "m1"
     assert receiver.count == 1
     with pytest.raises(TourFailed, match="no test event arrived"):
         receiver.wait_for_event("test")
 
 
 def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_tour(receiver: EventReceiver) -> None:
-    assert send(receiver, "test", "m1", event_signing.new_secret()) == 400
+    assert send(receiver, "test", "m1", event_signing.new_secret(), message="Hello") == 400
 
     with pytest.raises(TourFailed, match="not signed with the receiver's secret"):
         receiver.wait_for_event("test")

@@ -183,3 +183,38 @@ def test_every_code_of_the_hub_has_advice() -> None:
     every = set(codes())
     assert len(every) > 20
     assert every - set(HUB_ADVICE) == set()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_never_followed(hub: PlayedHub, status: int) -> None:
+    hub.steps = [httpx.Response(status, headers={"Location": "https://elsewhere.example/bank"})]
+    transport = httpx.AsyncClient(transport=httpx.MockTransport(hub), follow_redirects=True)
+
+    with pytest.raises(HubError) as raised:
+        asyncio.run(client(hub, 2, http_client=transport).revoke_token(TOKEN))
+    assert raised.value.status == status
+    assert [call.url.host for call in hub.calls] == ["hub.example"]
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"status": 1E9999999999999999999}', b"\xff"])
+def test_an_answer_that_would_exhaust_the_program_is_unexpected(hub: PlayedHub, content: bytes) -> None:
+    hub.steps = [httpx.Response(200, content=content)]
+
+    with pytest.raises(UnexpectedAnswer):
+        asyncio.run(client(hub, 2).revoke_token(TOKEN))
+
+
+def test_a_damaged_answer_is_a_lost_one(hub: PlayedHub) -> None:
+    damaged = httpx.DecodingError("damaged")
+    hub.steps = [damaged]
+
+    asyncio.run(client(hub, 2).revoke_token(TOKEN))
+
+    assert len(hub.calls) == 2
+
+
+@pytest.mark.parametrize("address", ["hub.example", "https://", "https://user:password@hub.example", "https://h:99999"])
+def test_an_address_that_cannot_work_is_refused(hub: PlayedHub, address: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        HubClient(address, version=2, api_key=API_KEY, private_key=private_pem(KEY))
+    assert "password" not in str(raised.value)

@@ -109,3 +109,24 @@ def test_keys_that_cannot_be_fetched_are_no_refusal(clock: Clock) -> None:
     published.status = 503
     with pytest.raises(ConnectionLost):
         asyncio.run(published.hub_keys().verify(BODY, sign(BODY)))
+
+
+def test_keys_behind_a_redirect_are_not_trusted(clock: Clock) -> None:
+    def moved(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "hub.example":
+            return httpx.Response(302, headers={"Location": "http://elsewhere.example/key"})
+        return httpx.Response(200, text=public_pem(OTHER_KEY))
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(moved), follow_redirects=True)
+    keys = HubKeys(client, "https://hub.example/bank/public_key")
+
+    with pytest.raises(ConnectionLost, match="302"):
+        asyncio.run(keys.verify(BODY, sign(BODY, OTHER_KEY)))
+
+
+def test_keys_that_cannot_be_read_are_no_refusal(clock: Clock) -> None:
+    broken = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, text=broken)))
+
+    with pytest.raises(ConnectionLost, match="read"):
+        asyncio.run(HubKeys(client, "https://hub.example/bank/public_key").verify(BODY, sign(BODY)))

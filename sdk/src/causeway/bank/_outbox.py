@@ -6,14 +6,23 @@ import logging
 import uuid
 from typing import Any
 
+import httpx
+
 from causeway import _waiting
 from causeway.bank.hub import HubClient
 from causeway.bank.storage import Storage, Values
-from causeway.errors import CausewayError, ConnectionLost, HubError
+from causeway.errors import CausewayError, HubError
 
 log = logging.getLogger("causeway")
 KEPT_SECONDS = 7 * 86400.0
-SERVER_ERROR = 500
+CORRECTABLE = frozenset(
+    {
+        *("4004", "4200", "4201", "4203"),
+        *("SERVICE_BLOCKED", "WRONG_CREDENTIALS", "AUTHENTICATION_REQUIRED", "SSL_CREDENTIALS_NOT_FOUND"),
+        "HEADERS_ERROR",
+    }
+)
+"""Refusals that end when somebody corrects keys, a certificate, or the bank's record at the hub."""
 
 
 class Outbox:
@@ -41,12 +50,20 @@ class Outbox:
     async def _make(self, key: str, value: Values) -> None:
         try:
             await self._hub.call(value["call"], request_id=value["request_id"], **value["members"])
-        except ConnectionLost as error:
-            log.warning("%s (request %s) is still pending: %s", value["call"], value["request_id"], error)
-            return
         except CausewayError as error:
-            if isinstance(error, HubError) and (error.status >= SERVER_ERROR or error.retry_after is not None):
-                log.warning("%s is still pending: %s", value["call"], error)
+            if not is_final(error):
+                log.warning("%s (request %s) is still pending: %s", value["call"], value["request_id"], error)
                 return
             log.warning("%s was refused, and is not made again: %s", value["call"], error)
         await self._storage.replace("call", key, value, None)
+
+
+def is_final(error: CausewayError) -> bool:
+    """Whether the hub has read a call and refused it. A proxy may give any answer, but not one with a code."""
+    if (
+        not isinstance(error, HubError)
+        or error.retry_after is not None
+        or error.status >= httpx.codes.INTERNAL_SERVER_ERROR
+    ):
+        return False
+    return error.code != "" and error.code not in CORRECTABLE

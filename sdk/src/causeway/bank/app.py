@@ -15,6 +15,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from causeway._addresses import base_address
 from causeway._retries import Retries
 from causeway.bank import pages
 from causeway.bank._consents import Consents
@@ -118,7 +119,7 @@ class Bank:
         self._functions = Functions()
         self._outbox = Outbox(self.storage, reporter)
         self._consents = Consents(self.storage, self._outbox)
-        base_url = base_url.rstrip("/")
+        base_url = base_address(base_url, "base_url")
         self._payments = Payments(
             self.hub.version, self.storage, self._functions, self._consents, self._outbox, base_url
         )
@@ -138,7 +139,7 @@ class Bank:
         self._app = Starlette(
             routes=[*routes, *self._routes(consent_path)],
             lifespan=self._lifespan,
-            exception_handlers={Refused: self._pages.refused},
+            exception_handlers={Refused: self._pages.show_refusal},
         )
 
     def _routes(self, consent_path: str) -> list[BaseRoute]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from causeway import _json
+
 if TYPE_CHECKING:
     from causeway._records import Record
     from causeway.bank._versions import Kind, Status
@@ -85,7 +87,7 @@ class Order:
     @property
     def text(self) -> str:
         """For people: ``12.50 EUR to Oak Street Books``."""
-        sums = " and ".join(f"{amount} {currency}" for currency, amount in self.totals.items())
+        sums = " and ".join(f"{_json.plain(amount)} {currency}" for currency, amount in self.totals.items())
         return f"{sums} to {self.payee}"
 
 

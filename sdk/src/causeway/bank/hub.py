@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from causeway import _json, _retries, _waiting
+from causeway._addresses import base_address
 from causeway._records import RecordError
 from causeway._retries import Retries
 from causeway.bank._call import HubCall, load
@@ -63,12 +64,10 @@ class HubClient:
 
         if not api_key:
             raise ConfigurationError("a bank has an API key")
-        if not hub.startswith(("https://", "http://")):
-            raise ConfigurationError("hub is an address that begins with https://, or on one machine with http://")
-        self.url = hub.rstrip("/")
+        self.url = base_address(hub, "hub")
         self.version: Version = version_of(version)
         self.signer = private_key if isinstance(private_key, Signer) else Signer(private_key)
-        self.client = http_client or httpx.AsyncClient(follow_redirects=False)
+        self.client = http_client or httpx.AsyncClient()
         self._api_key = api_key
         self._retries = retries or Retries()
         self._timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
@@ -189,10 +188,12 @@ class HubClient:
         import httpx
 
         try:
-            return await self.client.post(url, content=body, headers=headers, timeout=self._timeout)
+            return await self.client.post(
+                url, content=body, headers=headers, timeout=self._timeout, follow_redirects=False
+            )
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             return ConnectionLost(f"no connection to {self.url} ({type(error).__name__})")
-        except httpx.TransportError as error:
+        except (httpx.TransportError, httpx.DecodingError) as error:
             return ConnectionLost(f"the hub's answer was lost ({type(error).__name__})")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -13,6 +14,7 @@ TEMPLATE = (
     "<title>{bank}</title><h1>{title}</h1>\n{content}</html>\n"
 )
 """``{bank}`` is the bank's name, ``{title}`` what the page asks, ``{content}`` its text and form. All are escaped."""
+PLACEHOLDER = re.compile("{(bank|title|content)}")
 HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -58,9 +60,8 @@ class Page:
 
 def render(page: Page, template: str) -> HTMLResponse:
     """A page as HTML."""
-    text = template.replace("{bank}", escape(page.bank)).replace("{title}", escape(page.title))
-    before, _, after = text.partition("{content}")
-    return HTMLResponse(before + _content(page) + after, page.status)
+    parts = {"bank": escape(page.bank), "title": escape(page.title), "content": _content(page)}
+    return HTMLResponse(PLACEHOLDER.sub(lambda found: parts[found[1]], template), page.status)
 
 
 def _content(page: Page) -> str:

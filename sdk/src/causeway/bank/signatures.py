@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 import httpx
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -28,6 +28,7 @@ FRESH_SECONDS = 60.0
 """How long the hub's keys may be cached."""
 PAUSE_SECONDS = 1.0
 """Wrong signatures cause the keys to be fetched at most this often."""
+FETCH_SECONDS = 5.0
 SMALLEST_KEY = 2048
 PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
 
@@ -43,7 +44,7 @@ class Signer:
         text = private_key.encode() if isinstance(private_key, str) else private_key
         try:
             key = load_pem_private_key(text, password)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, RSAPrivateKey) or key.key_size < SMALLEST_KEY:
             raise ConfigurationError(f"the private key must be RSA in PEM, of at least {SMALLEST_KEY} bits")
@@ -92,12 +93,15 @@ class HubKeys:
 
     async def _fetch(self) -> tuple[RSAPublicKey, ...]:
         try:
-            answer = await self._client.get(self._url, timeout=5.0)
+            answer = await self._client.get(self._url, timeout=FETCH_SECONDS, follow_redirects=False)
         except httpx.HTTPError as error:
             raise ConnectionLost(f"the hub's keys cannot be fetched ({type(error).__name__})") from error
         if answer.status_code != httpx.codes.OK:
             raise ConnectionLost(f"the hub's keys cannot be fetched (status {answer.status_code})")
-        return tuple(read_keys(answer.content))
+        try:
+            return tuple(read_keys(answer.content))
+        except (ValueError, UnsupportedAlgorithm) as error:
+            raise ConnectionLost("the hub's keys cannot be read") from error
 
 
 def read_keys(pems: bytes) -> Iterable[RSAPublicKey]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from causeway._final_statuses import FINAL_V1, FINAL_V2
+
 if TYPE_CHECKING:
     from causeway.tpp.models import AskedStatus, OrderWithoutPayment, ReportedStatus
 
-FINAL_V1 = {2, 3, 4}
-"""Failed, cancelled, confirmed."""
-FINAL_V2 = {"ACSC", "ACCC", "RJCT", "CANC"}
-"""``ACSC`` may still become ``ACCC``, which most banks never report."""
 PAID_V1 = {4}
 PAID_V2 = {"ACSC", "ACCC"}
 

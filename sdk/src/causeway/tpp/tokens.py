@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
@@ -67,5 +67,5 @@ class Tokens(Record):
 OnRefresh = Callable[[Tokens], object]
 """Gets each new pair of tokens before it is used, and stores it. For the asynchronous client it may be a coroutine
 function. If it fails, its error is raised by the call that needed the tokens. It must not use the consent itself."""
-Reload = Callable[[], object]
+Reload = Callable[[], Tokens | Awaitable[Tokens]]
 """Returns the stored ``Tokens``. For the asynchronous client it may be a coroutine function."""

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Self
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from causeway import _waiting, errors
+from causeway._addresses import base_address
 from causeway._retries import Retries
 from causeway.tpp import _calls
 from causeway.tpp._authorization import authorization_members, challenge_members, code_of_callback
@@ -81,13 +82,13 @@ class Tpp(AsyncCaller):
         """
         from causeway.tpp._sync.transport import Transport
 
-        if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
-            raise errors.ConfigurationError(f"base_url must be an http or https address, not {base_url!r}")
+        self.base_url = base_address(base_url, "base_url")
         if not (client_id.isascii() and client_id.isprintable() and client_id.strip()):
             raise errors.ConfigurationError("client_id must be printable ASCII")
+        if client_secret == "":
+            raise errors.ConfigurationError("client_secret is empty: pass None for a client that has none")
         if client_secret is not None and assertion is not None:
             raise errors.ConfigurationError("a client has either client_secret or assertion")
-        self.base_url = base_url.rstrip("/")
         self.client_id = client_id
         self._dpop = dpop
         credentials = Credentials(client_id, client_secret, assertion, dpop)

@@ -160,14 +160,16 @@ class Consent(AsyncCaller):
         self, account_id: str | None = None, *, iban: str | None = None, page_size: int = 100, psu: Psu | None = None
     ) -> Iterator[ListedPaymentV1]:
         """All payments of an account at a bank of version 1 (``GET /tpp/account_payments``), page by page."""
-        page = 1
+        page, earlier = 1, None
         while True:
             answer = self.payments_page(account_id, iban=iban, record_count=page_size, current_page=page, psu=psu)
+            if answer.payments and answer.payments == earlier:
+                raise errors.UnexpectedAnswer(f"the bank gives the page {page - 1} again as the page {page}")
             for payment in answer.payments:
                 yield payment
             if not answer.payments or len(answer.payments) < answer.paginator.limit:
                 return
-            page += 1
+            page, earlier = page + 1, answer.payments
 
     def payments_page(
         self,
@@ -229,6 +231,7 @@ class Consent(AsyncCaller):
     ) -> Iterator[TransactionsAnswerV2]:
         """All pages of an account's transactions at a bank of version 2, with ``booked`` and ``pending`` apart."""
         page_key: str | None = None
+        earlier: set[str] = set()
         while True:
             answer = self.transactions_page(
                 account_id,
@@ -242,9 +245,10 @@ class Consent(AsyncCaller):
             yield answer
             if answer.page_key is None:
                 return
-            if answer.page_key == page_key:
-                raise errors.UnexpectedAnswer(f"the bank names the page {page_key} as the one after itself")
             page_key = answer.page_key
+            if page_key in earlier:
+                raise errors.UnexpectedAnswer(f"the bank names the page {page_key} as the next one a second time")
+            earlier.add(page_key)
 
     def transactions_page(
         self,
