@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 import uuid
+from http import HTTPStatus
 from typing import Any
-
-import httpx
 
 from causeway import _waiting
 from causeway.bank.hub import HubClient
@@ -63,7 +62,7 @@ def is_final(error: CausewayError) -> bool:
     if (
         not isinstance(error, HubError)
         or error.retry_after is not None
-        or error.status >= httpx.codes.INTERNAL_SERVER_ERROR
+        or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
     ):
         return False
     return error.code != "" and error.code not in CORRECTABLE
