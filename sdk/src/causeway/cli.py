@@ -80,7 +80,7 @@ def add_listen_options(listen: argparse.ArgumentParser, environ: Mapping[str, st
     )
     listen.add_argument("--resend", metavar="ID", action="append", help="forward this event again, and end; repeatable")
     option("--base-url", "CAUSEWAY_BASE_URL", "URL", "the hub's address")
-    option("--client-id", "CAUSEWAY_CLIENT_ID", "ID", "the Client ID")
+    option("--client-id", "CAUSEWAY_CLIENT_ID", "ID", "the client's id")
     option("--client-secret-file", "CAUSEWAY_CLIENT_SECRET_FILE", "FILE", "a file with the client secret")
     option("--client-key", "CAUSEWAY_CLIENT_KEY", "FILE", "a file with the private key of private_key_jwt, PEM or JWK")
     option("--client-key-id", "CAUSEWAY_CLIENT_KEY_ID", "KID", "the kid of the private key, unless its JWK has one")

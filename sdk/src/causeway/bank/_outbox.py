@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import uuid
 from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
-
-import httpx
 
 from causeway import _waiting
 from causeway.bank.hub import HubClient
@@ -74,5 +73,5 @@ def is_final(error: CausewayError) -> bool:
     """Whether the hub has read a call and refused it. A proxy may give any answer, but not one with a code."""
     if not isinstance(error, HubError) or not error.code or error.code in CORRECTABLE:
         return False
-    refused = error.status < httpx.codes.INTERNAL_SERVER_ERROR and error.status != httpx.codes.TOO_MANY_REQUESTS
+    refused = error.status < HTTPStatus.INTERNAL_SERVER_ERROR and error.status != HTTPStatus.TOO_MANY_REQUESTS
     return refused and error.retry_after is None

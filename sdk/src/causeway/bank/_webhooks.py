@@ -8,7 +8,7 @@ import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -34,8 +34,10 @@ from causeway.bank.refusals import (
     WrongCredentials,
     WrongSignature,
 )
-from causeway.bank.signatures import HubKeys
 from causeway.errors import ConnectionLost
+
+if TYPE_CHECKING:
+    from causeway.bank.signatures import HubKeys
 
 log = logging.getLogger("causeway")
 BODY_BYTES = 5_000_000

@@ -26,31 +26,36 @@ HEADERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A checkbox of the form, or one of several radio buttons: what it sends, and its label."""
+    """A checkbox of the form, or one of several radio buttons."""
 
     name: str
+    """The field that it sends."""
     value: str
+    """The value that it sends if it is chosen."""
     label: str
+    """What the PSU reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page shows. A page without buttons is a message.
-
-    Its form is sent to ``action`` by ``POST``, with ``decision`` (the value of a button: ``yes``, ``no``, …) and the
-    chosen ``choices``.
-    """
+    """What a page shows. A page without buttons is a message. Escape all texts."""
 
     bank: str
+    """The bank's name."""
     title: str
+    """What the page asks or says."""
     lines: tuple[str, ...] = ()
+    """The paragraphs below the title."""
     action: str = ""
+    """The address to which the form is sent by ``POST``, with ``decision`` (the value of a button) and the choices."""
     choices: tuple[Choice, ...] = ()
+    """What the PSU chooses from, such as accounts."""
     chooses_one: bool = False
     """Whether exactly one of the choices is made: by radio buttons instead of checkboxes."""
     buttons: tuple[tuple[str, str], ...] = ()
-    """Value and label."""
+    """Value and label of each button: ``yes``, ``no``, …"""
     status: int = 200
+    """The HTTP status of the page."""
 
 
 def render(page: Page, template: str) -> HTMLResponse:

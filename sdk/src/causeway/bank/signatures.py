@@ -40,7 +40,10 @@ class Signer:
     """Signs what the bank sends."""
 
     def __init__(self, private_key: str | bytes, password: bytes | None = None) -> None:
-        """Take the bank's RSA key in PEM. Raises ``ConfigurationError`` if it is none, or has less than 2048 bits."""
+        """``private_key`` is the bank's RSA key in PEM, decrypted with ``password``.
+
+        Raises ``ConfigurationError`` if it is none, or has less than 2048 bits.
+        """
         text = private_key.encode() if isinstance(private_key, str) else private_key
         try:
             key = load_pem_private_key(text, password)
@@ -67,6 +70,7 @@ class HubKeys:
     """The hub's published keys, cached for a minute."""
 
     def __init__(self, client: httpx.AsyncClient, url: str) -> None:
+        """``url`` is the hub's address for banks, followed by ``/bank/public_key``."""
         self._client = client
         self._url = url
         self._keys: tuple[RSAPublicKey, ...] = ()

@@ -35,7 +35,7 @@ class Storage(Protocol):
 
 
 class MemoryStorage:
-    """A storage in this process. Its content is lost when the process ends: for trials and tests."""
+    """A ``Storage`` in this process. Its content is lost when the process ends: for trials and tests."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], tuple[Values, str, float]] = {}

@@ -14,7 +14,7 @@ PAID_V2 = {"ACSC", "ACCC"}
 
 
 def is_final(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool:
-    """Whether a payment's status no longer changes."""
+    """Whether a payment's status no longer changes: executed, rejected or cancelled, or the bank does not have it."""
     from causeway.tpp.models import AskedStatus, ReportedStatus
 
     if status.outcome == "not_accepted":
@@ -29,7 +29,7 @@ def is_final(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool
 
 
 def is_paid(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool:
-    """Whether the bank has carried the payment out."""
+    """Whether the bank has executed the payment: status 4 in version 1, ``ACSC`` or ``ACCC`` in version 2."""
     from causeway.tpp.models import AskedStatus, ReportedStatus
 
     match status:

@@ -27,19 +27,25 @@ class UnknownEvent(Record):
     """An event of a type that this version of the package does not know."""
 
     type: str
+    """The event type."""
     timestamp: datetime
+    """When the event occurred."""
     data: Mapping[str, Any]
+    """The event data, as it came."""
 
 
 Event = KnownEvent | UnknownEvent
+"""An event of any type. Match the classes that you handle, and let the others pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedEvent:
-    """A verified event. The hub may send an event more than once: ``id`` tells duplicates."""
+    """A verified event."""
 
     id: str
+    """The event's id. The hub may send an event more than once, always with the same id."""
     event: Event
+    """The event, in the class of its type."""
 
 
 def parse_event(body: str | bytes) -> Event:

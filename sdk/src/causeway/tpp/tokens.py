@@ -23,13 +23,17 @@ class Tokens(Record):
     """A consent's tokens, as to be stored: ``to_json()`` gives what ``Tokens.from_json`` reads. Encrypt them."""
 
     access_token: str = field(repr=False)
+    """Authorizes calls until ``expires_at``."""
     refresh_token: str = field(repr=False)
+    """Exchanged for the next pair of tokens, once."""
     token_type: Literal["Bearer", "DPoP"] = "Bearer"  # noqa: S105 - the name of a scheme
+    """``DPoP`` if the tokens are bound to a key."""
     expires_at: datetime
     """When the access token expires."""
     scope: str
     """The scopes of the consent, separated by spaces."""
     consent_id: str
+    """The hub's id of the consent."""
     valid_until: datetime
     """The end of the consent."""
 

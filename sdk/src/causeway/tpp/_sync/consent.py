@@ -57,6 +57,11 @@ class Consent(AsyncCaller):
     use one consent, pass ``reload``: a refresh token that is used again after more than a minute ends the consent.
 
     Answers have the class of the bank's protocol version, which the consent's scopes tell; ``version`` is 1 or 2.
+    ``consent_id`` is the hub's id of the consent.
+
+    Methods that ask the bank take ``psu``, what you know of the PSU's request while the PSU is present, and
+    ``prefer_async``: the hub then accepts the call at once and asks the bank later, and the method waits for the
+    outcome, up to five and a half minutes. An account is named by the bank's id, or at banks of version 1 by ``iban``.
     """
 
     def __init__(
@@ -103,10 +108,12 @@ class Consent(AsyncCaller):
         self._transport.send(build_request(_calls.TOKEN_REVOKE, form=form))
         self._session.ended = True
 
+    # Accounts and balances
+
     def accounts(
         self, *, psu: Psu | None = None, prefer_async: bool = False
     ) -> Iterator[AccountV1 | AccountReferenceV2]:
-        """The PSU's accounts (``GET /tpp/accounts``), requested at the first step."""
+        """The PSU's accounts (``GET /tpp/accounts``). They are requested when the first one is taken."""
         answer = self.accounts_answer(psu=psu, prefer_async=prefer_async)
         for account in answer.accounts:
             yield account
@@ -146,6 +153,8 @@ class Consent(AsyncCaller):
         query = {"account_id": account_id, "iban": iban}
         answer: BalancesAnswerV1 | BalancesAnswerV2 = self._read(_calls.ACCOUNT_BALANCE, query, psu, prefer_async)
         return answer
+
+    # Payments and transactions of an account, and funds
 
     def payments(
         self, account_id: str | None = None, *, iban: str | None = None, page_size: int = 100, psu: Psu | None = None
@@ -271,10 +280,12 @@ class Consent(AsyncCaller):
     def confirm_funds(
         self, request: FundsRequestV1 | FundsRequestV2, *, psu: Psu | None = None, prefer_async: bool = False
     ) -> FundsConfirmation:
-        """Whether an account has at least this amount (``POST /tpp/funds_confirmations``)."""
+        """Whether an account has at least this amount (``POST /tpp/funds_confirmations``). The request names both."""
         call = build_request(_calls.FUNDS_CONFIRMATIONS, body=request, psu=psu, prefer_async=prefer_async)
         answer: FundsConfirmation = self._fetch(call, self.version)
         return answer
+
+    # Paying, and deferred calls
 
     def pay(
         self,
