@@ -18,7 +18,7 @@ from causeway import tpp as sdk
 from causeway.bank import HubClient
 from causeway.errors import ApiError, AuthorizationEnded, HubError, OutcomeUnknown
 from chalicelib import bootstrap
-from infra.tour.calls import wait_for
+from infra.tour.polling import wait_for
 from tests.e2e import parties
 from tests.e2e.bank_process import SCOPES, DurableBank, consent_at, durable_bank, state_in
 from tests.e2e.durable_bank import BOOKED, IBANS

@@ -18,7 +18,7 @@ from causeway import tpp as sdk
 from chalicelib import bootstrap
 from chalicelib.openbanking.records.client_record import Client
 from infra.tour.browser import confirm_payment
-from infra.tour.calls import wait_for
+from infra.tour.polling import wait_for
 from tests.documents import blocks
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.sdk_users import browser, consent_of, order
