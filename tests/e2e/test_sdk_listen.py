@@ -251,4 +251,3 @@ def test_wrong_credentials_end_it_with_one_line(poller: Poller) -> None:
 
     assert code == 1
     assert process.lines[-1].startswith("causeway: 401 WRONG_CREDENTIALS")
-    assert isinstance(process, ListenProcess)
