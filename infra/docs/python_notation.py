@@ -33,7 +33,7 @@ class Notation:
 
     # -- types
 
-    def resolved(self, annotation: ast.expr) -> ast.expr:
+    def resolve(self, annotation: ast.expr) -> ast.expr:
         """An annotation without modules, and with aliases written out."""
         found = _Resolver(self).visit(copy.deepcopy(annotation))
         assert isinstance(found, ast.expr)
@@ -41,11 +41,11 @@ class Notation:
 
     def code(self, annotation: ast.expr) -> str:
         """A type, as a program writes it."""
-        return python_source.quoted(self.resolved(annotation))
+        return python_source.quoted(self.resolve(annotation))
 
     def cell(self, annotation: ast.expr, default: ast.expr | None = None) -> str:
         """A type in a table: alternatives, each with a link, and what holds without a value."""
-        parts = python_source.alternatives(self.resolved(annotation))
+        parts = python_source.alternatives(self.resolve(annotation))
         has_none_as_default = default is not None and ast.unparse(default) == "None"
         if has_none_as_default:
             parts = [each for each in parts if ast.unparse(each) != "None"]
@@ -64,10 +64,10 @@ class Notation:
         code = f"`{python_source.quoted(annotation)}`".replace("|", "\\|")
         yield next((f"[{code}]({place})" for _, place in self._places(annotation)), code)
 
-    def mentioned(self, *annotations: ast.expr) -> str:
+    def links_of_types(self, *annotations: ast.expr) -> str:
         """Links to the documented types in annotations."""
         found = dict.fromkeys(
-            f"[`{name}`]({place})" for each in annotations for name, place in self._places(self.resolved(each))
+            f"[`{name}`]({place})" for each in annotations for name, place in self._places(self.resolve(each))
         )
         return ", ".join(found)
 
@@ -107,11 +107,11 @@ class Notation:
             return named
         return f"{named} = {'...' if isinstance(default, ast.Attribute) else python_source.quoted(default)}"
 
-    def mentioned_in(self, node: Function) -> str:
+    def links_of_signature(self, node: Function) -> str:
         """Links to the documented types of a signature."""
         arguments = [*node.args.args, *node.args.kwonlyargs]
         annotations = [each.annotation for each in arguments if each.annotation is not None]
-        return self.mentioned(*annotations, *([node.returns] if node.returns is not None else []))
+        return self.links_of_types(*annotations, *([node.returns] if node.returns is not None else []))
 
     # -- texts
 
@@ -130,7 +130,7 @@ class Notation:
     def line(self, text: str, own: Collection[str] = ()) -> str:
         """A paragraph on one line."""
         joined = " ".join(text.split()).replace("``", "`")
-        return _SPAN.sub(lambda span: self._linked(span, own), joined)
+        return _SPAN.sub(lambda span: self._link(span, own), joined)
 
     def cell_text(self, text: str) -> str:
         """A docstring in a table."""
@@ -142,7 +142,7 @@ class Notation:
         found = re.split(r"(?<=[.:]) (?=[A-Z`])", joined, maxsplit=1)[0]
         return re.sub(r"(?<!\\)\|", r"\\|", found.removesuffix(".").removesuffix(":"))
 
-    def _linked(self, span: re.Match[str], own: Collection[str]) -> str:
+    def _link(self, span: re.Match[str], own: Collection[str]) -> str:
         name = span[1].removeprefix("causeway.tpp.").removeprefix("causeway.bank.")
         place = self.links.get(name)
         return f"[{span[0]}]({place})" if place and name not in own else span[0]
@@ -154,7 +154,7 @@ class _Resolver(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
         written_out = None if node.id in self._notation.links else self._notation.aliases.get(node.id)
-        return node if written_out is None else self._notation.resolved(written_out)
+        return node if written_out is None else self._notation.resolve(written_out)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         if ast.unparse(node.value) == "datetime":

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
-from infra.openapi.document import ROOT
+from infra.sdk.source import SOURCE
 
-SOURCE = ROOT / "sdk" / "src"
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 Definition = ast.ClassDef | Function | ast.Assign
 Node = TypeVar("Node", bound=ast.stmt)
@@ -44,10 +43,6 @@ class Method:
     @property
     def is_property(self) -> bool:
         return "property" in self._decorators
-
-    @property
-    def is_of_class(self) -> bool:
-        return "classmethod" in self._decorators
 
     @property
     def _decorators(self) -> list[str]:
@@ -83,10 +78,13 @@ def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
 @cache
 def texts_of_names(module: str) -> Mapping[str, str]:
     """The docstrings below a module's assigned names."""
-    return {ast.unparse(node.targets[0]): text for node, text in _told(ast.parse(text_of(module)).body, ast.Assign)}
+    return {
+        ast.unparse(node.targets[0]): text
+        for node, text in _with_docstrings(ast.parse(text_of(module)).body, ast.Assign)
+    }
 
 
-def _told(body: Sequence[ast.stmt], kind: type[Node]) -> Iterator[tuple[Node, str]]:
+def _with_docstrings(body: Sequence[ast.stmt], kind: type[Node]) -> Iterator[tuple[Node, str]]:
     """Each statement of a kind, and the docstring below it."""
     for node, after in zip(body, [*body[1:], None], strict=True):
         if isinstance(node, kind):
@@ -111,7 +109,7 @@ def members(node: ast.ClassDef) -> list[Member]:
     """The public attributes of a dataclass."""
     renamed: Mapping[str, str] = {}
     found = []
-    for statement, meaning in _told(node.body, ast.AnnAssign):
+    for statement, meaning in _with_docstrings(node.body, ast.AnnAssign):
         name = ast.unparse(statement.target)
         if name == "NAMES" and statement.value is not None:
             renamed = ast.literal_eval(statement.value)

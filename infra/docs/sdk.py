@@ -71,10 +71,10 @@ def _codes_by_advice(texts: Mapping[Any, str]) -> list[tuple[str, str]]:
     found: dict[str, list[str]] = {}
     for code, advice in texts.items():
         found.setdefault(advice, []).append(f"`{code}`")
-    return [(", ".join(codes), _advised(advice).removesuffix(".")) for advice, codes in found.items()]
+    return [(", ".join(codes), _mark_code(advice).removesuffix(".")) for advice, codes in found.items()]
 
 
-def _advised(advice: str) -> str:
+def _mark_code(advice: str) -> str:
     """An advice, with its code marked."""
     return _CODE_IN_ADVICE.sub(r"`\g<0>`", advice)
 
@@ -112,7 +112,7 @@ class Names:
         if values:
             yield f"Values: {', '.join(f'`{each}`' for each in values)}."
         elif isinstance(value, ast.BinOp):
-            yield f"One of {self._notation.mentioned(value)}."
+            yield f"One of {self._notation.links_of_types(value)}."
         else:
             yield f"Type: `{self._notation.code(value)}`."
 
@@ -132,7 +132,7 @@ class Names:
         if members:
             yield self._members(members)
         for method in python_source.methods(node):
-            if _is_told(method):
+            if _has_own_text(method):
                 yield f"#### `{entry.name}.{method.name}`"
                 yield from self.method(entry.name, method)
 
@@ -150,7 +150,7 @@ class Names:
         told = [f"A kind of {above[0]}."] if above else []
         error = getattr(load("errors"), node.name)
         if above and {"advice", "advice_for"} & set(vars(error)) and node.name != "ApiError":
-            told.append(f"Advice: {_advised(error(400).advice if 'advice_for' in vars(error) else error.advice)}")
+            told.append(f"Advice: {_mark_code(error(400).advice if 'advice_for' in vars(error) else error.advice)}")
         if told:
             yield " ".join(told)
 
@@ -179,7 +179,9 @@ class Names:
             awaited = "await " if isinstance(node, ast.AsyncFunctionDef) else ""
             yield _block(f"{awaited}{self._notation.signature(name, node)}")
         yield from self._notation.prose(text, {name.rpartition(".")[2], *python_source.parameters(node)})
-        types = self._notation.mentioned(*_expressions(filled)) if filled else self._notation.mentioned_in(node)
+        types = (
+            self._notation.links_of_types(*_expressions(filled)) if filled else self._notation.links_of_signature(node)
+        )
         if types:
             yield f"Types: {types}."
 
@@ -205,7 +207,7 @@ class MainClass(Names):
         yield from self._notation.prose(python_source.docstring(self._node), {self._entry.name, *parameters})
         if made is not None and is_made_by_users:
             yield from self._notation.prose(python_source.docstring(made), {self._entry.name, *parameters})
-            yield f"Types: {self._notation.mentioned_in(made)}."
+            yield f"Types: {self._notation.links_of_signature(made)}."
         for section, methods in self._sections().items():
             if section:
                 yield f"## {section}"
@@ -236,7 +238,7 @@ def _inherited(module: str, base: str) -> list[Method]:
     return python_source.methods(node)
 
 
-def _is_told(method: Method) -> bool:
+def _has_own_text(method: Method) -> bool:
     """Whether a method says more than that it is another class's."""
     text = python_source.docstring(method.node)
     return bool(text) and not text.startswith("See ")

@@ -12,6 +12,7 @@ from infra.docs.apis import anchor
 from infra.docs.python_notation import Notation
 from infra.docs.python_source import Definition
 from infra.sdk import exports
+from infra.sdk.source import SOURCE
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,7 @@ def entries(package: str, group: Group) -> list[Entry]:
 
 
 def module_entries(package: str, module: str) -> list[Entry]:
-    names = {name for each in packages(package, module) for name in exported(each).get(module, ())}
+    names = {name for each in packages(package, module) for name in names_by_module(each).get(module, ())}
     return [Entry(name, module, node) for name, node in python_source.definitions(module).items() if name in names]
 
 
@@ -181,8 +182,8 @@ def packages(package: str, module: str) -> Sequence[str]:
 
 
 @cache
-def exported(package: str) -> Mapping[str, tuple[str, ...]]:
-    return exports.exported(next(each for each in exports.PACKAGES if each.name == package))
+def names_by_module(package: str) -> Mapping[str, tuple[str, ...]]:
+    return exports.names_by_module(next(each for each in exports.PACKAGES if each.name == package))
 
 
 @cache
@@ -205,9 +206,9 @@ def _links(package: str) -> Iterator[tuple[str, str]]:
 
 def _aliases(package: str) -> Iterator[tuple[str, ast.expr]]:
     """Types that the package's modules name for themselves."""
-    folder = python_source.SOURCE / "causeway" / package
+    folder = SOURCE / "causeway" / package
     for file in sorted(folder.rglob("*.py")):
-        module = ".".join(file.relative_to(python_source.SOURCE).with_suffix("").parts).removesuffix(".__init__")
+        module = ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
         for name, node in python_source.definitions(module).items():
             if (
                 isinstance(node, ast.Assign)

@@ -6,7 +6,7 @@ import importlib
 import sys
 from types import ModuleType
 
-from infra.docs.python_source import SOURCE
+from infra.sdk.source import SOURCE
 
 
 def load(name: str) -> ModuleType:

@@ -10,11 +10,11 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from causeway import tpp as sdk
 from chalicelib.openbanking.records.client_record import Client
-from infra.tour import calls
+from infra.tour import polling
 from infra.tour.browser import Browser, approve_consent, confirm_payment, open_signed_in
-from infra.tour.calls import TourFailed
 from infra.tour.guide import Guide
 from infra.tour.orders import Orders, payment_orders
+from infra.tour.polling import TourFailed
 from infra.tour.receiver import EventReceiver
 
 _SCOPES: Mapping[int, list[sdk.Scope]] = {
@@ -95,7 +95,7 @@ class BankTour:
         self._expect_event("consent.revoked", consent_id=consent.consent_id, revoked_by="tpp")
 
         guide.step("The PSU sees at the bank that the consent was revoked")
-        calls.wait_for(
+        polling.wait_for(
             lambda: open_signed_in(browser, place).text_after(title) == [_ENDED],
             f"{bank['name']} did not list the consent for {title} as revoked",
         )

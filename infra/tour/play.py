@@ -21,11 +21,11 @@ from chalicelib.openbanking.records.clients import Clients
 from infra import command
 from infra.local import stackfile
 from infra.tour.browser import NavigationFailed
-from infra.tour.calls import TourFailed
 from infra.tour.card_events import CardEventsTour
 from infra.tour.cards import CardTour
 from infra.tour.guide import BriefGuide, Guide
 from infra.tour.journey import BankTour
+from infra.tour.polling import TourFailed
 from infra.tour.receiver import EventReceiver, listen
 from infra.tour.tpp_client import new_tpp
 

@@ -11,8 +11,8 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from causeway.tpp import EventVerifier, InvalidEvent, ReceivedEvent
-from infra.tour import calls
-from infra.tour.calls import TourFailed
+from infra.tour import polling
+from infra.tour.polling import TourFailed
 
 
 class EventReceiver:
@@ -53,7 +53,7 @@ class EventReceiver:
         Raises:
             TourFailed: no such event arrived in time, or a signature was invalid.
         """
-        deadline = time.monotonic() + calls.SECONDS
+        deadline = time.monotonic() + polling.SECONDS
         while True:
             for received in self._waiting:
                 told = received.event.to_json()
@@ -63,7 +63,7 @@ class EventReceiver:
             try:
                 arrived = self._arrivals.get(timeout=max(deadline - time.monotonic(), 0))
             except Empty:
-                raise TourFailed(f"no {type_} event arrived within {calls.SECONDS:.0f} seconds") from None
+                raise TourFailed(f"no {type_} event arrived within {polling.SECONDS:.0f} seconds") from None
             if arrived is None:
                 raise TourFailed("an event arrived that is not signed with the receiver's secret")
             self._waiting.append(arrived)

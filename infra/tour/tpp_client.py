@@ -13,8 +13,8 @@ import httpx
 from causeway.tpp import Tpp
 from infra.tour.guide import Guide
 
-_SENT = ("Idempotency-Key", "Prefer")
-_TOLD = ("Location", "Preference-Applied")
+_REQUEST_HEADERS = ("Idempotency-Key", "Prefer")
+_RESPONSE_HEADERS = ("Location", "Preference-Applied")
 _FORM = "application/x-www-form-urlencoded"
 
 
@@ -39,13 +39,13 @@ class _Printer:
         is_repeat = bool(request.content) and request.content == self._last
         body = "(the same body)" if is_repeat else _body(request)
         self._last = request.content or self._last
-        sent = (*_SENT, "Content-Type") if _is_form(request) else _SENT
-        self._guide.request("TPP", request.method, str(request.url), body, _named(request.headers, sent))
+        sent = (*_REQUEST_HEADERS, "Content-Type") if _is_form(request) else _REQUEST_HEADERS
+        self._guide.request("TPP", request.method, str(request.url), body, _select_headers(request.headers, sent))
 
     def answer(self, response: httpx.Response) -> None:
         timing = response.headers.get("Server-Timing", "")
         body = json.loads(response.read())
-        self._guide.answer(response.status_code, body, timing, _named(response.headers, _TOLD))
+        self._guide.answer(response.status_code, body, timing, _select_headers(response.headers, _RESPONSE_HEADERS))
 
 
 def _body(request: httpx.Request) -> Any:
@@ -59,5 +59,5 @@ def _is_form(request: httpx.Request) -> bool:
     return bool(request.headers.get("Content-Type") == _FORM)
 
 
-def _named(headers: httpx.Headers, names: tuple[str, ...]) -> dict[str, str]:
+def _select_headers(headers: httpx.Headers, names: tuple[str, ...]) -> dict[str, str]:
     return {name: headers[name] for name in names if name in headers}

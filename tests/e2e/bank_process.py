@@ -21,7 +21,7 @@ from causeway import tpp as sdk
 from chalicelib import bootstrap
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.records.bank_record import NewBank
-from infra.tour.calls import wait_for
+from infra.tour.polling import wait_for
 from tests.documents import ROOT
 from tests.e2e import sqlite_storage
 from tests.sdk.bank.full_bank import free_port

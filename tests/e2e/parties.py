@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import requests
 
 from infra.tour.browser import Browser, approve_consent
-from infra.tour.calls import wait_for
 from infra.tour.orders import payment_orders
+from infra.tour.polling import wait_for
 from tests.world import basic
 
 T = TypeVar("T")

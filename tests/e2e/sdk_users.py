@@ -102,6 +102,11 @@ def bulk_of(single: Any, sender_iban: str) -> Any:
     )
 
 
+def events_of(tpp: sdk.Tpp, kind: str) -> list[Any]:
+    """The data of all events of a type that a client fetches."""
+    return [event.data for event in (sdk.parse_event(entry.body) for entry in tpp.events()) if event.type == kind]
+
+
 def takes_time(fault: SandboxFault) -> bool:
     """Whether a fault is seen only after time was moved: on a stack of its own."""
     return bool(fault.consent_seconds) or fault.payment_reference == "TEST-LATE-REJECT"

@@ -20,9 +20,9 @@ from chalicelib.openbanking.records.authorization_requests import (
     authorization_key,
     compute_authorization_id,
 )
-from infra.tour.calls import wait_for
 from infra.tour.guide import BriefGuide, Guide
 from infra.tour.play import run
+from infra.tour.polling import wait_for
 from infra.tour.receiver import listen
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
 from tests.resources import for_stage

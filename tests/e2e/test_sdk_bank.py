@@ -18,11 +18,11 @@ from causeway import tpp as sdk
 from causeway.bank import HubClient
 from causeway.errors import ApiError, AuthorizationEnded, HubError, OutcomeUnknown
 from chalicelib import bootstrap
-from infra.tour.calls import wait_for
+from infra.tour.polling import wait_for
 from tests.e2e import parties
 from tests.e2e.bank_process import SCOPES, DurableBank, consent_at, durable_bank, state_in
 from tests.e2e.durable_bank import BOOKED, IBANS
-from tests.e2e.sdk_users import FAST, account_id, bulk_of, order
+from tests.e2e.sdk_users import FAST, account_id, bulk_of, events_of, order
 from tests.sdk.lossy_proxy import LOSSES, LOST, UNSENT, Fate, each_in_turn
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -98,10 +98,6 @@ def read(consent: sdk.Consent) -> None:
 
 def is_booked(consent: sdk.Consent, payment_id: str) -> bool:
     return sdk.is_paid(consent.payment_status(payment_id))
-
-
-def events_of(tpp: sdk.Tpp, kind: str) -> list[Any]:
-    return [event.data for event in (sdk.parse_event(entry.body) for entry in tpp.events()) if event.type == kind]
 
 
 def test_a_network_with_faults_on_both_ways_loses_and_doubles_nothing(bank: Bank, tpp: sdk.Tpp) -> None:

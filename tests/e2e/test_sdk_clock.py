@@ -15,7 +15,7 @@ from causeway.errors import AuthorizationEnded
 from chalicelib import bootstrap
 from chalicelib.demo_bank.faults import FAULTS
 from chalicelib.foundation.crypto import signatures
-from infra.tour.calls import wait_for
+from infra.tour.polling import wait_for
 from tests.e2e.bank_customers import walk_through
 from tests.e2e.bank_process import DurableBank, consent_at, durable_bank
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving

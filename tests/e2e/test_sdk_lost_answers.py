@@ -14,9 +14,9 @@ import requests
 from causeway import tpp as sdk
 from causeway.errors import AuthorizationEnded, ConnectionLost
 from chalicelib import bootstrap
-from infra.tour.calls import wait_for
+from infra.tour.polling import wait_for
 from tests.e2e.own_bank import PayingBank
-from tests.e2e.sdk_users import FAST, IBANS, approve, bulk_of, order, payer_at
+from tests.e2e.sdk_users import FAST, IBANS, approve, bulk_of, events_of, order, payer_at
 from tests.sdk.lossy_proxy import LOSSES, LOST, Fate, LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -67,10 +67,6 @@ def damage(network: LossyProxy, path: str, *fates: Fate) -> None:
 
 def fates_of(network: LossyProxy, path: str) -> list[Fate]:
     return [fate for called, fate in network.seen if called == path]
-
-
-def events_of(tpp: sdk.Tpp, kind: str) -> list[Any]:
-    return [event.data for event in (sdk.parse_event(entry.body) for entry in tpp.events()) if event.type == kind]
 
 
 @pytest.mark.parametrize("fate", LOSSES)

@@ -93,19 +93,21 @@ def test_generated_modules_are_up_to_date() -> None:
     assert command.update(check=True) == []
 
 
-def test_outdated_and_strange_modules_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    changed, strange = tmp_path / "changed.py", tmp_path / "strange.py"
+def test_outdated_modules_and_those_without_a_source_are_listed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    changed, without_source = tmp_path / "changed.py", tmp_path / "without_source.py"
     changed.write_text("old")
-    strange.write_text("")
+    without_source.write_text("")
     monkeypatch.setattr(modules, "texts", lambda: {changed: "new"})
-    monkeypatch.setattr(modules, "strange", lambda: [strange])
+    monkeypatch.setattr(modules, "files_without_source", lambda: [without_source])
 
     assert command.main(["--check"]) == 1
     assert changed.read_text() == "old"
     assert command.main([]) == 0
     assert changed.read_text() == "new"
-    assert not strange.exists()
-    monkeypatch.setattr(modules, "strange", list)
+    assert not without_source.exists()
+    monkeypatch.setattr(modules, "files_without_source", list)
     assert command.main(["--check"]) == 0
 
 

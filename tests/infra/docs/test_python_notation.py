@@ -78,7 +78,7 @@ def test_long_texts_of_constants_are_left_out_of_a_signature() -> None:
 def test_a_signature_names_its_types_once_in_their_order() -> None:
     source = "def f(self, a: Order | str, *, b: list[Account]) -> Order: ..."
 
-    assert NOTATION.mentioned_in(function(source)) == "[`Order`](models.md#order), [`Account`](models.md#account)"
+    assert NOTATION.links_of_signature(function(source)) == "[`Order`](models.md#order), [`Account`](models.md#account)"
 
 
 def test_a_docstring_becomes_paragraphs_with_links_to_other_names() -> None:

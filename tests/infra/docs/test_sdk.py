@@ -15,7 +15,7 @@ import causeway.tpp
 from causeway import cli, errors
 from infra.docs import reference, sdk, sdk_layout, sdk_listen, sdk_package
 from infra.docs.apis import anchor
-from infra.docs.python_source import SOURCE
+from infra.sdk.source import SOURCE
 from tests.documents import rows
 
 PAGES = {name: reference.PAGES[name].text for name in (*sdk_layout.LAYOUTS, "sdk-listen")}
@@ -159,4 +159,4 @@ def test_shared_names_are_linked_from_both_packages() -> None:
     ],
 )
 def test_code_in_an_advice_is_marked(advice: str, marked: str) -> None:
-    assert sdk._advised(advice) == marked
+    assert sdk._mark_code(advice) == marked

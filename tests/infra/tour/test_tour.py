@@ -10,8 +10,8 @@ import pytest
 import requests
 
 from chalicelib.foundation.crypto import event_signing
-from infra.tour import calls
-from infra.tour.calls import TourFailed, wait_for
+from infra.tour import polling
+from infra.tour.polling import TourFailed, wait_for
 from infra.tour.receiver import EventReceiver, listen
 
 SECRET = event_signing.new_secret()
@@ -19,7 +19,7 @@ SECRET = event_signing.new_secret()
 
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[EventReceiver]:
-    monkeypatch.setattr(calls, "SECONDS", 0.2)
+    monkeypatch.setattr(polling, "SECONDS", 0.2)
     with listen() as made:
         made.secret = SECRET
         yield made
@@ -67,7 +67,7 @@ def test_what_is_not_an_event_at_all_is_refused(receiver: EventReceiver) -> None
 
 
 def test_waiting_in_vain_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "SECONDS", 0.0)
+    monkeypatch.setattr(polling, "SECONDS", 0.0)
 
     assert wait_for(lambda: "seen", "nothing was to be seen") == "seen"
     with pytest.raises(TourFailed, match=r"^nothing was to be seen within 0 seconds$"):

@@ -1,36 +1,15 @@
-"""A client of the card API that prints each request and response, and what the tour waits for."""
+"""A client of the card API that prints each request and response."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.cards.protocol.values import API_VERSION
 from infra.local.http_session import new_session
 from infra.tour.guide import Guide
-
-SECONDS = 15.0
-"""Maximum wait; long enough for the second attempt of a delivery, which follows after 5 seconds."""
-_PAUSE = 0.25
-
-_Seen = TypeVar("_Seen")
-
-
-class TourFailed(Exception):
-    """The tour cannot continue; the message is one sentence."""
-
-
-def wait_for(look: Callable[[], _Seen], complaint: str) -> _Seen:
-    """Poll ``look`` until it returns a true value. Raises: TourFailed, with ``complaint``, after ``SECONDS``."""
-    deadline = time.monotonic() + SECONDS
-    while not (seen := look()):
-        if time.monotonic() >= deadline:
-            raise TourFailed(f"{complaint} within {SECONDS:.0f} seconds")
-        time.sleep(_PAUSE)
-    return seen
-
+from infra.tour.polling import TourFailed
 
 _CREDENTIALS = ("access_key", "access_api_id", "access_api_key")
 
