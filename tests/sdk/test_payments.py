@@ -351,6 +351,23 @@ def test_waiting_for_a_payment_ends_in_time_with_the_last_status(clock: Clock) -
     assert clock.moment - started <= 60
 
 
+def test_waiting_in_vain_for_a_payment_that_the_bank_does_not_know_says_what_the_bank_said() -> None:
+    told = [
+        {
+            "code": "ASPSP_ERROR_DESC",
+            "title": "The bank's own description",
+            "details": "RESOURCE_UNKNOWN: no such payment",
+        }
+    ]
+    refused = {"code": "ASPSP_UNKNOWN_ERROR", "title": "the request to the bank failed", "additionalErrors": told}
+    hub = ScriptedHub(*(answer(502, body=refused) for _ in range(50)))
+
+    with pytest.raises(WaitTimeout, match="the last answer was: 502 ASPSP_UNKNOWN_ERROR") as caught:
+        hub.tpp().consent(tokens()).wait_for_payment("P1", timeout=20)
+
+    assert caught.value.advice == caught.value.last.advice
+
+
 @pytest.mark.parametrize("status", GATEWAY)
 def test_a_payment_that_a_proxy_lost_in_the_end_has_an_unknown_outcome(status: int) -> None:
     hub = ScriptedHub(*(httpx.Response(status, text="<html>") for _ in range(4)))

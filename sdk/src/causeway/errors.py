@@ -45,13 +45,20 @@ class UnexpectedAnswer(CausewayError):
 
 
 class WaitTimeout(CausewayError):
-    """The time to wait is over, and what was waited for has not happened. ``last`` is what was known in the end."""
+    """The time to wait is over, and what was waited for has not happened.
+
+    ``last`` is what was known in the end: a status, or the error of the last attempt, whose message and advice are
+    then this error's too.
+    """
 
     advice = "Wait again: nothing has failed."
 
     def __init__(self, message: str, last: Any = None) -> None:
-        super().__init__(message)
+        failed = isinstance(last, CausewayError)
+        super().__init__(f"{message}; the last answer was: {last}" if failed else message)
         self.last = last
+        if failed:
+            self.advice = last.advice
 
 
 class InvalidEvent(CausewayError):
@@ -118,7 +125,8 @@ class ApiError(CausewayError):
     def advice_for(self) -> str:
         """The advice for the most specific code that has one."""
         keys: tuple[Any, ...] = (self.reason_code, self.error, self.code, self.status)
-        return next((ADVICE[key] for key in keys if key in ADVICE), CausewayError.advice)
+        otherwise = CausewayError.advice if self.code or self.error else UnexpectedAnswer.advice
+        return next((ADVICE[key] for key in keys if key in ADVICE), otherwise)
 
 
 class AuthorizationEnded(ApiError):
