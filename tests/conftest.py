@@ -6,8 +6,9 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import cached_property
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -78,6 +79,28 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
         if file in SECOND_STACK:
             return "second stack"
         return "stack" if file.startswith(STACK_ROOMS) else file
+
+    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
+        super().add_node_collection(node, collection)
+        self.registered_collections[node] = Collected(self.registered_collections[node])
+
+    def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
+        """xdist counts after each test, and would count what has long ended, too."""
+        for scope in [scope for scope, ended in workload.items() if all(ended.values())]:
+            del workload[scope]
+        pending: int = super()._pending_of(workload)
+        return pending
+
+
+class Collected(list[str]):
+    """The tests of a process, each of which xdist asks for its place."""
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {test: place for place, test in enumerate(self)}
+
+    def index(self, test: str, *_: Any) -> int:
+        return self._places[test]
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:

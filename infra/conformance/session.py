@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, TypeVar
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -96,8 +97,6 @@ class Session:
         self.psu = psu
         self.limits = limits
         self._say = say
-        self.other_key: RSAPrivateKey = signatures.load_private_key(signatures.generate_private_pem(), own=True)
-        """A key that is not the hub's."""
         self._attempts: dict[str, Attempt] = {}
         self._taken: dict[Any, Any] = {}
         self._waited: set[Any] = set()
@@ -107,6 +106,11 @@ class Session:
     @property
     def account(self) -> AccountPart:
         return self.bank.accounts[0]
+
+    @cached_property
+    def other_key(self) -> RSAPrivateKey:
+        """A key that is not the hub's."""
+        return signatures.load_private_key(signatures.generate_private_pem(), own=True)
 
     def once(self, key: object, step: Callable[[], T]) -> T:
         """The result of ``step``, which is taken once; a failed step fails again with the same reason."""

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import rsa
 
 from chalicelib.cards.payments.provider import ProviderOrder, Receipt
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.programs import programmes
-from chalicelib.foundation.crypto import signatures
 from tests.cards.case import LOOK, QUERY, SHARDS, WRITE, Case
 from tests.cards.cases import ANNOUNCED, CASES, of_new_card, of_transfer, warmed
 from tests.cards.report_cases import REPORT_CASES
-from tests.cards.scenes import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Scene
+from tests.cards.scenes import DELIVERY, EUR, GBP, HOLDER_BLOCK, USD, Scene, key_pair
 from tests.dynamodb_calls import counted, transactions
 from tests.world import World
 
@@ -96,7 +94,6 @@ def test_with_a_reference_and_an_order_these_are_10(scene: Scene) -> None:
 
 
 def test_a_value_of_3_d_secure_that_its_programme_manager_delivers_takes_no_round_trip_more(scene: Scene) -> None:
-    key = signatures.public_pem(rsa.generate_private_key(public_exponent=65537, key_size=3072).public_key())
     card = scene.card_in("A").card_id
 
     def calls() -> list[str]:
@@ -107,7 +104,7 @@ def test_a_value_of_3_d_secure_that_its_programme_manager_delivers_takes_no_roun
 
     with scene.world.manager_wants_events():
         silent = calls()
-        with scene.world.manager_delivers_values(key):
+        with scene.world.manager_delivers_values(key_pair()[1]):
             assert calls() == silent
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, cast
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from pydantic import ConfigDict
 from pydantic.alias_generators import to_pascal
 
@@ -153,8 +155,13 @@ def bank(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdBank]:
         del app.app.routes[path]
 
 
+@cache
+def _key() -> RSAPrivateKey:
+    return signatures.load_private_key(signatures.generate_private_pem())
+
+
 def _registered(world: World) -> BankSide:
-    key = signatures.load_private_key(signatures.generate_private_pem())
+    key = _key()
     registered, api_key = world.hub.openbanking.banks.add(_new_bank([signatures.public_pem(key.public_key())]))
     side = world.banks[THIRD.number] = BankSide(registered, api_key, key)
     return side

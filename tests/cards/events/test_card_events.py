@@ -12,10 +12,9 @@ from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.requests import disclosure
-from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Put
 from tests.cards.events.event_listener import Listener, Told
-from tests.cards.scenes import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Scene
+from tests.cards.scenes import DAY, EUR, EVERYDAY_ACCOUNT, MANAGER, ONLINE, PREPAID_ACCOUNT, Scene, key_pair
 
 
 def opened(key: rsa.RSAPrivateKey, text: str, label: str) -> str:
@@ -198,11 +197,11 @@ def test_a_challenge_is_told_with_the_shop_and_without_the_value_that_answers_it
 
 
 def test_who_delivers_the_value_is_told_it_under_its_key_and_confirms_with_what_it_opens(heard: Listener) -> None:
-    scene, key = heard.scene, rsa.generate_private_key(public_exponent=65537, key_size=3072)
+    scene, (key, public_pem) = heard.scene, key_pair()
     card = scene.card_in("A")
     heard.forget()
 
-    with heard.scene.world.manager_delivers_values(signatures.public_pem(key.public_key())):
+    with heard.scene.world.manager_delivers_values(public_pem):
         asked = scene.authentication(card.card_id)
     [told] = heard.told("three_d_secure.requested")
 
@@ -220,7 +219,7 @@ def test_who_delivers_the_value_is_told_it_under_its_key_and_confirms_with_what_
 def test_with_a_key_of_events_alone_no_value_is_told(heard: Listener) -> None:
     scene = heard.scene
     card, catalogue = scene.card_in("A"), scene.hub.cards.programmes.catalogue(MANAGER)
-    key = signatures.public_pem(rsa.generate_private_key(public_exponent=65537, key_size=3072).public_key())
+    key = key_pair()[1]
     assert disclosure.encrypt_for_event(replace(catalogue, events_encryption_key=key), 1, "730214") is None
     heard.forget()
 

@@ -20,7 +20,17 @@ from infra.conformance.psu import PsuOutcome, Task
 from infra.conformance.runner import Run
 from infra.conformance.selection import select
 from infra.conformance.session import Limits, Session
-from tests.infra.conformance.small_bank import ACCOUNT_ID, API_KEY, CURRENCY, IBAN, KEY, NUMBER, SORT_CODE, SmallBank
+from tests.infra.conformance.small_bank import (
+    ACCOUNT_ID,
+    API_KEY,
+    CURRENCY,
+    IBAN,
+    KEY,
+    NUMBER,
+    OTHER_KEY,
+    SORT_CODE,
+    SmallBank,
+)
 
 HUB_KEY = signatures.load_private_key(signatures.generate_private_pem())
 LIMITS = Limits(answer=2.0, report=0.15, arrival=0.15)
@@ -90,6 +100,7 @@ def playing(bank: SmallBank, more: str = "", limits: Limits = LIMITS) -> Iterato
     described = file_of(bank, more)
     bank.hub = described.public_url
     with kit.open_session(described, HUB_KEY, StringIO(), psu=InstantPsu(bank), limits=limits) as session:
+        session.other_key = OTHER_KEY  # making one takes time
         yield session
 
 
