@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache, cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -24,7 +23,6 @@ COOKIE = "causeway_session"
 NO_REFERRER = "no-referrer"
 _FOLDER = Path(__file__).parent
 _SHARED = Path(pages.__file__).parent
-_SWAGGER_UI = ("swagger-ui.css", "swagger-ui-bundle.js")
 
 
 @dataclass(frozen=True)
@@ -170,11 +168,8 @@ def preload() -> None:
 
 @cache
 def static_files() -> StaticFiles:
-    """The style sheets, scripts and images of the web interface and Swagger UI."""
-    swagger_ui = find_spec("flask_swagger_ui")  # only its files are used; its code and Flask are never loaded
-    assert swagger_ui is not None and swagger_ui.origin is not None, "the package is one of the requirements"
-    files = [Path(swagger_ui.origin).parent / "dist" / name for name in _SWAGGER_UI]
-    return StaticFiles((_FOLDER / "static", _SHARED / "static"), files)
+    """The style sheets, scripts and images of the web interface."""
+    return StaticFiles((_FOLDER / "static", _SHARED / "static"))
 
 
 def _message_values(title: str, what: str, next_step: str, request_id: str = "") -> dict[str, Any]:

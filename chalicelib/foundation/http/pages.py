@@ -152,44 +152,68 @@ TYPES: Mapping[str, str] = {
 }
 """The content types of static files by suffix; all are text."""
 _FOR_GOOD = "public, max-age=31536000, immutable"
+_IMPORT = re.compile(r"""(?<=from "\./)[\w.-]+\.js(?=";)""")
+"""The file that an ES module imports, as in ``import { name } from "./file.js";``."""
 
 
 @dataclass(frozen=True)
 class StaticFiles:
-    """Static files from ``folders`` (the first match wins) and individual ``files``; read on demand."""
+    """Static files from ``folders`` (the first match wins); read on demand.
+
+    Their public names contain a hash, also where a script imports another: a name and its content never part.
+    """
 
     folders: Sequence[Path]
-    files: Sequence[Path] = ()
 
     def name(self, file: str) -> str:
         """The public name of ``file``, which contains a hash: ``style.css`` becomes ``style.0123456789ab.css``.
         Raises: KeyError.
         """
-        return self._files_by_name[file]
+        if file not in self._names:
+            found = self._originals[file]
+            self._names[file] = f"{found.stem}.{digest(self._text(found).encode())[:12]}{found.suffix}"
+        return self._names[file]
 
     def answer(self, name: str) -> Response | None:
         """The response with the file of this public name, or ``None``."""
         file = self._files.get(name)
         if file is None:
             return None
-        text = file.read_text(encoding="utf-8")
-        return text_answer(text, TYPES[file.suffix], headers={"Cache-Control": _FOR_GOOD})
+        headers = {"Cache-Control": _FOR_GOOD, "Vary": "Accept-Encoding"}
+        return text_answer(self._text(file), TYPES[file.suffix], headers=headers)
+
+    def modules(self, file: str) -> Sequence[str]:
+        """The public names of the ES modules that ``file`` imports, directly or not, each once. Raises: KeyError."""
+        found: dict[str, None] = {}
+        waiting = [file]
+        while waiting:
+            imported = _IMPORT.findall(self._originals[waiting.pop(0)].read_text(encoding="utf-8"))
+            waiting += [name for name in imported if name not in found]
+            found |= dict.fromkeys(imported)
+        return [self.name(name) for name in found]
+
+    @cached_property
+    def _originals(self) -> Mapping[str, Path]:
+        """The files by their own names."""
+        found: dict[str, Path] = {}
+        for folder in reversed(self.folders):
+            found |= {file.name: file for file in folder.iterdir() if file.suffix in TYPES}
+        return found
 
     @cached_property
     def _files(self) -> Mapping[str, Path]:
         """The files by public name."""
-        found = {file.name: file for file in self.files}
-        for folder in reversed(self.folders):
-            found |= {file.name: file for file in folder.iterdir() if file.suffix in TYPES}
-        return {_hashed_name(file): file for file in found.values()}
+        return {self.name(name): file for name, file in self._originals.items()}
 
     @cached_property
-    def _files_by_name(self) -> Mapping[str, str]:
-        return {file.name: served for served, file in self._files.items()}
+    def _names(self) -> dict[str, str]:
+        """The public names that are known already."""
+        return {}
 
-
-def _hashed_name(file: Path) -> str:
-    return f"{file.stem}.{digest(file.read_bytes())[:12]}{file.suffix}"
+    def _text(self, file: Path) -> str:
+        """A file as it is served: a script imports others by their public names. Imports must not form a circle."""
+        text = file.read_text(encoding="utf-8")
+        return _IMPORT.sub(lambda found: self.name(found[0]), text) if file.suffix == ".js" else text
 
 
 @dataclass(frozen=True)
