@@ -27,7 +27,7 @@ export class Specification {
     if (!schema?.$ref) return schema ?? NOTHING;
     const { $ref, ...own } = schema;
     const found = $ref.slice(2).split("/").reduce((part, name) => part[name.replaceAll("~1", "/").replaceAll("~0", "~")], this.whole);
-    return { ...this.resolve(found), ...own, name: $ref.split("/").at(-1) };
+    return { ...this.resolve(found), ...own, called: $ref.split("/").at(-1) };
   }
 
   // Everything about an operation: made when it is opened for the first time.

@@ -203,7 +203,7 @@ function alternativesField(context, schema, options, label) {
 function nameOf(schema) {
   if (schema.title) return schema.title;
   const [type] = typesOf(schema);
-  return { array: "A list", object: schema.name ?? "An object" }[type] ?? "A single value";
+  return { array: "A list", object: schema.called ?? "An object" }[type] ?? "A single value";
 }
 
 // Whether a value is of a schema's kind: its type, and for an object its members.

@@ -127,7 +127,7 @@ function headersOf(header, operation, names) {
 // -- Orders: the document's schemas are the package's classes
 
 function orderOf({ schema, specification }, body, names, imports) {
-  const name = schema?.name?.replace(/Form$/, "");
+  const name = schema?.called?.replace(/Form$/, "");
   if (isObject(body) && isKnown(specification, schema, body)) return construction(specification, schema, body, names, imports);
   names.add(name);
   return callOf(`${name}.from_json`, [literal(body ?? {})]);
@@ -138,17 +138,17 @@ function isKnown(specification, given, value) {
   if (Array.isArray(value)) return schema.items ? value.every((item) => isKnown(specification, schema.items, item)) : false;
   if (!isObject(value)) return true;
   const properties = schema.properties ?? {};
-  return Boolean(schema.name) && (schema.required ?? []).every((name) => value[name] !== undefined)
+  return Boolean(schema.called) && (schema.required ?? []).every((name) => value[name] !== undefined)
     && Object.entries(value).every(([name, member]) => name in properties && isKnown(specification, properties[name], member));
 }
 
 function construction(specification, given, value, names, imports) {
   const schema = specification.plain(given);
-  names.add(schema.name);
+  names.add(schema.called);
   const members = Object.entries(value).map(([name, member]) => (
     `${attribute(name)}=${valueOf(specification, schema.properties[name], name, member, names, imports)}`
   ));
-  return callOf(schema.name, members);
+  return callOf(schema.called, members);
 }
 
 function valueOf(specification, given, name, value, names, imports) {
