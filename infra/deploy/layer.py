@@ -50,6 +50,7 @@ _LEFT_OUT = (
     "pycountry/databases/iso3166-2*",
     "pycountry/databases/iso3166-3*",
     "pycountry/databases/iso4217*",
+    "heroicons/templatetags/*",
     "flask_swagger_ui/dist/*.map",
     "flask_swagger_ui/dist/*-es-*",
     "flask_swagger_ui/dist/swagger-ui.js",
