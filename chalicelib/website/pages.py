@@ -13,8 +13,9 @@ from chalice.app import Response
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.pages import StaticFiles, Templates
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.website import card_text, display_text, performance_chart
+from chalicelib.website import card_text, display_text, notices, performance_chart
 from chalicelib.website.container import WebsiteContainer
+from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import build_menu
 from chalicelib.website.records.sessions import BROWSER_LIFETIME, LIFETIME, Session, cookie_name
 from chalicelib.website.records.users import User
@@ -74,11 +75,27 @@ class Visit(pages.Visit):
         known = "session" not in self.__dict__ or self.session.cookie == self.cookie(COOKIE)
         return "" if known else self.session_cookie(self.session)
 
+    @property
+    def notice(self) -> str:
+        """What the page says of the action that led to it; empty if none did."""
+        return notices.TEXTS.get(self.cookie(notices.COOKIE), "")
+
     def link(self, place: str, **query: str) -> str:
         return f"{self.website.shared.settings.public_path}{place}" + (f"?{urlencode(query)}" if query else "")
 
     def redirect(self, place: str, **query: str) -> Response:
         return pages.see_other(self.link(place, **query))
+
+    def redirect_with_notice(self, place: str, notice: Notice, **query: str) -> Response:
+        """Redirect to a page, which says once that the action was done."""
+        return pages.see_other(self.link(place, **query), self.notice_cookie(notice))
+
+    def notice_cookie(self, notice: Notice | None) -> str:
+        """The ``Set-Cookie`` value that has the next page show ``notice`` or, with ``None``, no other."""
+        settings = self.website.shared.settings
+        seconds = notices.LIFETIME if notice else 0
+        place = settings.public_path or "/"
+        return pages.cookie(notices.COOKIE, notice or "", seconds, path=place, secure=settings.requires_https)
 
     def session_cookie(self, session: Session | None) -> str:
         """The ``Set-Cookie`` value that stores a session in the browser or, with ``None``, deletes it."""
@@ -116,7 +133,8 @@ def page(
         pictures: the permitted sources of images.
     """
     text = _render(visit.website, visit, template, values)
-    return pages.html_answer(text, status, _headers(leads_to, referrer, pictures), visit.cookie_to_set)
+    shown = visit.notice_cookie(None) if visit.cookie(notices.COOKIE) else ""
+    return pages.html_answer(text, status, _headers(leads_to, referrer, pictures), visit.cookie_to_set, shown)
 
 
 def message_page(
@@ -191,7 +209,8 @@ def _render(website: WebsiteContainer, visit: Visit | None, template: str, value
         template,
         visit=visit,
         email=email,
-        menu=build_menu(place) if visit else (),
+        menu=build_menu(place, signed_in=email is not None) if visit else {},
+        notice=visit.notice if visit else "",
         here=place,
         path=settings.public_path,
         base=settings.public_url,

@@ -48,6 +48,7 @@ _LEFT_OUT = (
     "pycountry/databases/iso3166-2*",
     "pycountry/databases/iso3166-3*",
     "pycountry/databases/iso4217*",
+    "heroicons/templatetags/*",
 )
 _SERVICE_DATA = re.compile(r"botocore/data/([a-z0-9-]+)/")
 

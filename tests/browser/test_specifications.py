@@ -138,8 +138,7 @@ def test_signing_out_forgets_what_was_locked(visitor: Visitor) -> None:
     screen(visitor, "account")
     lock(visitor, visitor.stack["client"]["client_id"])
     assert visitor.page.evaluate(KEPT) == 1
-    visitor.follow("Sign out")
-    visitor.press("Sign out")
+    user.sign_out(visitor)
 
     assert visitor.page.evaluate(KEPT) == 0
 

@@ -35,6 +35,13 @@ def sign_in(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
     visitor.press("Sign in")
 
 
+def sign_out(visitor: Visitor) -> None:
+    """By the menu of the account."""
+    visitor.page.locator("summary[aria-label^='Account ']").click()
+    visitor.follow("Sign out")
+    visitor.press("Sign out")
+
+
 def mailed_link(visitor: Visitor, email: str) -> str:
     """The path of the link in the mail to an address. Raises: AssertionError, if none comes."""
     for _ in range(_RELOADS):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -28,6 +28,7 @@ ANY_WINDOW = {"Cross-Origin-Opener-Policy": "unsafe-none"}
 header.
 """
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+")
+_SHARED = Path(__file__).parent / "templates"
 _FIELDS = 250
 """The most fields of a form: the longest has 200 check boxes and a few others."""
 _NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
@@ -110,9 +111,9 @@ def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-orig
     }
 
 
-def html_answer(text: str, status: int, security: Mapping[str, str], cookie: str = "") -> Response:
-    """An HTML response that must not be cached; ``cookie`` is a complete Set-Cookie value."""
-    return text_answer(text, HTML, status, {**security, **_set_cookie_header(cookie)})
+def html_answer(text: str, status: int, security: Mapping[str, str], *cookies: str) -> Response:
+    """An HTML response that must not be cached; each of ``cookies`` is a complete Set-Cookie value, or empty."""
+    return text_answer(text, HTML, status, {**security, **_set_cookie_header(*cookies)})
 
 
 def see_other(location: str, *cookies: str) -> Response:
@@ -216,9 +217,21 @@ class StaticFiles:
         return _IMPORT.sub(lambda found: self.name(found[0]), text) if file.suffix == ".js" else text
 
 
+@cache
+def heroicon(name: str, size: int) -> str:
+    """An outline icon of heroicons.com as inline SVG, ``size`` pixels wide, hidden from screen readers.
+
+    Raises:
+        heroicons.IconDoesNotExist: there is no icon of this name.
+    """
+    from heroicons.jinja import heroicon_outline  # imported late: only templates need it
+
+    return heroicon_outline(name, size=size, aria_hidden="true", **{"class": "icon"})
+
+
 @dataclass(frozen=True)
 class Templates:
-    """The templates in ``folders`` (the first match wins); ``filters`` by their names in templates."""
+    """The templates in ``folders`` (the first match wins) and the shared ones; ``filters`` by their names in templates."""
 
     folders: Sequence[Path]
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
@@ -237,7 +250,7 @@ class Templates:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined  # imported late: few requests need templates
 
         environment = Environment(
-            loader=FileSystemLoader(self.folders),
+            loader=FileSystemLoader((*self.folders, _SHARED)),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -245,4 +258,5 @@ class Templates:
             auto_reload=False,
         )
         environment.filters.update(self.filters)
+        environment.globals["heroicon"] = heroicon
         return environment

@@ -23,7 +23,7 @@ IN_THE_LAYER = {
         "botocore",
         "certifi",
     ),
-    *("cffi", "charset-normalizer", "cryptography", "idna", "iso4217", "itsdangerous", "jinja2"),
+    *("cffi", "charset-normalizer", "cryptography", "heroicons", "idna", "iso4217", "itsdangerous", "jinja2"),
     "joserfc",
     *("jmespath", "markupsafe", "pycountry", "pycparser", "pydantic", "pydantic-core", "python-dateutil"),
     *("python-stdnum", "requests", "s3transfer", "simplejson", "six", "typing-extensions", "typing-inspection"),
