@@ -9,6 +9,7 @@ export class CallPanel {
   // `explorer` has what the page knows: service, party, credentials, facts, memory; it opens operations and learns.
   constructor(place, explorer) {
     this.explorer = explorer;
+    this.place = place;
     this.language = "curl";
     this.answers = new Map(); // by operation: what was answered last
     this.last = new Map(); // by operation: the request that was sent last
@@ -171,12 +172,14 @@ export class CallPanel {
     if (isNew) this.#bringIntoView();
   }
 
-  // On a screen with one column the answer is below the form.
+  // The answer may be below what one sees: below the form, or below the head of the page.
   #bringIntoView() {
     const { top } = this.section.getBoundingClientRect();
-    if (top < innerHeight * 0.75 && top >= 0) return;
+    if (top >= 0 && top < innerHeight * 0.6) return;
     const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    this.section.scrollIntoView({ block: "start", behavior: isStill ? "auto" : "smooth" });
+    const isBeside = getComputedStyle(this.place).position === "sticky";
+    if (isBeside) this.place.scrollTop = 0;
+    (isBeside ? this.place.parentElement : this.section).scrollIntoView({ block: "start", behavior: isStill ? "auto" : "smooth" });
   }
 
   async act(step) {

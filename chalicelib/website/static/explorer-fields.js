@@ -35,7 +35,7 @@ export function labelled(control, schema, { name, required, shown = name }) {
       "p",
       { class: "x-about", id: about },
       inline(schema.description ?? ""),
-      rules.length ? h("span", { class: "x-rules" }, ` ${rules.join(" · ")}`) : null,
+      rules.length ? [" ", h("span", { class: "x-rules" }, rules.join(" · "))] : null,
       h("span", { class: "x-problem" }),
     ),
   );
@@ -65,7 +65,8 @@ function textField(context, schema, label, choices) {
   const types = typesOf(schema);
   const isNumeric = types.includes("integer") || types.includes("number");
   const original = new Map(choices.map((value) => [String(value), value]));
-  const suggested = context.suggests(label.name) || choices.length > 0;
+  const offered = schema.offered ?? choices;
+  const suggested = context.suggests(label.name) || offered.length > 0;
   let asNumber = isNumeric && !types.includes("string");
   const input = h("input", {
     type: schema.format === "date" ? "date" : context.isSecret(label.name) ? "password" : "text",
@@ -75,7 +76,7 @@ function textField(context, schema, label, choices) {
     "aria-required": label.required ? "true" : null,
   });
   const element = labelled(input, schema, label);
-  if (suggested) element.append(suggestions(input, () => (choices.length ? choices : context.suggestions(label.name))));
+  if (suggested) element.append(suggestions(input, () => (offered.length ? offered : context.suggestions(label.name))));
   input.addEventListener("change", () => tellProblem(input, element, schema));
   return {
     element,

@@ -23,7 +23,7 @@ function node(name, value, end, budget, depth) {
   const details = h(
     "details",
     { class: "json-node", open: isOpen },
-    h("summary", {}, label, open, h("span", { class: "json-folded" }, ` ${counted(value)} ${close}${end}`)),
+    h("summary", {}, label, open, h("span", { class: "json-folded" }, counted(value))),
     inside,
     h("div", {}, close, end),
   );

@@ -88,6 +88,7 @@ export class OperationView {
     const { context } = this;
     const schema = { ...context.specification.plain(parameter.schema), description: parameter.description };
     if (schema.anyOf && schema.anyOf.every((option) => !isKind(option) || option.type === "string" || "const" in option)) {
+      schema.offered = schema.anyOf.flatMap((option) => option.const ?? []);
       delete schema.anyOf; // one kind of text is as good as another
       schema.type ??= "string";
     }
