@@ -21,6 +21,7 @@ from chalicelib.website.records.journeys import Journey
 
 _METHODS = ("get", "post", "put", "patch", "delete")
 _OUTSIDE_PROD = "x-outside-prod-only"  # marks an operation that exists on every stage except ``prod``
+_BREAKS = re.compile(r"(?<=.)(?=/)|(?<=_)|(?<=[a-z])(?=[A-Z])")
 _TPP_REFERENCE, _CARD_REFERENCE = "/docs/reference/tpp-api", "/docs/reference/card-actions"
 _GROUPS: Mapping[str, Sequence[str]] = {
     "Consent and tokens": (
@@ -54,6 +55,11 @@ class DocumentedOperation:
     place: str
     summary: str
     reference: str
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """The place in parts, between which a line may be broken."""
+        return _BREAKS.split(self.place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ export function unique(name) {
 
 // -- Markdown: paragraphs, lists and tables with `code`, **strong** and links, as the documents have them
 
+const RULES = 4; // entries of a list that are shown at once
 const INLINE = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\((https?:[^)\s]+)\)/g;
 
 export function inline(text) {
@@ -40,6 +41,16 @@ export function inline(text) {
 
 export function markdown(text) {
   return (text ?? "").split(/\n{2,}/).filter(Boolean).map(block);
+}
+
+// The same, with long lists folded.
+export function foldedMarkdown(text) {
+  return markdown(text).map((part) => (part.childElementCount <= RULES || part.tagName !== "UL" ? part : h(
+    "details",
+    { class: "x-folded" },
+    h("summary", {}, `${part.childElementCount} rules`),
+    part,
+  )));
 }
 
 function block(text) {

@@ -7,7 +7,6 @@ export class OperationList {
     this.links = [...nav.querySelectorAll("a[data-operation]")];
     this.none = nav.querySelector("[data-none]");
     this.texts = new Map(this.links.map((each) => [each, each.textContent.toLowerCase()]));
-    this.search.closest("[hidden]")?.removeAttribute("hidden");
     this.search.addEventListener("input", () => this.narrow());
     this.search.addEventListener("keydown", (event) => {
       if (event.key !== "Escape") return;

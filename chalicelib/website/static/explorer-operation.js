@@ -1,7 +1,7 @@
 // The middle of the page: what an operation is for, its parameters and body as a form or as JSON, and its answers.
 
 import { isKind } from "./explorer-document.js";
-import { copyButton, h, inline, link, markdown, unique } from "./explorer-dom.js";
+import { copyButton, foldedMarkdown, h, inline, markdown, unique } from "./explorer-dom.js";
 import { isObject, parse, stringify } from "./explorer-exact.js";
 import { fits, formField, objectField } from "./explorer-form.js";
 import { bodyText } from "./explorer-samples.js";
@@ -40,7 +40,7 @@ export class OperationView {
         h("code", { class: "x-path" }, shown.split(/(?=\/)/).flatMap((part) => [h("wbr"), part])),
         copyButton(() => shown, "the path"),
       ),
-      h("div", { class: "x-description" }, markdown(action ? withoutTitle(description, summary) : description)),
+      h("div", { class: "x-description" }, foldedMarkdown(action ? withoutTitle(description, summary) : description)),
       this.isExecutable ? needs : h("p", { class: "note" }, "This address is for browsers: it redirects to the bank, so it cannot be executed here. ", this.#reference()),
     ];
   }
