@@ -64,7 +64,7 @@ def test_money_comes_in_and_goes_out_without_typing_an_id(visitor: Visitor) -> N
 def test_an_actions_examples_are_there_to_choose_from(visitor: Visitor) -> None:
     screen(visitor, "cards", "createCard")
     lock_credential(visitor)
-    visitor.page.get_by_label("Example").select_option(label="Create a virtual card")
+    visitor.page.get_by_label("Example", exact=True).select_option(label="Create a virtual card")
 
     asked = body(visitor.page)
     assert asked["card_virtual"] == 1
@@ -109,10 +109,13 @@ def test_the_data_of_a_card_are_offered_but_not_kept_when_the_page_is_left(visit
     screen(visitor, "cards")
     lock_credential(visitor)
     card = executed(page, "createCard").body["data"]
-    opened(page, "simulateAuthorization")
+    opened(page, "activateCard")
+    kept = page.evaluate("() => JSON.stringify({...sessionStorage})")
 
-    assert body(page)["card_pan"] == card["pan"]
-    assert card["pan"] not in page.evaluate("() => JSON.stringify({...sessionStorage})")
+    assert (body(page)["card_id"], body(page)["card_cvc2"]) == (card["card_id"], card["cvc2"])
+    assert "card_id" in kept
+    assert "cvc2" not in kept
+    assert card["pan"] not in kept
 
 
 def test_a_tried_action_is_accessible_and_fits_a_small_screen(visitor: Visitor) -> None:

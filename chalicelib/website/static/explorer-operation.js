@@ -93,7 +93,7 @@ export class OperationView {
       schema.type ??= "string";
     }
     const field = formField(context, schema, { name: parameter.name, required: parameter.required });
-    field.write(context.party.parameter(parameter, context.facts, context.memory));
+    field.write(context.party.parameter(parameter, context.facts, context.memory, this.operation));
     if (parameter.name === "Idempotency-Key") this.key = field.read();
     this.fields[where].set(parameter.name, field);
     return field.element;

@@ -28,14 +28,15 @@ function javascriptSample({ method, url, headers, text, values, body }) {
   return `const answer = await fetch(${JSON.stringify(url)}${second});\nconsole.log(answer.status, await answer.json());\n`;
 }
 
-// A body as JavaScript's own notation, unless that would lose digits of a number.
+// A body as JavaScript's own notation, with the spaces that Execute sends: a payment's key belongs to the same bytes.
+// As a text, if that notation would lose digits of a number.
 function bodyOf(type, text, body) {
   if (type === FORM) {
     const members = formMembers(body).map(([name, value]) => `    ${name}: ${JSON.stringify(value)},`);
     return `new URLSearchParams({\n${members.join("\n")}\n  })`;
   }
   const again = JSON.stringify(JSON.parse(text), null, 2);
-  return again === text ? `JSON.stringify(${text.replaceAll("\n", "\n  ")})` : JSON.stringify(text);
+  return again === text ? `JSON.stringify(${text.replaceAll("\n", "\n  ")}, null, 2)` : JSON.stringify(text);
 }
 
 function python(request, context) {

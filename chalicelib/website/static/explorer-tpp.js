@@ -105,8 +105,9 @@ export function tppParty(place, form) {
     },
 
     // The value that a parameter begins with.
-    parameter({ name, required, example, in: where }, facts, memory) {
+    parameter({ name, required, example, in: where }, facts, memory, { id }) {
       if (name === "Idempotency-Key") return crypto.randomUUID();
+      if (id === "oauth_authorize") return { client_id: facts.client ?? example, response_type: "code", bic: facts.bic ?? example, scope: facts.consent?.scopes.join(" ") ?? example }[name];
       if (where === "header") return undefined;
       if (FROM_THE_CONSENT.includes(name)) return facts.parameters[name];
       if (FROM_ANSWERS.includes(name)) return required || name === "payment_id" ? memory.latest(name) : undefined;
