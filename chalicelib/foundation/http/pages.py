@@ -155,42 +155,58 @@ TYPES: Mapping[str, str] = {
 _FOR_GOOD = "public, max-age=31536000, immutable"
 
 
+_IMPORT = re.compile(r'(?<= from ")\./([\w.-]+\.js)(?=";)')
+"""What a script imports: a file of the same site, by its own name."""
+
+
 @dataclass(frozen=True)
 class StaticFiles:
-    """Static files from ``folders`` (the first match wins) and individual ``files``; read on demand."""
+    """Static files from ``folders`` (the first match wins) and individual ``files``; read on demand.
+
+    A script may import another one by its own name (``from "./other.js"``); it is served with the public name.
+    """
 
     folders: Sequence[Path]
     files: Sequence[Path] = ()
 
     def name(self, file: str) -> str:
         """The public name of ``file``, which contains a hash: ``style.css`` becomes ``style.0123456789ab.css``.
-        Raises: KeyError.
+
+        The hash of a script covers what it imports. Raises: KeyError.
         """
-        return self._files_by_name[file]
+        return self._served[file]
 
     def answer(self, name: str) -> Response | None:
         """The response with the file of this public name, or ``None``."""
-        file = self._files.get(name)
+        file = self._files_by_public_name.get(name)
         if file is None:
             return None
+        return text_answer(self._text(file), TYPES[file.suffix], headers={"Cache-Control": _FOR_GOOD})
+
+    def _text(self, file: Path) -> str:
+        """What is served of a file."""
         text = file.read_text(encoding="utf-8")
-        return text_answer(text, TYPES[file.suffix], headers={"Cache-Control": _FOR_GOOD})
+        return _IMPORT.sub(lambda found: f"./{self._public_name(found[1])}", text) if file.suffix == ".js" else text
+
+    def _public_name(self, name: str) -> str:
+        file = self._files[name]
+        return f"{file.stem}.{digest(self._text(file).encode())[:12]}{file.suffix}"
 
     @cached_property
     def _files(self) -> Mapping[str, Path]:
-        """The files by public name."""
+        """The files by their own names."""
         found = {file.name: file for file in self.files}
         for folder in reversed(self.folders):
             found |= {file.name: file for file in folder.iterdir() if file.suffix in TYPES}
-        return {_hashed_name(file): file for file in found.values()}
+        return found
 
     @cached_property
-    def _files_by_name(self) -> Mapping[str, str]:
-        return {file.name: served for served, file in self._files.items()}
+    def _served(self) -> Mapping[str, str]:
+        return {name: self._public_name(name) for name in self._files}
 
-
-def _hashed_name(file: Path) -> str:
-    return f"{file.stem}.{digest(file.read_bytes())[:12]}{file.suffix}"
+    @cached_property
+    def _files_by_public_name(self) -> Mapping[str, Path]:
+        return {served: self._files[name] for name, served in self._served.items()}
 
 
 @cache
