@@ -130,7 +130,7 @@ class Renderer:
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         self._markdown.renderer.rules |= {  # type: ignore[attr-defined]
             "heading_open": self._open_heading,
-            "table_open": lambda *_: '<div class="scroll" tabindex="0"><table>\n',
+            "table_open": lambda *_: '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n',
             "table_close": lambda *_: "</table></div>\n",
             "link_open": self._open_link,
             "fence": self._block,

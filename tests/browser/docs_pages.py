@@ -12,6 +12,7 @@ def walks() -> tuple[Walk, ...]:
             (
                 ("overview", opens("/docs")),
                 ("guide", opens("/docs/guides/tpp")),
+                ("faults", opens("/docs/guides/tpp-faults")),
                 ("reference", opens("/docs/reference/tpp-api")),
                 ("page", opens("/docs/operations")),
                 ("search", opens("/docs?q=payment")),

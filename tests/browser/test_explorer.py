@@ -81,7 +81,7 @@ def test_optional_fields_open_on_demand_lists_grow_and_shrink(visitor: Visitor) 
     screen(visitor, "payments", "bulk_payment_initiation")
     assert len(body(page)["payments"]) == 1
     page.get_by_role("button", name="Add an entry to payments").click()
-    added = page.locator(".x-entries > li").nth(1)
+    added = page.locator("fieldset", has=page.get_by_text("payments 2", exact=True)).last
     added.get_by_label("amount required").fill("1.00")
     assert [entry["amount"] for entry in body(page)["payments"]] == ["12.50", "1.00"]
     page.get_by_role("button", name="Remove payments 2").click()
@@ -209,7 +209,7 @@ def test_an_answer_has_status_times_headers_and_json_that_folds(visitor: Visitor
     assert account.get_by_text('"iban"').is_visible()
     account.locator("summary").first.click()
     assert not account.get_by_text('"iban"').is_visible()
-    assert account.get_by_text("6 members").is_visible()
+    assert account.locator(".json-folded").first.inner_text() == "6"
 
 
 def test_from_a_payments_form_to_its_final_status_nothing_is_copied(visitor: Visitor) -> None:

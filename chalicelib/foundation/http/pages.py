@@ -168,7 +168,8 @@ class StaticFiles:
 
     def name(self, file: str) -> str:
         """The public name of ``file``, which contains a hash: ``style.css`` becomes ``style.0123456789ab.css``.
-        Raises: KeyError.
+
+        The hash of a script covers what it imports. Raises: KeyError.
         """
         if file not in self._names:
             found = self._originals[file]

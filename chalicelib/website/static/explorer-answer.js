@@ -2,7 +2,7 @@
 
 import { copyButton, h, link } from "./explorer-dom.js";
 import { parse } from "./explorer-exact.js";
-import { jsonView } from "./explorer-json.js";
+import { jsonView } from "./json-view.js";
 
 // The answer with its body parsed and where an accepted call's outcome will be.
 export function readAnswer(answer) {

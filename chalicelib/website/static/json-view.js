@@ -1,14 +1,17 @@
-// JSON to read: objects and lists fold, addresses are links, and what is folded is drawn when somebody opens it.
+// JSON to read, as the macro json_view of templates/components.html writes it for a page: objects and lists fold, addresses
+// are links, and what is folded is drawn when somebody opens it.
 
 import { h, link } from "./explorer-dom.js";
 import { Exact } from "./explorer-exact.js";
 
 const OPEN = 120; // lines that are open at first
+const SMALL = 20; // members of an object that is open at any depth
 const AT_ONCE = 100; // entries of a list that are drawn at a time
 
-export function jsonView(value) {
-  const budget = { lines: OPEN };
-  return h("div", { class: "json" }, node(null, value, "", budget, 0));
+// An element with `value` in it, unfolded down to `depth` and where an object is small. Text is set as text: no value can
+// become markup.
+export function jsonView(value, depth = 2) {
+  return h("div", { class: "json" }, node(null, value, "", { lines: OPEN }, depth));
 }
 
 function node(name, value, end, budget, depth) {
@@ -18,12 +21,12 @@ function node(name, value, end, budget, depth) {
     return h("div", { class: "json-leaf" }, label, scalar(value), end);
   }
   const [open, close] = Array.isArray(value) ? "[]" : "{}";
-  const isOpen = budget.lines > 0 && (depth < 2 || size(value) <= 20);
+  const isOpen = budget.lines > 0 && (depth > 0 || size(value) <= SMALL);
   const inside = h("div", { class: "json-inner" });
   const details = h(
     "details",
     { class: "json-node", open: isOpen },
-    h("summary", {}, label, open, h("span", { class: "json-folded" }, counted(value))),
+    h("summary", {}, label, open, h("span", { class: "json-folded" }, String(size(value)))),
     inside,
     h("div", {}, close, end),
   );
@@ -37,7 +40,7 @@ function fill(inside, value, budget, depth, from) {
   const entries = isList ? value.map((item) => [null, item]) : Object.entries(value);
   const shown = entries.slice(from, from + AT_ONCE);
   inside.append(...shown.map(([name, member], number) => (
-    node(name, member, from + number < entries.length - 1 ? "," : "", budget, depth + 1)
+    node(name, member, from + number < entries.length - 1 ? "," : "", budget, depth - 1)
   )));
   const left = entries.length - from - shown.length;
   if (left <= 0) return;
@@ -59,15 +62,9 @@ function size(value) {
   return Array.isArray(value) ? value.length : Object.keys(value).length;
 }
 
-function counted(value) {
-  const number = size(value);
-  const [one, several] = Array.isArray(value) ? ["entry", "entries"] : ["member", "members"];
-  return `${number} ${number === 1 ? one : several}`;
-}
-
 function scalar(value) {
   if (isContainer(value)) return Array.isArray(value) ? "[]" : "{}";
-  if (value instanceof Exact) return h("span", { class: "json-number" }, value.text);
+  if (value instanceof Exact || typeof value === "number") return h("span", { class: "json-number" }, String(value));
   if (typeof value !== "string") return h("span", { class: "json-word" }, String(value));
   const text = JSON.stringify(value);
   const shown = /^https?:\/\/[^\s"]+$/i.test(value) ? ['"', link(value, text.slice(1, -1)), '"'] : text;
