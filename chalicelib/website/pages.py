@@ -122,7 +122,6 @@ def page(
     status: int = 200,
     leads_to: Iterable[str] = (),
     referrer: str = "same-origin",
-    pictures: str = "'self'",
     **values: Any,
 ) -> Response:
     """Render a template with ``values``.
@@ -130,11 +129,10 @@ def page(
     Args:
         leads_to: the URLs to which its forms may be submitted or redirected.
         referrer: ``NO_REFERRER`` on pages with codes or tokens.
-        pictures: the permitted sources of images.
     """
     text = _render(visit.website, visit, template, values)
     shown = visit.notice_cookie(None) if visit.cookie(notices.COOKIE) else ""
-    return pages.html_answer(text, status, _headers(leads_to, referrer, pictures), visit.cookie_to_set, shown)
+    return pages.html_answer(text, status, _headers(leads_to, referrer), visit.cookie_to_set, shown)
 
 
 def message_page(
@@ -156,7 +154,7 @@ def error_page(
 ) -> Response:
     """An error page without menu or forms, also for people without an account, with a ``request_id`` to quote."""
     text = _render(website, None, "message.html", _message_values(title, what, next_step, request_id))
-    return pages.html_answer(text, status, _headers((), NO_REFERRER, "'self'"))
+    return pages.html_answer(text, status, _headers((), NO_REFERRER))
 
 
 def public_page(
@@ -168,7 +166,7 @@ def public_page(
         leads_to: the URLs to which its forms may be submitted or redirected.
     """
     text = _render(website, None, template, values)
-    return pages.html_answer(text, status, _headers(leads_to, NO_REFERRER, "'self'") | pages.ANY_WINDOW)
+    return pages.html_answer(text, status, _headers(leads_to, NO_REFERRER) | pages.ANY_WINDOW)
 
 
 def add_retry_after(response: Response, retry_after: int) -> Response:
@@ -194,10 +192,8 @@ def _message_values(title: str, what: str, next_step: str, request_id: str = "")
     return {"title": title, "what": what, "next_step": next_step, "link": "", "label": "", "request_id": request_id}
 
 
-def _headers(leads_to: Iterable[str], referrer: str, pictures: str) -> dict[str, str]:
-    security = pages.security_headers(
-        leads_to, referrer=referrer, script_src="'self'", connect_src="'self'", img_src=pictures
-    )
+def _headers(leads_to: Iterable[str], referrer: str) -> dict[str, str]:
+    security = pages.security_headers(leads_to, referrer=referrer, script_src="'self'", connect_src="'self'")
     return security | pages.OWN_WINDOW
 
 

@@ -148,7 +148,9 @@ class ApiHandler(ChaliceRequestHandler):
 
     def _send_http_response_with_body(self, code: int, headers: dict[str, Any], body: str | bytes) -> None:
         content = body.encode() if isinstance(body, str) else body
-        content = compress(content, headers, self.headers.get_all("Accept-Encoding"), self.server.compressed_from)
+        given = getattr(self, "headers", None)  # none, if the request could not be read
+        accepted = given.get_all("Accept-Encoding") if given else None
+        content = compress(content, headers, accepted, self.server.compressed_from)
         self.send_response(code)
         if content or not (self.command == "HEAD" or code in _WITHOUT_BODY):  # 0 would misstate the length for GET
             self.send_header("Content-Length", str(len(content)))
