@@ -53,3 +53,16 @@ def test_nothing_else_is_served(folder: Path, name: str) -> None:
 def test_a_file_that_does_not_exist_has_no_name(folder: Path) -> None:
     with pytest.raises(KeyError):
         StaticFiles([folder]).name("nothing.css")
+
+
+def test_a_script_imports_another_by_its_public_name(tmp_path: Path) -> None:
+    (tmp_path / "main.js").write_text('import { twice } from "./part.js";\ntwice(1);\n', encoding="utf-8")
+    (tmp_path / "part.js").write_text("export const twice = (x) => 2 * x;\n", encoding="utf-8")
+    statics = StaticFiles([tmp_path])
+    name = statics.name("main.js")
+    answer = statics.answer(name)
+
+    assert answer is not None
+    assert answer.body == f'import {{ twice }} from "./{statics.name("part.js")}";\ntwice(1);\n'
+    (tmp_path / "part.js").write_text("export const twice = (x) => x + x;\n", encoding="utf-8")
+    assert StaticFiles([tmp_path]).name("main.js") != name
