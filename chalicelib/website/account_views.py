@@ -279,12 +279,7 @@ def _issue_code(visit: Visit) -> Response:
 
 
 def _account_page(
-    visit: Visit,
-    errors: dict[str, str] | None = None,
-    status: int = 200,
-    *,
-    code: str = "",
-    problem: str = "",
+    visit: Visit, errors: dict[str, str] | None = None, status: int = 200, *, code: str = "", problem: str = ""
 ) -> Response:
     found = errors or {}
     return page(

@@ -69,7 +69,8 @@ def _excerpt(text: str, wanted: Sequence[str]) -> str:
     folded = text.casefold()
     first = min((place for word in wanted if (place := folded.find(word)) >= 0), default=0)
     start = max(first - _BEFORE, 0)
-    start = start and text.find(" ", start, first) + 1 or start
+    if start:
+        start = text.find(" ", start, first) + 1 or start
     return f"{'…' if start else ''}{text[start : start + _LENGTH].strip()}{'…' if len(text) > start + _LENGTH else ''}"
 
 

@@ -19,7 +19,7 @@ class Notice(StrEnum):
     SIGNED_IN = "signed-in"
     SIGNED_OUT = "signed-out"
     REGISTERED = "registered"
-    PASSWORD_CHANGED = "password-changed"
+    PASSWORD_CHANGED = "new-password"
     CLIENT_CREATED = "client-created"
     CLIENT_CREATED_BEFORE = "client-created-before"
     CLIENT_CHANGED = "client-changed"

@@ -76,10 +76,7 @@ MENU: Mapping[str, Sequence[MenuEntry]] = {
         MenuEntry("/authorize", "Authorize", "shield-check"),
         MenuEntry(_API, "API", "code-bracket"),
     ),
-    "Observe": (
-        MenuEntry("/deliveries", "Events", "bolt"),
-        MenuEntry("/performance", "Performance", "chart-bar"),
-    ),
+    "Observe": (MenuEntry("/deliveries", "Events", "bolt"), MenuEntry("/performance", "Performance", "chart-bar")),
     "Cards": (MenuEntry("/cards", "Cards", "credit-card"),),
     "Learn": (MenuEntry("/docs", "Docs", "book-open"),),
 }

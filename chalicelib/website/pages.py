@@ -11,12 +11,12 @@ from urllib.parse import urlencode
 from chalice.app import Response
 
 from chalicelib.foundation.http import pages
-from chalicelib.foundation.http.pages import StaticFiles, Templates
+from chalicelib.foundation.http.pages import StaticFiles, Templates, heroicon
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website import card_text, display_text, notices, performance_chart
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.notices import Notice
-from chalicelib.website.page_links import build_menu
+from chalicelib.website.page_links import MENU, build_menu
 from chalicelib.website.records.sessions import BROWSER_LIFETIME, LIFETIME, Session, cookie_name
 from chalicelib.website.records.users import User
 
@@ -177,8 +177,11 @@ def add_retry_after(response: Response, retry_after: int) -> Response:
 
 
 def preload() -> None:
-    """Load templates and style sheets in advance, so that no visitor has to wait."""
+    """Load templates, icons and style sheets in advance, so that no visitor has to wait."""
     _templates().load()
+    for entries in MENU.values():
+        for entry in entries:
+            heroicon(entry.icon, 20)
     static_files().name("site.css")
 
 

@@ -1,4 +1,4 @@
-"""The API specification screens: the operations of an OpenAPI document, which the explorer's script makes executable."""
+"""The API specification screens: the operations of an OpenAPI document, which the explorer's script executes."""
 
 from __future__ import annotations
 

@@ -138,7 +138,8 @@ class Renderer:
 
     def render(self, text: str) -> str:
         body = re.sub(r"\A# .+\n|^<!--.+-->\n", "", text, flags=re.MULTILINE)
-        return str(self._markdown.render(body))
+        text = str(self._markdown.render(body)).replace("<th></th>", "<td></td>")  # a header needs words
+        return text.replace(' style="text-align:right"', ' class="number"')
 
     def _open_heading(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
         return f'<{tokens[index].tag} id="{anchor(_plain(tokens[index + 1]))}">'

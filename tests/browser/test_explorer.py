@@ -1,4 +1,4 @@
-"""The API explorer: forms and JSON that keep each other, search and keyboard, and answers that lead to the next call."""
+"""The API explorer: forms and JSON that keep each other, search and keyboard, answers that lead to the next call."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.browser.visitor import Visitor
 
 pytestmark = pytest.mark.pages
 
-IBAN = "GB53DEMO04000440718204"
+JSON = "application/json"
 
 
 def direct_payment(visitor: Visitor) -> None:
@@ -120,7 +120,7 @@ def test_headers_of_a_call_can_be_edited(visitor: Visitor) -> None:
     opened(page, "accounts").get_by_text("more headers").click()
     page.get_by_label("PSU-IP-Address").fill("203.0.113.7")
 
-    assert "psu=Psu(ip_address=\"203.0.113.7\")" in sample(page, "Python")
+    assert 'psu=Psu(ip_address="203.0.113.7")' in sample(page, "Python")
     assert "-H 'PSU-IP-Address: 203.0.113.7'" in execute(page).command
 
 
@@ -143,7 +143,9 @@ def test_operations_are_found_by_words_of_their_name_path_and_group(visitor: Vis
     search, links = page.get_by_label("Search operations"), page.locator("a[data-operation]:visible")
     every = links.count()
     search.fill("limits group")
-    assert {"getLimitsGroups", "assignCardToLimitsGroup"} <= {each.get_attribute("data-operation") for each in links.all()}
+    assert {"getLimitsGroups", "assignCardToLimitsGroup"} <= {
+        each.get_attribute("data-operation") for each in links.all()
+    }
     assert links.count() < 6
     search.fill("no such words")
     assert page.get_by_text("No operation has these words.").is_visible()
@@ -308,7 +310,7 @@ def test_an_address_in_an_answer_is_a_link_and_markup_is_only_text(visitor: Visi
     evil = '{"logo": "https://hub.example/logo", "bad": "javascript:alert(1)", "html": "<img src=x onerror=alert(1)>"}'
 
     def answer(route: Route) -> None:
-        route.fulfill(status=200, content_type="application/json", body=evil)
+        route.fulfill(status=200, content_type=JSON, body=evil)
 
     page.route("**/tpp/banks", answer)
     screen(visitor, "authorization", "banks")
@@ -317,7 +319,10 @@ def test_an_address_in_an_answer_is_a_link_and_markup_is_only_text(visitor: Visi
     link = page.locator(".json a")
 
     assert link.count() == 1
-    assert (link.get_attribute("href"), link.get_attribute("rel")) == ("https://hub.example/logo", "noopener noreferrer")
+    assert (link.get_attribute("href"), link.get_attribute("rel")) == (
+        "https://hub.example/logo",
+        "noopener noreferrer",
+    )
     assert page.locator(".json img").count() == 0
     assert "<img src=x onerror=alert(1)>" in page.locator(".json").inner_text()
 
@@ -341,7 +346,7 @@ def test_an_answer_that_does_not_come_is_explained(visitor: Visitor) -> None:
 def test_a_large_answer_is_drawn_in_parts(visitor: Visitor) -> None:
     page = visitor.page
     rows = ",".join(f'{{"number": {number}}}' for number in range(2000))
-    page.route("**/tpp/banks", lambda route: route.fulfill(status=200, content_type="application/json", body=f"[{rows}]"))
+    page.route("**/tpp/banks", lambda route: route.fulfill(status=200, content_type=JSON, body=f"[{rows}]"))
     screen(visitor, "authorization", "banks")
     lock(visitor, visitor.stack["client"]["client_id"])
     execute(page)

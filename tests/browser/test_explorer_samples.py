@@ -146,7 +146,6 @@ def test_the_programs_of_every_operation_at_a_version_1_bank_succeed(visitor: Vi
         programs.run(operation)
 
 
-
 def test_the_programs_for_tokens_succeed(visitor: Visitor, programs: Programs) -> None:
     page = visitor.page
     user.register(visitor)
@@ -168,9 +167,7 @@ def test_the_programs_for_tokens_succeed(visitor: Visitor, programs: Programs) -
     assert page.locator("#access-token").input_value() == tokens["access_token"] != before
 
 
-def test_the_programs_for_events_succeed(
-    visitor: Visitor, programs: Programs, operator: bootstrap.Hub
-) -> None:
+def test_the_programs_for_events_succeed(visitor: Visitor, programs: Programs, operator: bootstrap.Hub) -> None:
     made = operator.openbanking.clients.create(owner="explorer@example.com", title="Poller", secret=True, events="poll")
     screen(visitor, "authorization", "events")
     visitor.fill("Client secret (if it has one)", str(made.secret))
@@ -194,5 +191,7 @@ def test_every_operation_of_the_document_is_run(visitor: Visitor) -> None:
     assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == OPERATIONS.keys()
     for name in ("authorization", "account", "payments"):
         screen(visitor, name)
-        listed = visitor.page.locator("a[data-operation]").evaluate_all("all => all.map(each => each.dataset.operation)")
+        listed = visitor.page.locator("a[data-operation]").evaluate_all(
+            "all => all.map(each => each.dataset.operation)"
+        )
         assert set(listed) == {each for each, tag in OPERATIONS.items() if tag.lower() == name}

@@ -21,7 +21,7 @@ def test_text_is_found_with_the_words_around_it() -> None:
     (place, excerpt) = next((each.place, each.excerpt) for each in found if each.document == "Web interface")
     assert place == "/docs/web-interface#accounts"
     assert "Argon2id hash" in excerpt
-    assert excerpt.startswith("…") and excerpt.endswith("…")
+    assert (excerpt[0], excerpt[-1]) == ("…", "…")
     assert "<" not in excerpt
 
 

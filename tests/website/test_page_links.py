@@ -78,7 +78,9 @@ def test_a_visitor_is_offered_what_everybody_may_see() -> None:
         ("Performance", False),
         ("API", False),
     ]
-    assert {("GET", entry.place) for entry in entries if "specifications" not in entry.place} <= site.FOR_EVERYBODY.keys()
+    assert {
+        ("GET", entry.place) for entry in entries if "specifications" not in entry.place
+    } <= site.FOR_EVERYBODY.keys()
 
 
 def test_every_entry_of_the_menu_leads_to_a_page() -> None:

@@ -178,12 +178,7 @@ def test_a_day_on_which_nobody_asked_has_no_column_and_says_so() -> None:
     made = available([known(0), quiet(1), known(3)])
 
     assert [left // 100 for left, *_ in columns(path(made, "up"))] == [0, 3]
-    assert made.days[:4] == [
-        "1 Feb 2026: 100 %",
-        "2 Feb 2026: no calls",
-        "3 Feb 2026: no calls",
-        "4 Feb 2026: 100 %",
-    ]
+    assert made.days[:4] == ["1 Feb 2026: 100 %", "2 Feb 2026: no calls", "3 Feb 2026: no calls", "4 Feb 2026: 100 %"]
 
 
 def test_availability_is_told_in_words() -> None:

@@ -232,7 +232,7 @@ def heroicon(name: str, size: int) -> str:
 
 @dataclass(frozen=True)
 class Templates:
-    """The templates in ``folders`` (the first match wins) and the shared ones; ``filters`` by their names in templates."""
+    """The templates in ``folders`` (the first match wins) and the shared ones; ``filters`` by name."""
 
     folders: Sequence[Path]
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)

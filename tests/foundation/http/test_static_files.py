@@ -57,7 +57,9 @@ def test_a_file_that_does_not_exist_has_no_name(folder: Path) -> None:
 
 @pytest.fixture
 def modules(folder: Path) -> Path:
-    (folder / "entry.js").write_text('import { a } from "./middle.js";\nimport { b } from "./leaf.js";\na(b);\n', "utf-8")
+    (folder / "entry.js").write_text(
+        'import { a } from "./middle.js";\nimport { b } from "./leaf.js";\na(b);\n', "utf-8"
+    )
     (folder / "middle.js").write_text('import {\n  b,\n} from "./leaf.js";\nexport const a = b;\n', "utf-8")
     (folder / "leaf.js").write_text('export const b = "from other.js";\n', "utf-8")
     return folder
