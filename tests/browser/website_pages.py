@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from tests.browser import user
+from tests.browser import specification_pages, user
 from tests.browser.visitor import Visitor
 from tests.browser.walks import Step, Stops, Walk, follows, opens, presses
 
@@ -18,7 +18,7 @@ _DEAF = "http://127.0.0.1:9/events"
 
 
 def walks() -> tuple[Walk, ...]:
-    """Every page of the web interface, without the API screens' tried calls."""
+    """Every page of the web interface."""
     return (
         Walk("website-visitor", _visitor(), ("/", "/terms", "/register", "/sign-in", "/specifications/{screen}")),
         Walk("website-returned", _returned(), ("/authorize/callback", "/payments/callback")),
@@ -109,6 +109,9 @@ def _journey() -> Stops:
         ("refused", _is_refused),
         ("tokens", lambda visitor: user.authorize(visitor, 1)),
         ("specification", follows("Use the token in the API screens")),
+        ("specification-answer", lambda visitor: _executes(visitor, "accounts")),
+        ("specification-balance", _asks_for_a_balance),
+        ("specification-payment", _initiates_a_payment),
         ("authorize-again", opens("/authorize")),
         ("end-asked", _asks_to_end_the_consent),
         ("ended", presses("End the consent")),
@@ -131,6 +134,20 @@ def _deliveries() -> Stops:
         ("list", opens("/deliveries")),
         ("not-found", opens("/deliveries/nothing")),
     )
+
+
+def _executes(visitor: Visitor, operation: str) -> None:
+    assert specification_pages.executed(visitor.page, operation).status == "200"
+
+
+def _asks_for_a_balance(visitor: Visitor) -> None:
+    visitor.page.get_by_role("button", name="Balance of ").first.click()
+    specification_pages.answered(visitor.page)
+
+
+def _initiates_a_payment(visitor: Visitor) -> None:
+    specification_pages.go_to_screen(visitor, "Payments")
+    _executes(visitor, "payment_initiation")
 
 
 def _goes_to(entry: str) -> Step:

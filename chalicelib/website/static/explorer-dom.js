@@ -66,7 +66,7 @@ function table(lines) {
   const [head, , ...rows] = lines.map((line) => line.split("|").slice(1, -1).map((cell) => cell.trim()));
   return h(
     "div",
-    { class: "table-scroll", tabindex: "0", role: "region", "aria-label": head.join(", ") },
+    { class: "scroll", tabindex: "0", role: "region", "aria-label": head.join(", ") },
     h(
       "table",
       {},
