@@ -36,6 +36,20 @@ def test_a_screen_with_its_document_is_small_on_the_wire(visitor: Visitor, name:
     assert sum(loaded.values()) <= WIRE_BYTES, loaded
 
 
+def test_the_document_is_loaded_once_for_all_screens_of_it(visitor: Visitor) -> None:
+    cdp, loaded = _session(visitor), list[bool]()
+    screen(visitor, "account")
+    cdp.on(
+        "Network.responseReceived",
+        lambda event: "/openapi/" in event["response"]["url"] and loaded.append(event["response"]["fromDiskCache"]),
+    )
+    cdp.send("Network.enable")
+    for name in ("payments", "authorization"):
+        screen(visitor, name)
+
+    assert loaded == [True, True]
+
+
 @pytest.mark.parametrize(("name", "operation"), [("payments", "direct_payment_initiation"), ("cards", "createCard")])
 def test_an_execute_takes_little_of_the_pages_processor_time(visitor: Visitor, name: str, operation: str) -> None:
     page = visitor.page

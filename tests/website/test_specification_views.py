@@ -11,9 +11,11 @@ from urllib.parse import quote
 
 import pytest
 
+from causeway.tpp import Consent, Tpp
 from chalicelib import website
 from chalicelib.bootstrap import Hub
 from chalicelib.demo_bank.instructions import REFERENCES
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import pagination, specification_views
@@ -26,6 +28,7 @@ from tests.world import Answer, World
 
 ROOM = Path(str(website.__file__)).parent
 MODULES = [*(ROOM / "static").glob("explorer-*.js"), ROOM / "static" / "json-view.js"]
+PYTHON = ROOM / "static" / "explorer-python.js"
 OWNER = "specifications@example.com"
 TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 
@@ -170,6 +173,16 @@ def test_what_a_screen_needs_is_served_here_and_kept_for_good(world: World, file
     assert f"/static/{name}" in shown(world, "account").text
     assert answer.status == 200
     assert answer.headers["cache-control"].endswith("immutable")
+
+
+def test_every_operation_has_a_method_of_the_package_for_its_program_in_python() -> None:
+    rows = re.findall(r'^  (\w+): \{ on: "(\w+)", method: "(\w+)"', PYTHON.read_text("utf-8"), re.MULTILINE)
+    document = jsontext.loads(load_document("tpp", "http://hub.example").text)
+    operations = [each["operationId"] for path in document["paths"].values() for each in path.values()]
+
+    assert sorted(operation for operation, _, _ in rows) == sorted(operations)
+    for operation, owner, method in rows:
+        assert hasattr(Consent if owner == "consent" else Tpp, method), operation
 
 
 def test_a_module_has_one_subject_and_at_most_400_lines() -> None:
