@@ -253,7 +253,7 @@ def reset_password(visit: Visit) -> Response:
     except SecretNotValid:
         return invalid_link_page(visit, "/forgotten", "Request a new password")
     log.info("password changed", by="link")
-    return begin_session(visit, user, Notice.PASSWORD_CHANGED)
+    return begin_session(visit, user, Notice.CREDENTIALS_CHANGED)
 
 
 def _change_password(visit: Visit) -> Response:
@@ -269,7 +269,7 @@ def _change_password(visit: Visit) -> Response:
         return _account_page(visit, field_errors(error.problems), 400)
     visit.website.attempts.record_success(subjects)
     log.info("password changed", by="user")
-    return begin_session(visit, user, Notice.PASSWORD_CHANGED, visit.link("/account"))
+    return begin_session(visit, user, Notice.CREDENTIALS_CHANGED, visit.link("/account"))
 
 
 def _issue_code(visit: Visit) -> Response:

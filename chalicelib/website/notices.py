@@ -19,7 +19,7 @@ class Notice(StrEnum):
     SIGNED_IN = "signed-in"
     SIGNED_OUT = "signed-out"
     REGISTERED = "registered"
-    PASSWORD_CHANGED = "new-password"
+    CREDENTIALS_CHANGED = "new-password"
     CLIENT_CREATED = "client-created"
     CLIENT_CREATED_BEFORE = "client-created-before"
     CLIENT_CHANGED = "client-changed"
@@ -39,7 +39,7 @@ TEXTS: Mapping[str, str] = {
     Notice.SIGNED_IN: "You are signed in.",
     Notice.SIGNED_OUT: "You are signed out.",
     Notice.REGISTERED: "Your account has been created, and you are signed in.",
-    Notice.PASSWORD_CHANGED: "Your password has been changed, and all other sessions have ended.",
+    Notice.CREDENTIALS_CHANGED: "Your password has been changed, and all other sessions have ended.",
     Notice.CLIENT_CREATED: "The client has been created.",
     Notice.CLIENT_CREATED_BEFORE: (
         "This client has already been created: the form was sent twice. Its secrets are not shown again."
