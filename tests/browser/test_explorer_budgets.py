@@ -37,17 +37,19 @@ def test_a_screen_with_its_document_is_small_on_the_wire(visitor: Visitor, name:
 
 
 def test_the_document_is_loaded_once_for_all_screens_of_it(visitor: Visitor) -> None:
-    cdp, loaded = _session(visitor), list[bool]()
+    cdp, cached = _session(visitor), list[bool]()
+
+    def note(event: dict[str, Any]) -> None:
+        if "/openapi/" in event["response"]["url"]:
+            cached.append(event["response"]["fromDiskCache"])
+
     screen(visitor, "account")
-    cdp.on(
-        "Network.responseReceived",
-        lambda event: "/openapi/" in event["response"]["url"] and loaded.append(event["response"]["fromDiskCache"]),
-    )
+    cdp.on("Network.responseReceived", note)
     cdp.send("Network.enable")
     for name in ("payments", "authorization"):
         screen(visitor, name)
 
-    assert loaded == [True, True]
+    assert cached == [True, True]
 
 
 @pytest.mark.parametrize(("name", "operation"), [("payments", "direct_payment_initiation"), ("cards", "createCard")])
