@@ -4,6 +4,7 @@ export class OperationList {
   constructor(nav) {
     this.nav = nav;
     this.search = nav.querySelector("input[type=search]");
+    this.groups = nav.querySelector(".x-groups");
     this.links = [...nav.querySelectorAll("a[data-operation]")];
     this.none = nav.querySelector("[data-none]");
     this.texts = new Map(this.links.map((each) => [each, each.textContent.toLowerCase()]));
@@ -35,11 +36,10 @@ export class OperationList {
       else each.removeAttribute("aria-current");
     }
     const current = this.links.find((each) => each.dataset.operation === id);
-    if (current && this.nav.scrollHeight > this.nav.clientHeight) {
-      const { top, bottom } = current.getBoundingClientRect();
-      const frame = this.nav.getBoundingClientRect();
-      if (top < frame.top || bottom > frame.bottom) this.nav.scrollTop += top - frame.top - frame.height / 3;
-    }
+    if (!current) return;
+    const { top, bottom } = current.getBoundingClientRect();
+    const frame = this.groups.getBoundingClientRect();
+    if (top < frame.top || bottom > frame.bottom) this.groups.scrollTop += top - frame.top - frame.height / 3;
   }
 
   #visible() {
