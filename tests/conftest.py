@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -45,6 +46,8 @@ log.logger()  # writes where pytest looks, and not wherever a test that logs fir
 pytest_plugins = ["tests.cards.leak_watch", "tests.stack"]
 
 STACK_ROOMS = ("tests/e2e/", "tests/browser/")
+SECOND_STACK = tuple(f"tests/e2e/test_sdk_{subject}.py" for subject in ("bank", "clock", "lost_answers"))
+"""The part of ``make test-sdk`` for a second process: its stack is begun there, too."""
 LONG_ROOMS = (*STACK_ROOMS, "tests/infra/", "tests/bench/")
 """What takes longest comes first, so that no process is left with it at the end."""
 
@@ -54,8 +57,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: next((n for n in range(rooms) if item.nodeid.startswith(LONG_ROOMS[n])), rooms))
 
 
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays: a million objects that no collection of garbage has to visit."""
+    gc.collect()
+    gc.freeze()
+
+
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Where tests run in several processes, a file stays in one of them, and all that need the stack share one."""
+    """Where tests run in several processes, a file stays in one of them, and all that need the stack share one.
+
+    Only the tests of the SDK share two.
+    """
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
         config.option.loadscopereorder = False  # it would begin with the files that have most tests
@@ -63,6 +75,8 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = nodeid.partition("::")[0]
+        if file in SECOND_STACK:
+            return "second stack"
         return "stack" if file.startswith(STACK_ROOMS) else file
 
 

@@ -1,10 +1,17 @@
-"""The emulator within this process: the lean one, with calls of DynamoDB answered here and not by way of HTTP."""
+"""The emulator within this process: the lean one, with the most frequent calls answered here and not by way of HTTP.
+
+Those are DynamoDB's, and what each test has to read anew: data keys, secrets, and the address of a queue.
+"""
 
 from __future__ import annotations
 
+import base64
 import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
+from urllib.parse import urlparse
 
 from infra.local import moto_patches
 from tests.tables import OPERATIONS, Refused, carried_out
@@ -20,21 +27,64 @@ def install() -> None:
 def _answer_here() -> None:
     from botocore.awsrequest import AWSResponse
     from botocore.endpoint import Endpoint
+    from moto.core.exceptions import JsonRESTError, ServiceException
     from moto.core.models import DEFAULT_ACCOUNT_ID, botocore_stubber
     from moto.dynamodb.models import dynamodb_backends
 
     real_request = Endpoint.make_request
 
     def make_request(endpoint: Any, model: Any, request: dict[str, Any]) -> Any:
-        known = model.service_model.service_name == "dynamodb" and model.name in OPERATIONS
+        service, name, status = model.service_model.service_name, model.name, 200
+        read = _READS.get((service, name))
+        known = read or (service == "dynamodb" and name in OPERATIONS)
         if not known or not botocore_stubber.enabled or not endpoint.host.endswith(".amazonaws.com"):
             return real_request(endpoint, model, request)
-        tables = dynamodb_backends[DEFAULT_ACCOUNT_ID][request["context"]["client_region"]].tables
+        region, asked = request["context"]["client_region"], json.loads(request["body"])
         try:
-            status, answer = 200, carried_out(model.name, json.loads(request["body"]), tables)
+            if read:
+                answer = read(asked, region, endpoint.host)
+            else:
+                answer = carried_out(name, asked, dynamodb_backends[DEFAULT_ACCOUNT_ID][region].tables)
         except Refused as refusal:
             status, answer = 400, {"Error": {"Code": refusal.code, "Message": str(refusal)}, **refusal.members}
+        except (JsonRESTError, ServiceException):
+            return real_request(endpoint, model, request)  # which words the error
         metadata = {"HTTPStatusCode": status, "HTTPHeaders": {}, "RetryAttempts": 0}
         return AWSResponse(endpoint.host, status, {}, None), answer | {"ResponseMetadata": metadata}
 
     Endpoint.make_request = make_request
+
+
+def _decrypt(asked: Mapping[str, Any], region: str, host: str) -> dict[str, Any]:
+    from moto.core.models import DEFAULT_ACCOUNT_ID
+    from moto.kms.models import kms_backends
+
+    kms, sealed = kms_backends[DEFAULT_ACCOUNT_ID][region], base64.b64decode(asked["CiphertextBlob"])
+    plain, key_id = kms.decrypt(sealed, asked.get("EncryptionContext", {}), asked.get("KeyId"))
+    return {"Plaintext": plain, "KeyId": key_id}
+
+
+def _get_secret_value(asked: Mapping[str, Any], region: str, host: str) -> dict[str, Any]:
+    from moto.core.models import DEFAULT_ACCOUNT_ID
+    from moto.secretsmanager.models import secretsmanager_backends
+
+    secrets: Any = secretsmanager_backends[DEFAULT_ACCOUNT_ID][region]
+    found: dict[str, Any] = secrets.get_secret_value(
+        asked["SecretId"], asked.get("VersionId"), asked.get("VersionStage")
+    )
+    return found | {"CreatedDate": datetime.fromtimestamp(found["CreatedDate"], UTC)}
+
+
+def _get_queue_url(asked: Mapping[str, Any], region: str, host: str) -> dict[str, Any]:
+    from moto.core.models import DEFAULT_ACCOUNT_ID
+    from moto.sqs.models import sqs_backends
+
+    queue = sqs_backends[DEFAULT_ACCOUNT_ID][region].get_queue_url(asked["QueueName"])
+    return {"QueueUrl": queue.url(urlparse(host))}
+
+
+_READS: Mapping[tuple[str, str], Callable[[Mapping[str, Any], str, str], dict[str, Any]]] = {
+    ("kms", "Decrypt"): _decrypt,
+    ("secretsmanager", "GetSecretValue"): _get_secret_value,
+    ("sqs", "GetQueueUrl"): _get_queue_url,
+}

@@ -55,7 +55,8 @@ def _install(host: Host, profile: Profile) -> Bank:
     if "signing_key" not in credentials:  # making one takes time
         credentials["signing_key"] = signatures.generate_private_pem()
     credentials.setdefault("storage_key", secrets.token_hex(_STORAGE_KEY_BYTES))
-    public_key = signatures.public_pem(signatures.load_private_key(credentials["signing_key"]).public_key())
+    key = signatures.load_private_key(credentials["signing_key"], own=True)
+    public_key = signatures.public_pem(key.public_key())
     if bank is None:
         bank, credentials["api_key"] = host.openbanking.banks.add(_new_bank(host, profile, public_key))
     else:

@@ -20,6 +20,7 @@ def patch_moto() -> None:
     _search_partition_only()
     _remember_less()
     _look_up_less()
+    _read_models_once()
     _read_conditions_once()
     _try_fewer_names()
     _measure_once()
@@ -85,10 +86,19 @@ def _remember_less() -> None:
 
 
 def _look_up_less() -> None:
-    """Cache moto's lookup of its own methods, and match requests against the services in use first."""
+    """Cache moto's lookup of its own methods and packages, and match requests against the services in use first."""
     responses: Any = import_module("moto.core.responses")
     responses.method_names_from_class = cache(responses.method_names_from_class)
+    backends: Any = import_module("moto.backends")
+    packages = frozenset(backends.list_of_moto_modules())
+    backends.list_of_moto_modules = lambda: packages
     import_module("moto.backend_index").backend_url_patterns.sort(key=lambda entry: entry[0] not in _IN_USE)
+
+
+def _read_models_once() -> None:
+    """Have all sessions share what they read of botocore's files; moto asks new ones for the same regions."""
+    session: Any = import_module("botocore.session")
+    session.create_loader = cache(session.create_loader)
 
 
 def _read_conditions_once() -> None:

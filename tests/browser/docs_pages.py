@@ -14,6 +14,8 @@ def walks() -> tuple[Walk, ...]:
                 ("guide", opens("/docs/guides/tpp")),
                 ("faults", opens("/docs/guides/tpp-faults")),
                 ("reference", opens("/docs/reference/tpp-api")),
+                ("package", opens("/docs/sdk")),
+                ("package-reference", opens("/docs/reference/sdk-tpp")),
                 ("page", opens("/docs/operations")),
                 ("search", opens("/docs?q=payment")),
                 ("nothing-found", opens("/docs?q=zebra")),

@@ -68,7 +68,10 @@ def create_client(
 
 
 def go_to(visitor: Visitor, entry: str) -> None:
-    """Follow an entry of the main menu."""
+    """Follow an entry of the main menu, which a narrow screen opens first."""
+    button = visitor.page.locator("summary[aria-label=Menu]")
+    if button.is_visible() and visitor.page.locator("details.drawer[open]").count() == 0:
+        button.click()
     with visitor.page.expect_navigation():
         visitor.page.get_by_role("navigation", name="Main").get_by_role("link", name=entry, exact=True).click()
 

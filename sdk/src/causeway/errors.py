@@ -11,7 +11,7 @@ from typing import Any
 
 
 class CausewayError(Exception):
-    """The base of all errors of this package."""
+    """The base of all errors of this package. ``advice`` says in one sentence what to do."""
 
     advice = "Read the message."
     """One sentence on what to do."""
@@ -61,7 +61,10 @@ class InvalidEvent(CausewayError):
 
 
 class ConsentRefused(CausewayError):
-    """The PSU came back from the bank without a consent. ``error`` is an OAuth code, such as ``access_denied``."""
+    """The PSU came back from the bank without a consent.
+
+    ``error`` is an OAuth code, such as ``access_denied``; ``description`` is a text for people.
+    """
 
     advice = "Tell the PSU, and begin with authorize() if they want to try again."
 

@@ -6,7 +6,9 @@ import os
 import signal
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -43,21 +45,23 @@ class Emulators:
     def client(self, service: str) -> Any:
         return boto3.client(service, endpoint_url=self.url)
 
-    def make_table(self, keys: list[dict[str, str]] = KEYS) -> Any:
+    def make_table(self, name: str = "things", keys: list[dict[str, str]] = KEYS) -> Any:
         dynamodb = self.client("dynamodb")
         definitions = [{"AttributeName": each["AttributeName"], "AttributeType": "S"} for each in keys]
         dynamodb.create_table(
-            TableName="things", KeySchema=keys, AttributeDefinitions=definitions, BillingMode="PAY_PER_REQUEST"
+            TableName=name, KeySchema=keys, AttributeDefinitions=definitions, BillingMode="PAY_PER_REQUEST"
         )
         return dynamodb
 
 
-@pytest.fixture
-def emulators(tmp_path: Path) -> Iterator[Emulators]:
-    made = Emulators(tmp_path / "emulator.sqlite3")
-    yield made
-    if made.child:
-        made.child.stop()
+@contextmanager
+def on_file(path: Path) -> Iterator[Emulators]:
+    made = Emulators(path)
+    try:
+        yield made
+    finally:
+        if made.child:
+            made.child.stop()
 
 
 def key(part: str) -> dict[str, Any]:
@@ -68,8 +72,8 @@ def put(part: str, **attributes: Any) -> dict[str, Any]:
     return {"TableName": "things", "Item": key(part) | attributes}
 
 
-def test_key_material_and_secrets_are_kept(emulators: Emulators, tmp_path: Path) -> None:
-    emulators.start()
+def write_keys(emulators: Emulators) -> tuple[str, bytes]:
+    """The id of a key, and what it has sealed."""
     wanted = emulators.client("kms").create_key(Description="the key")["KeyMetadata"]["KeyId"]
     sealed = emulators.client("kms").encrypt(KeyId=wanted, Plaintext=b"kept")["CiphertextBlob"]
     secrets = emulators.client("secretsmanager")
@@ -77,17 +81,12 @@ def test_key_material_and_secrets_are_kept(emulators: Emulators, tmp_path: Path)
     secrets.create_secret(Name="empty")
     secrets.put_secret_value(SecretId="full", SecretString="old")
     secrets.put_secret_value(SecretId="full", SecretString="new")
-    emulators.kill()
-    emulators.start()
-
-    assert all(file.stat().st_mode & 0o077 == 0 for file in tmp_path.glob("emulator.sqlite3*"))
-    assert emulators.client("kms").create_key(Description="the key")["KeyMetadata"]["KeyId"] == wanted
-    assert emulators.client("kms").decrypt(CiphertextBlob=sealed)["Plaintext"] == b"kept"
-    assert emulators.client("secretsmanager").get_secret_value(SecretId="full")["SecretString"] == "new"
+    return wanted, sealed
 
 
-def test_items_are_kept_as_every_kind_of_write_left_them(emulators: Emulators) -> None:
-    dynamodb = emulators.start().make_table()
+def write_items(emulators: Emulators) -> dict[str, Any]:
+    """The items that writes of every kind have left, by their part of the key."""
+    dynamodb = emulators.make_table()
     every = {"n": {"N": "1.50"}, "b": {"B": BINARY}, "l": {"L": [{"NULL": True}, {"BOOL": False}]}, "ss": {"SS": ["a"]}}
     dynamodb.put_item(**put("put", m={"M": every}))
     dynamodb.put_item(**put("updated", n={"N": "1"}))
@@ -106,18 +105,12 @@ def test_items_are_kept_as_every_kind_of_write_left_them(emulators: Emulators) -
     )
     with pytest.raises(ClientError):
         dynamodb.put_item(**put("put", n={"N": "9"}), ConditionExpression="attribute_not_exists(owner)")
-    before = {item["part"]["S"]: item for item in dynamodb.scan(TableName="things")["Items"]}
-    emulators.kill()
-    after = emulators.start().make_table().scan(TableName="things")["Items"]
-
-    assert before.keys() == {"put", "updated", "batch", "together"}
-    assert before["updated"]["n"] == {"N": "2"}
-    assert before["put"]["m"]["M"]["b"] == {"B": BINARY}
-    assert {item["part"]["S"]: item for item in after} == before
+    return {item["part"]["S"]: item for item in dynamodb.scan(TableName="things")["Items"]}
 
 
-def test_messages_are_kept_until_they_are_deleted(emulators: Emulators) -> None:
-    sqs = emulators.start().client("sqs")
+def write_messages(emulators: Emulators) -> None:
+    """Three messages, of which one is received and done, one received, and one waits."""
+    sqs = emulators.client("sqs")
     url = sqs.create_queue(QueueName="work")["QueueUrl"]
     for body in ("done", "in progress", "waiting"):
         sqs.send_message(QueueUrl=url, MessageBody=body)
@@ -125,8 +118,52 @@ def test_messages_are_kept_until_they_are_deleted(emulators: Emulators) -> None:
         (message,) = sqs.receive_message(QueueUrl=url)["Messages"]
         if message["Body"] == "done":
             sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-    emulators.kill()
-    sqs = emulators.start().client("sqs")
+
+
+@dataclass(frozen=True)
+class Killed:
+    """An emulator after a kill and another start, and what the one before had confirmed."""
+
+    again: Emulators
+    folder: Path
+    key_id: str
+    sealed: bytes
+    items: Mapping[str, Any]
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Killed]:
+    folder = tmp_path_factory.mktemp("emulator")
+    with on_file(folder / "emulator.sqlite3") as emulators:
+        emulators.start()
+        key_id, sealed = write_keys(emulators)
+        items = write_items(emulators)
+        write_messages(emulators)
+        emulators.make_table("others").put_item(TableName="others", Item=key("kept"))
+        emulators.kill()
+        yield Killed(emulators.start(), folder, key_id, sealed, items)
+
+
+def test_key_material_and_secrets_are_kept(killed: Killed) -> None:
+    kms, secrets = killed.again.client("kms"), killed.again.client("secretsmanager")
+
+    assert all(file.stat().st_mode & 0o077 == 0 for file in killed.folder.glob("emulator.sqlite3*"))
+    assert kms.create_key(Description="the key")["KeyMetadata"]["KeyId"] == killed.key_id
+    assert kms.decrypt(CiphertextBlob=killed.sealed)["Plaintext"] == b"kept"
+    assert secrets.get_secret_value(SecretId="full")["SecretString"] == "new"
+
+
+def test_items_are_kept_as_every_kind_of_write_left_them(killed: Killed) -> None:
+    before, after = killed.items, killed.again.make_table().scan(TableName="things")["Items"]
+
+    assert before.keys() == {"put", "updated", "batch", "together"}
+    assert before["updated"]["n"] == {"N": "2"}
+    assert before["put"]["m"]["M"]["b"] == {"B": BINARY}
+    assert {item["part"]["S"]: item for item in after} == before
+
+
+def test_messages_are_kept_until_they_are_deleted(killed: Killed) -> None:
+    sqs = killed.again.client("sqs")
     url = sqs.create_queue(QueueName="work")["QueueUrl"]
     sqs.create_queue(QueueName="work")
     found = [sqs.receive_message(QueueUrl=url).get("Messages", [{"Body": ""}])[0]["Body"] for _ in range(3)]
@@ -134,15 +171,11 @@ def test_messages_are_kept_until_they_are_deleted(emulators: Emulators) -> None:
     assert sorted(found) == ["", "in progress", "waiting"]
 
 
-def test_a_table_with_another_key_is_refused_and_says_what_to_do(emulators: Emulators) -> None:
-    dynamodb = emulators.start().make_table()
-    dynamodb.put_item(**put("kept"))
-    emulators.kill()
-
+def test_a_table_with_another_key_is_refused_and_says_what_to_do(killed: Killed) -> None:
     with pytest.raises(
-        ClientError, match="the stored table things has another key: start anew with `make run FRESH=1`"
+        ClientError, match="the stored table others has another key: start anew with `make run FRESH=1`"
     ):
-        emulators.start().make_table([{"AttributeName": "name", "KeyType": "HASH"}])
+        killed.again.make_table("others", [{"AttributeName": "name", "KeyType": "HASH"}])
 
 
 @pytest.mark.parametrize("damage", [b"this is no database", b"SQLite format 3\x00" + bytes(200)])
@@ -165,10 +198,12 @@ def test_a_file_of_a_later_release_is_left_alone_and_says_what_to_do(tmp_path: P
         EmulatorState(path)
 
 
-def test_the_emulator_says_that_it_cannot_use_its_file_and_ends(emulators: Emulators, tmp_path: Path) -> None:
-    (tmp_path / "emulator.sqlite3").write_bytes(b"this is no database")
-    emulators.start()
+def test_the_emulator_says_that_it_cannot_use_its_file_and_ends(tmp_path: Path) -> None:
+    path = tmp_path / "emulator.sqlite3"
+    path.write_bytes(b"this is no database")
+    with on_file(path) as emulators:
+        said = emulators.start().url
 
-    assert emulators.url.endswith(
+    assert said.endswith(
         "emulator.sqlite3 is damaged: restore a copy of it, or start anew with `make run FRESH=1`, which removes it"
     )

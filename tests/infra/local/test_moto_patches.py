@@ -5,6 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import boto3
+import pytest
+from botocore.loaders import JSONFileLoader
+from moto import backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
 from infra.local import moto_patches
@@ -53,3 +57,19 @@ def test_the_copy_on_which_an_update_works_is_measured_anew() -> None:
 
     assert updated.size() == before + len("a longer text") - len("short")
     assert item.size() == before
+
+
+def test_what_moto_looks_up_for_each_request_and_session_is_read_from_the_disk_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moto_patches.patch_moto()
+    before = [boto3.Session().get_available_regions(service) for service in ("sqs", "dynamodb")]
+
+    def fail(*arguments: object) -> object:
+        raise AssertionError("the disk is read again")
+
+    monkeypatch.setattr(JSONFileLoader, "_load_file", fail)
+    monkeypatch.setattr("os.listdir", fail)
+
+    assert {"dynamodb", "kms", "secretsmanager", "sqs"} <= set(backends.list_of_moto_modules())
+    assert [boto3.Session().get_available_regions("sqs"), before[1]] == before

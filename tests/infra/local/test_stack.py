@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from tests.local_stack import answering
 
 ROOT = stackfile.ROOT
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
+Kept = tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]
+"""What has to be the same after a restart: user, public key, a page's status, and two programmes."""
 
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:
@@ -60,21 +63,46 @@ def test_a_wrong_setting_is_one_sentence(tmp_path: Path, options: tuple[str, ...
     assert result.stderr.count("\n") == 1
 
 
-@pytest.mark.e2e
-def test_a_stack_answers_and_takes_everything_along_when_it_ends(tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    elsewhere = of_a_stack(ENDPOINT)
-    with log.open("wb") as output, run_stack(CLEAN, output, folder=tmp_path, elsewhere=elsewhere) as content:
-        assert requests.get(f"{content['base_url']}/health", timeout=5).status_code == 200
-        assert [bank["api_version"] for bank in content["banks"]] == [1, 2]
-        assert [bank["bic"] for bank in content["fault_banks"]] == ["DEMOGB2F", "DEMODE2F"]
-        assert (tmp_path / "stack.json").stat().st_mode & 0o777 == 0o600
-        assert '"route":"/health"' in Path(content["log"]).read_text()
-        endpoint = content["environment"]["AWS_ENDPOINT_URL"]
+@dataclass(frozen=True)
+class Ended:
+    """What was seen of a stack until it ended, and its folder."""
 
-    assert not (tmp_path / "stack.json").exists()
-    assert content["user"]["password"] not in log.read_text()
+    content: dict[str, Any]
+    running: Any
+    health: int
+    file_mode: int
+    service_log: str
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """A stack that began in a folder with the file of another, whose process id is another program's by now."""
+    folder = tmp_path_factory.mktemp("stack")
+    file, elsewhere = folder / "stack.json", of_a_stack(ENDPOINT)
+    with answering("another-stack") as other, (folder / "log").open("wb") as output:
+        stale = {**other, "id": "a-stack-that-was-killed", "pid": os.getpid(), "base_url": "http://127.0.0.1:8000"}
+        stackfile.write(file, stale)
+        with run_stack(CLEAN, output, folder=folder, elsewhere=elsewhere) as content:
+            running, file_mode = stackfile.find_running(file), file.stat().st_mode & 0o777
+            health = requests.get(f"{content['base_url']}/health", timeout=5).status_code
+            service_log = Path(content["log"]).read_text()
+    return Ended(content, running, health, file_mode, service_log, folder)
+
+
+@pytest.mark.e2e
+def test_a_stack_answers_and_takes_everything_along_when_it_ends(ended: Ended) -> None:
+    content = ended.content
+    assert ended.health == 200
+    assert [bank["api_version"] for bank in content["banks"]] == [1, 2]
+    assert [bank["bic"] for bank in content["fault_banks"]] == ["DEMOGB2F", "DEMODE2F"]
+    assert ended.file_mode == 0o600
+    assert '"route":"/health"' in ended.service_log
+
+    assert not (ended.folder / "stack.json").exists()
+    assert content["user"]["password"] not in (ended.folder / "log").read_text()
     assert not _answers(content["base_url"])
+    endpoint = content["environment"]["AWS_ENDPOINT_URL"]
     assert _answers(endpoint) is bool(ENDPOINT), "its own emulator ends with it, another one goes on"
 
 
@@ -96,32 +124,56 @@ def test_a_second_stack_leaves_the_first_ones_file_alone(tmp_path: Path, engine:
 
 
 @pytest.mark.e2e
-def test_a_file_whose_process_id_is_another_programs_by_now_blocks_nothing(tmp_path: Path) -> None:
-    with answering("another-stack") as other:
-        stale = {**other, "id": "a-stack-that-was-killed", "pid": os.getpid(), "base_url": "http://127.0.0.1:8000"}
-        stackfile.write(tmp_path / "stack.json", stale)
-        with run_stack(CLEAN, folder=tmp_path, elsewhere=of_a_stack(ENDPOINT)) as content:
-            assert stackfile.find_running(tmp_path / "stack.json") == content
+def test_a_file_whose_process_id_is_another_programs_by_now_blocks_nothing(ended: Ended) -> None:
+    assert ended.running == ended.content
 
 
-@pytest.mark.e2e
-def test_requests_in_flight_are_answered_before_a_stack_that_is_to_end_does(tmp_path: Path) -> None:
-    file = tmp_path / "stack.json"
-    command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(file), "--quiet"]
-    environ = CLEAN | of_a_stack(ENDPOINT)
-    with subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True) as process:
+@dataclass(frozen=True)
+class Returned:
+    """What a stack kept when it was killed and started again, and how it ended during a request."""
+
+    before: Kept
+    after: Kept
+    answer: bytes
+    exit_code: int
+    file: Path
+
+
+@pytest.fixture(scope="module")
+def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
+    folder = tmp_path_factory.mktemp("stack")
+    file, elsewhere = folder / "stack.json", of_a_stack(ENDPOINT)
+    with run_stack(CLEAN, folder=folder, elsewhere=elsewhere) as content:
+        before = _kept(content)
+        os.kill(content["pid"], signal.SIGKILL)
+    options = ["--port", "0", "--stack-file", str(file), "--engine", "emulator", "--quiet"]
+    command = [sys.executable, "-m", "infra.local", *options]
+    with subprocess.Popen(command, cwd=ROOT, env=CLEAN | elsewhere, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             assert any(line.startswith("ready at") for line in process.stdout)
-            answer = _answer_of_a_slow_caller(stackfile.read(file) or {}, lambda: process.send_signal(signal.SIGTERM))
-            code = process.wait(30)
+            content = stackfile.read(file) or {}
+            after = _kept(content)
+            answer = _answer_of_a_slow_caller(content, lambda: process.send_signal(signal.SIGTERM))
+            exit_code = process.wait(30)
         finally:
             process.kill()
+    return Returned(before, after, answer, exit_code, file)
 
-    assert answer.startswith(b"HTTP/1.1 200 ")
-    assert b'"redirect_url"' in answer
-    assert code == 0
-    assert not file.exists()
+
+@pytest.mark.e2e
+def test_requests_in_flight_are_answered_before_a_stack_that_is_to_end_does(returned: Returned) -> None:
+    assert returned.answer.startswith(b"HTTP/1.1 200 ")
+    assert b'"redirect_url"' in returned.answer
+    assert returned.exit_code == 0
+    assert not returned.file.exists()
+
+
+@pytest.mark.e2e
+def test_a_stack_that_was_killed_comes_back_with_its_user_keys_and_credentials(returned: Returned) -> None:
+    assert returned.before == returned.after
+    if not ENDPOINT:
+        assert (returned.file.parent / "emulator").stat().st_mode & 0o777 == 0o700
 
 
 def test_a_start_on_an_endpoint_that_never_answers_ends_when_it_is_told_to(tmp_path: Path) -> None:
@@ -295,23 +347,16 @@ def test_a_stack_speaks_tls_when_it_is_told_to(
 @pytest.mark.dynamodb
 @pytest.mark.skipif(not DYNAMODB_ENGINE, reason="DynamoDB Local takes part in `make test-dynamodb`")
 def test_a_stack_that_keeps_its_data_comes_back_with_its_user_keys_and_credentials(tmp_path: Path) -> None:
-    before = _kept(tmp_path, "dynamodb-local")
+    with run_stack(environ=CLEAN, engine="dynamodb-local", folder=tmp_path) as content:
+        before = _kept(content)
     with run_stack(environ=CLEAN, folder=tmp_path) as between:
         assert between["user"] != before[0]
-    after = _kept(tmp_path, "dynamodb-local")
+    with run_stack(environ=CLEAN, engine="dynamodb-local", folder=tmp_path) as content:
+        after = _kept(content)
 
     assert before == after
     assert not (tmp_path / "stack.json").exists()
     assert (tmp_path / "dynamodb" / "seed.json").stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.e2e
-def test_a_stack_that_was_killed_comes_back_with_its_user_keys_and_credentials(tmp_path: Path) -> None:
-    before = _kept(tmp_path, "emulator", signal.SIGKILL)
-    after = _kept(tmp_path, "emulator")
-
-    assert before == after
-    assert (tmp_path / "emulator").stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize(
@@ -328,16 +373,12 @@ def test_a_stack_starts_anew_when_it_is_told_to(
     assert options.fresh is fresh
 
 
-def _kept(folder: Path, engine: str, end: int = 0) -> tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]:
-    """What has to be the same after a restart; the call has the service open what it sealed before."""
-    with run_stack(environ=CLEAN, engine=engine, folder=folder) as content:
-        base = content["base_url"]
-        public_key = requests.get(f"{base}/bank/public_key", timeout=5).text
-        authorize = {"bic": "DEMOGB21", "scopes": ["account.list"]}
-        caller = {"X-Api-Key": content["client"]["client_id"]}
-        answer = requests.post(f"{base}/tpp/authorize", json=authorize, headers=caller, timeout=20)
-        page = requests.get(answer.json()["redirect_url"], timeout=20)
-        programmes = content["programme"], content["other_programme"]
-        if end:
-            os.kill(content["pid"], end)
-        return content["user"], public_key, page.status_code, *programmes
+def _kept(content: dict[str, Any]) -> Kept:
+    """Of a running stack; the call has the service open what it sealed before."""
+    base = content["base_url"]
+    public_key = requests.get(f"{base}/bank/public_key", timeout=5).text
+    authorize = {"bic": "DEMOGB21", "scopes": ["account.list"]}
+    caller = {"X-Api-Key": content["client"]["client_id"]}
+    answer = requests.post(f"{base}/tpp/authorize", json=authorize, headers=caller, timeout=20)
+    page = requests.get(answer.json()["redirect_url"], timeout=20)
+    return content["user"], public_key, page.status_code, content["programme"], content["other_programme"]
