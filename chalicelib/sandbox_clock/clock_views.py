@@ -11,6 +11,7 @@ from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, OutOfRange
 from chalicelib.sandbox_clock.container import ClockContainer
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
 from chalicelib.website import site
+from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import CLOCK
 from chalicelib.website.pages import Visit, page
 
@@ -41,7 +42,6 @@ def show_clock(visit: Visit, clock: ClockContainer, problem: str = "", status: i
         chosen=visit.field("unit") or "days",
         most_days=MOST_DAYS,
         problem=problem,
-        was_moved=bool(visit.field("moved")) and not visit.is_post,
     )
 
 
@@ -57,7 +57,7 @@ def move_clock(visit: Visit, clock: ClockContainer) -> Response:
         return show_clock(visit, clock, f"Time moves forward only, by at most {MOST_DAYS} days at once.", 400)
     except ClockBusy:
         return show_clock(visit, clock, "The clock is being moved already. Wait until that is done.", 409)
-    return visit.redirect(CLOCK, moved="1")
+    return visit.redirect_with_notice(CLOCK, Notice.TIME_MOVED)
 
 
 def serve(clock: ClockContainer, incoming: Incoming) -> Response:

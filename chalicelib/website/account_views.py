@@ -9,6 +9,7 @@ from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.http import pages
 from chalicelib.website.account_flow import SecretNotValid, WrongPassword
 from chalicelib.website.display_text import field_errors, retry_advice, span
+from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import is_own_page
 from chalicelib.website.pages import NO_REFERRER, Visit, add_retry_after, message_page, page
 from chalicelib.website.records import users
@@ -50,7 +51,7 @@ def register(visit: Visit) -> Response:
         text = "This email is already registered. Sign in, or use another one."
         return _registration_page(visit, {"email": text}, 409)
     log.info("user registered")
-    return begin_session(visit, user)
+    return begin_session(visit, user, Notice.REGISTERED)
 
 
 def confirmation_form(visit: Visit) -> Response:
@@ -79,7 +80,7 @@ def confirm_registration(visit: Visit) -> Response:
         return _confirmation_page(visit, name, "This is not the password chosen at registration.", 401)
     visit.website.attempts.record_success(subjects)
     log.info("user registered")
-    return begin_session(visit, user)
+    return begin_session(visit, user, Notice.REGISTERED)
 
 
 def sign_in_form(visit: Visit) -> Response:
@@ -107,7 +108,7 @@ def sign_in(visit: Visit) -> Response:
     visit.website.attempts.record_success(subjects)
     if not user.active:
         return _sign_in_page(visit, _DEACTIVATED, 403)
-    return begin_session(visit, user, browser=browser)
+    return begin_session(visit, user, Notice.SIGNED_IN, browser=browser)
 
 
 def sign_out_form(visit: Visit) -> Response:
@@ -117,10 +118,12 @@ def sign_out_form(visit: Visit) -> Response:
 
 def sign_out(visit: Visit) -> Response:
     visit.website.sessions.end(visit.session)
-    return pages.see_other(visit.link("/"), visit.session_cookie(None))
+    return pages.see_other(visit.link("/"), visit.session_cookie(None), visit.notice_cookie(Notice.SIGNED_OUT))
 
 
-def begin_session(visit: Visit, user: users.User, place: str = "", browser: str | None = None) -> Response:
+def begin_session(
+    visit: Visit, user: users.User, notice: Notice, place: str = "", browser: str | None = None
+) -> Response:
     """Start a session with a new secret and redirect to ``place``, by default the page that was requested before.
 
     The browser is remembered, under the id ``browser`` if it was already known.
@@ -128,9 +131,8 @@ def begin_session(visit: Visit, user: users.User, place: str = "", browser: str 
     if visit.email is not None:
         visit.website.sessions.end(visit.session)
     known = visit.known_browser_cookie(user.email, visit.website.attempts.browsers.cookie_value(user.email, browser))
-    return pages.see_other(
-        place or _destination(visit), known, visit.session_cookie(visit.website.sessions.begin(user))
-    )
+    begun = visit.session_cookie(visit.website.sessions.begin(user))
+    return pages.see_other(place or _destination(visit), known, begun, visit.notice_cookie(notice))
 
 
 def _sign_in_subjects(name: str, address: str, browser: str | None) -> Subjects:
@@ -201,7 +203,7 @@ _PASSWORDS = ("current_password", "password")
 
 
 def show_account(visit: Visit) -> Response:
-    return _account_page(visit, done=visit.field("changed") == "password")
+    return _account_page(visit)
 
 
 def change_account(visit: Visit) -> Response:
@@ -251,7 +253,7 @@ def reset_password(visit: Visit) -> Response:
     except SecretNotValid:
         return invalid_link_page(visit, "/forgotten", "Request a new password")
     log.info("password changed", by="link")
-    return begin_session(visit, user)
+    return begin_session(visit, user, Notice.CREDENTIALS_CHANGED)
 
 
 def _change_password(visit: Visit) -> Response:
@@ -267,7 +269,7 @@ def _change_password(visit: Visit) -> Response:
         return _account_page(visit, field_errors(error.problems), 400)
     visit.website.attempts.record_success(subjects)
     log.info("password changed", by="user")
-    return begin_session(visit, user, visit.link("/account", changed="password"))
+    return begin_session(visit, user, Notice.CREDENTIALS_CHANGED, visit.link("/account"))
 
 
 def _issue_code(visit: Visit) -> Response:
@@ -277,13 +279,7 @@ def _issue_code(visit: Visit) -> Response:
 
 
 def _account_page(
-    visit: Visit,
-    errors: dict[str, str] | None = None,
-    status: int = 200,
-    *,
-    code: str = "",
-    problem: str = "",
-    done: bool = False,
+    visit: Visit, errors: dict[str, str] | None = None, status: int = 200, *, code: str = "", problem: str = ""
 ) -> Response:
     found = errors or {}
     return page(
@@ -296,7 +292,6 @@ def _account_page(
         code=code,
         good=span(LIFETIMES["code"]),
         problem=problem,
-        done=done,
         shortest=passwords.LENGTH[0],
         longest=passwords.LENGTH[1],
     )

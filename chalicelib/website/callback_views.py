@@ -11,10 +11,18 @@ from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.display_text import payment_status, refusal_advice, return_advice
+from chalicelib.website.notices import Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.attempts import client_network
 from chalicelib.website.records.journeys import Journey, JourneyChanged
 
+_CALLBACK = "/authorize/callback"
+_NOTICES: Mapping[str, Notice] = {
+    "exchange": Notice.CODE_EXCHANGED,
+    "refresh": Notice.TOKENS_REFRESHED,
+    "end": Notice.CONSENT_ENDED,
+}
+"""What a page says after an action."""
 _TEXT_LENGTH = 256  # characters shown of a value from the URL, which anyone can forge
 
 
@@ -47,13 +55,14 @@ def continue_journey(visit: Visit) -> Response:
     if journey is None or step is None:
         return _journey_page(visit, journey)
     try:
-        return _redirect_to_journey(visit, step(journey, visit.field("client_secret") or None))
+        changed = step(journey, visit.field("client_secret") or None)
     except Refusal as refusal:
         return _journey_page(
             visit, visit.website.journeys.find(visit.user, journey.state), refusal_advice(refusal), 400
         )
     except JourneyChanged:  # by the same form, submitted twice
         return _redirect_to_journey(visit, journey)
+    return visit.redirect_with_notice(_CALLBACK, _NOTICES[visit.field("action")], state=changed.state)
 
 
 def payment_callback(visit: Visit) -> Response:
@@ -105,7 +114,7 @@ def _find_journey(visit: Visit, query: Mapping[str, str]) -> Journey | None:
 
 def _redirect_to_journey(visit: Visit, journey: Journey) -> Response:
     """Redirect to the journey's page without the code in the URL, so that the page can be reloaded."""
-    return visit.redirect("/authorize/callback", state=journey.state)
+    return visit.redirect(_CALLBACK, state=journey.state)
 
 
 def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", status: int = 200) -> Response:

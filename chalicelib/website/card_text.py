@@ -81,7 +81,7 @@ RISK: Mapping[str, str] = {
 
 
 def card_tag(letter: str) -> str:
-    return {states.ACTIVE: "good", states.NEW: ""}.get(letter, "bad")
+    return {states.ACTIVE: "good", states.NEW: "note"}.get(letter, "bad")
 
 
 def response_meaning(number: str) -> str:

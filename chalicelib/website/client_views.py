@@ -15,18 +15,12 @@ from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records import clients as client_records
 from chalicelib.openbanking.records.client_record import Client, Identity
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
+from chalicelib.website.notices import TEXTS, Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.pagination import newest_first, paginate
 from chalicelib.website.records.attempts import TooManyAttempts
 
-_DONE = {
-    "created": "This client has already been created: the form was sent twice. Its secrets are not shown again.",
-    "repeated": "The form was sent twice: this is the client created the first time.",
-    "activated": "The client is active again.",
-    "deactivated": "The client is no longer active: all its calls are refused.",
-    "updated": "The client has been changed.",
-    "event-recorded": "A test event is recorded: the client can fetch it.",
-}
+_REPEATED = "The form was sent twice: this is the client created the first time."
 _OVERLAPS = {"0": "immediately", "3600": "in an hour", "86400": "in a day", "604800": "in a week"}
 """When a replaced secret expires: labels by seconds."""
 
@@ -68,8 +62,8 @@ def create_client(visit: Visit) -> Response:
     except client_validation.InvalidClient as error:
         return _new_client_page(visit, {error.member: field_error(error.member, str(error))}, 400)
     except client_records.ClientExists:
-        return visit.redirect(f"/clients/{identity.client_id}", done="created")
-    done = _DONE["repeated"] if made.repeated else ""
+        return visit.redirect_with_notice(f"/clients/{identity.client_id}", Notice.CLIENT_CREATED_BEFORE)
+    done = _REPEATED if made.repeated else TEXTS[Notice.CLIENT_CREATED]
     return _client_page(visit, made.client, status=201, done=done, secret=made.secret, events_secret=made.events_secret)
 
 
@@ -81,8 +75,7 @@ def show_client(visit: Visit) -> Response:
         return _not_found_page(visit)
     if visit.field("ask") == "deactivate" and client.active:
         return _deactivation_page(visit, client)
-    is_so = {"activated": client.active, "deactivated": not client.active}.get(visit.field("done"), True)
-    return _client_page(visit, client, done=_DONE.get(visit.field("done"), "") if is_so else "")
+    return _client_page(visit, client)
 
 
 def _deactivation_page(visit: Visit, client: Client) -> Response:
@@ -116,12 +109,12 @@ def _activate(visit: Visit, client: Client) -> Response:
     if not visit.website.shared.settings.is_sandbox:
         return _refuse_action(visit, client)
     visit.website.openbanking.clients.activate(client.client_id, visit.user)
-    return visit.redirect(f"/clients/{client.client_id}", done="activated")
+    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_ACTIVATED)
 
 
 def _deactivate(visit: Visit, client: Client) -> Response:
     visit.website.openbanking.clients.deactivate(client.client_id, visit.user)
-    return visit.redirect(f"/clients/{client.client_id}", done="deactivated")
+    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_DEACTIVATED)
 
 
 def _send_test_event(visit: Visit, client: Client) -> Response:
@@ -131,8 +124,8 @@ def _send_test_event(visit: Visit, client: Client) -> Response:
         visit.website.attempts.count([("events", visit.user)])
         event_id = visit.website.openbanking.tpp_events.send_test(client)
         if client.events_mode == "poll":
-            return visit.redirect(f"/clients/{client.client_id}", done="event-recorded")
-        return visit.redirect(f"/deliveries/{event_id}", done="sent")
+            return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.EVENT_RECORDED)
+        return visit.redirect_with_notice(f"/deliveries/{event_id}", Notice.EVENT_SENT)
     except TooManyAttempts as stopped:
         return _client_page(visit, client, status=429, problem=retry_advice(stopped.retry_after))
     except NoEvents:
@@ -158,11 +151,11 @@ def _update(visit: Visit, client: Client) -> Response:
     except client_records.ClientChanged:
         client = _own_client(visit)
         if (client.title, list(client.callback_urls), client.events_url) == (title, urls, events_url):
-            return visit.redirect(f"/clients/{client.client_id}", done="updated")
+            return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_CHANGED)
         return _client_page(visit, client, status=409, problem=_CHANGED)
     if made.events_secret:
-        return _client_page(visit, made.client, done=_DONE["updated"], events_secret=made.events_secret)
-    return visit.redirect(f"/clients/{client.client_id}", done="updated")
+        return _client_page(visit, made.client, done=TEXTS[Notice.CLIENT_CHANGED], events_secret=made.events_secret)
+    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_CHANGED)
 
 
 def _rotate_secret(visit: Visit, client: Client) -> Response:

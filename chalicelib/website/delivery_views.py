@@ -13,15 +13,11 @@ from chalicelib.delivery.schedule import PLANS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.display_text import retry_advice
+from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, message_page, page
 from chalicelib.website.pagination import clamp_page_number, newest_first, select_choices
 from chalicelib.website.records.attempts import TooManyAttempts
 
-_DONE = {
-    "resent": "It is being sent again, with as many retries as before if it fails.",
-    "arrived": "It has just been delivered by an attempt in progress.",
-    "sent": "A test event is on its way. Reload the page to see its state.",
-}
 _WITH_HEADERS = 5  # latest attempts shown with headers, to keep the page small
 _STATES: Sequence[State] = get_args(State)
 
@@ -56,7 +52,7 @@ def show_delivery(visit: Visit) -> Response:
         delivery, client = _own_delivery(visit)
     except (UnknownDelivery, UnknownClient):
         return _not_found_page(visit, "None of your clients' deliveries has this id, or it is no longer stored.")
-    return _delivery_page(visit, delivery, client, done=_DONE.get(visit.field("done"), ""))
+    return _delivery_page(visit, delivery, client)
 
 
 def resend_delivery(visit: Visit) -> Response:
@@ -71,7 +67,8 @@ def resend_delivery(visit: Visit) -> Response:
         return _delivery_page(visit, delivery, client, problem=retry_advice(stopped.retry_after), status=429)
     except NotResendable as refused:
         return _delivery_page(visit, delivery, client, problem=f"It was not sent again: {refused}.", status=409)
-    return visit.redirect(f"/deliveries/{delivery.delivery_id}", done="resent" if is_sent else "arrived")
+    notice = Notice.EVENT_RESENT if is_sent else Notice.EVENT_ARRIVED
+    return visit.redirect_with_notice(f"/deliveries/{delivery.delivery_id}", notice)
 
 
 def _own_delivery(visit: Visit) -> tuple[Delivery, Client]:
@@ -86,7 +83,7 @@ def _own_delivery(visit: Visit) -> tuple[Delivery, Client]:
 
 
 def _delivery_page(
-    visit: Visit, delivery: Delivery, client: Client, *, done: str = "", problem: str = "", status: int = 200
+    visit: Visit, delivery: Delivery, client: Client, *, problem: str = "", status: int = 200
 ) -> Response:
     return page(
         visit,
@@ -97,7 +94,6 @@ def _delivery_page(
         with_headers=_WITH_HEADERS,
         now=visit.website.shared.clock.time(),
         may_resend=not PLANS[delivery.kind].has_caller,
-        done=done,
         problem=problem,
     )
 

@@ -12,6 +12,7 @@ from chalice.app import Response
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.web import text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.website.docs_search import search
 from chalicelib.website.openapi_documents import SCREENS
 from chalicelib.website.pages import Visit, message_page, page
 
@@ -19,7 +20,6 @@ _FOLDER = Path(__file__).parent / "docs"
 _ADDRESS = "{{docs}}"
 _MARKDOWN, _PLAIN = "text/markdown; charset=utf-8", "text/plain; charset=utf-8"
 _CACHE = {"Cache-Control": "public, max-age=300"}
-_MOST_RESULTS = 30
 _TRY_OUT: Mapping[str, str] = {"reference/tpp-api": "authorization", "reference/card-actions": "cards"}
 """Pages whose calls can be tried out, with the name of the screen."""
 
@@ -45,15 +45,6 @@ class Document:
         return "/docs" if self.page == "README" else f"/docs/{self.page}"
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResult:
-    """A title or heading that contains all search words."""
-
-    place: str
-    title: str
-    document: str
-
-
 def show_document(visit: Visit) -> Response:
     """``GET /docs`` and below: a page, search results (``q``), or, with ``.md``, the Markdown of a page."""
     name = "/".join(visit.incoming.uri.values())
@@ -73,7 +64,7 @@ def show_document(visit: Visit) -> Response:
         html=text.replace(_ADDRESS, visit.link("/docs")),
         screen=next((each for each in SCREENS if each.name == _TRY_OUT.get(found.page)), None),
         words=words,
-        results=search(words) if words else (),
+        results=search(words),
     )
 
 
@@ -90,19 +81,6 @@ def answer_llms(base: str) -> Response:
         lines += ["", f"## {section}", ""]
         lines += [f"- [{each.title}]({base}{each.place}.md): {each.summary}" for each in found]
     return text_answer("\n".join([*lines, ""]), _PLAIN, headers=_CACHE)
-
-
-def search(words: str) -> Sequence[SearchResult]:
-    """The titles and headings that contain all of ``words``, titles first."""
-    wanted = words.casefold().split()
-    titles = [SearchResult(each.place, each.title, "") for each in documents()]
-    headings = [
-        SearchResult(f"{each.place}#{heading.anchor}", heading.title, each.title)
-        for each in documents()
-        for heading in each.headings
-    ]
-    found = [each for each in (*titles, *headings) if all(word in each.title.casefold() for word in wanted)]
-    return found[:_MOST_RESULTS]
 
 
 def documents() -> Sequence[Document]:

@@ -16,20 +16,21 @@ _PLACEHOLDER_URL = "http://127.0.0.1:8000"
 
 @dataclass(frozen=True, slots=True)
 class OpenApiDocument:
-    """The text of a document and its entity tag (RFC 9110 §8.8.3)."""
+    """The text of a document and its entity tag: a weak one, since API Gateway compresses it (RFC 9110 §8.8.3)."""
 
     text: str
     tag: str
 
     def matches(self, if_none_match: str) -> bool:
         """Whether a client that sends this ``If-None-Match`` already has the document."""
-        return bool({self.tag, "*"} & {entry.strip().removeprefix("W/") for entry in if_none_match.split(",")})
+        known = {entry.strip().removeprefix("W/") for entry in if_none_match.split(",")}
+        return bool({self.tag.removeprefix("W/"), "*"} & known)
 
 
 @cache
 def load_document(name: str, address: str) -> OpenApiDocument:
     text = (_FOLDER / f"{name}.json").read_text(encoding="utf-8").replace(_PLACEHOLDER_URL, address)
-    return OpenApiDocument(text, f'"{digest(text)[:32]}"')
+    return OpenApiDocument(text, f'W/"{digest(text)[:32]}"')
 
 
 @dataclass(frozen=True, slots=True)

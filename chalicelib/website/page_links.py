@@ -57,15 +57,32 @@ def _patterns() -> Sequence[re.Pattern[str]]:
     return [re.compile(re.sub(r"\\{\w+\\}", "[A-Za-z0-9_-]+", re.escape(place))) for place in (*PAGES, CLOCK)]
 
 
-_MENU = (
-    ("/clients", "Clients"),
-    ("/authorize", "Authorize"),
-    (f"/specifications/{SCREENS[0].name}", "API"),
-    ("/deliveries", "Deliveries"),
-    ("/cards", "Cards"),
-    ("/performance", "Performance"),
-    ("/docs", "Docs"),
-)
+_API = f"/specifications/{SCREENS[0].name}"
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """A link of the menu; ``icon`` is its name at heroicons.com."""
+
+    place: str
+    title: str
+    icon: str
+
+
+MENU: Mapping[str, Sequence[MenuEntry]] = {
+    "Build": (
+        MenuEntry("/", "Start", "home"),
+        MenuEntry("/clients", "Clients", "squares-2x2"),
+        MenuEntry("/authorize", "Authorize", "shield-check"),
+        MenuEntry(_API, "API", "code-bracket"),
+    ),
+    "Observe": (MenuEntry("/deliveries", "Events", "bolt"), MenuEntry("/performance", "Performance", "chart-bar")),
+    "Cards": (MenuEntry("/cards", "Cards", "credit-card"),),
+    "Learn": (MenuEntry("/docs", "Docs", "book-open"),),
+}
+"""The menu of signed-in users, by group."""
+VISITORS = ("/docs", "/performance", _API)
+"""The entries that visitors see, in their order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +91,21 @@ class MenuItem:
 
     place: str
     title: str
+    icon: str
     is_current: bool
 
 
-def build_menu(place: str) -> Sequence[MenuItem]:
-    return [MenuItem(target, title, _section(place) == _section(target)) for target, title in _MENU]
+def build_menu(place: str, *, signed_in: bool) -> Mapping[str, Sequence[MenuItem]]:
+    """The menu by group, as the page at ``place`` shows it; visitors see some entries, without groups."""
+    if signed_in:
+        return {group: [_item(entry, place) for entry in entries] for group, entries in MENU.items()}
+    entries = {entry.place: entry for group in MENU.values() for entry in group}
+    return {"": [_item(entries[target], place) for target in VISITORS]}
+
+
+def _item(entry: MenuEntry, place: str) -> MenuItem:
+    is_current = bool(place) and _section(place) == _section(entry.place)
+    return MenuItem(entry.place, entry.title, entry.icon, is_current)
 
 
 def _section(place: str) -> str:

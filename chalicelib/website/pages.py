@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache, cached_property
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -12,11 +11,12 @@ from urllib.parse import urlencode
 from chalice.app import Response
 
 from chalicelib.foundation.http import pages
-from chalicelib.foundation.http.pages import StaticFiles, Templates
+from chalicelib.foundation.http.pages import StaticFiles, Templates, heroicon
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.website import card_text, display_text, performance_chart
+from chalicelib.website import card_text, display_text, notices, performance_chart
 from chalicelib.website.container import WebsiteContainer
-from chalicelib.website.page_links import build_menu
+from chalicelib.website.notices import Notice
+from chalicelib.website.page_links import MENU, build_menu
 from chalicelib.website.records.sessions import BROWSER_LIFETIME, LIFETIME, Session, cookie_name
 from chalicelib.website.records.users import User
 
@@ -24,7 +24,6 @@ COOKIE = "causeway_session"
 NO_REFERRER = "no-referrer"
 _FOLDER = Path(__file__).parent
 _SHARED = Path(pages.__file__).parent
-_SWAGGER_UI = ("swagger-ui.css", "swagger-ui-bundle.js")
 
 
 @dataclass(frozen=True)
@@ -76,11 +75,27 @@ class Visit(pages.Visit):
         known = "session" not in self.__dict__ or self.session.cookie == self.cookie(COOKIE)
         return "" if known else self.session_cookie(self.session)
 
+    @property
+    def notice(self) -> str:
+        """What the page says of the action that led to it; empty if none did."""
+        return notices.TEXTS.get(self.cookie(notices.COOKIE), "")
+
     def link(self, place: str, **query: str) -> str:
         return f"{self.website.shared.settings.public_path}{place}" + (f"?{urlencode(query)}" if query else "")
 
     def redirect(self, place: str, **query: str) -> Response:
         return pages.see_other(self.link(place, **query))
+
+    def redirect_with_notice(self, place: str, notice: Notice, **query: str) -> Response:
+        """Redirect to a page, which says once that the action was done."""
+        return pages.see_other(self.link(place, **query), self.notice_cookie(notice))
+
+    def notice_cookie(self, notice: Notice | None) -> str:
+        """The ``Set-Cookie`` value that has the next page show ``notice`` or, with ``None``, no other."""
+        settings = self.website.shared.settings
+        seconds = notices.LIFETIME if notice else 0
+        place = settings.public_path or "/"
+        return pages.cookie(notices.COOKIE, notice or "", seconds, path=place, secure=settings.requires_https)
 
     def session_cookie(self, session: Session | None) -> str:
         """The ``Set-Cookie`` value that stores a session in the browser or, with ``None``, deletes it."""
@@ -107,7 +122,6 @@ def page(
     status: int = 200,
     leads_to: Iterable[str] = (),
     referrer: str = "same-origin",
-    pictures: str = "'self'",
     **values: Any,
 ) -> Response:
     """Render a template with ``values``.
@@ -115,10 +129,10 @@ def page(
     Args:
         leads_to: the URLs to which its forms may be submitted or redirected.
         referrer: ``NO_REFERRER`` on pages with codes or tokens.
-        pictures: the permitted sources of images.
     """
     text = _render(visit.website, visit, template, values)
-    return pages.html_answer(text, status, _headers(leads_to, referrer, pictures), visit.cookie_to_set)
+    shown = visit.notice_cookie(None) if visit.cookie(notices.COOKIE) else ""
+    return pages.html_answer(text, status, _headers(leads_to, referrer), visit.cookie_to_set, shown)
 
 
 def message_page(
@@ -140,7 +154,7 @@ def error_page(
 ) -> Response:
     """An error page without menu or forms, also for people without an account, with a ``request_id`` to quote."""
     text = _render(website, None, "message.html", _message_values(title, what, next_step, request_id))
-    return pages.html_answer(text, status, _headers((), NO_REFERRER, "'self'"))
+    return pages.html_answer(text, status, _headers((), NO_REFERRER))
 
 
 def public_page(
@@ -152,7 +166,7 @@ def public_page(
         leads_to: the URLs to which its forms may be submitted or redirected.
     """
     text = _render(website, None, template, values)
-    return pages.html_answer(text, status, _headers(leads_to, NO_REFERRER, "'self'") | pages.ANY_WINDOW)
+    return pages.html_answer(text, status, _headers(leads_to, NO_REFERRER) | pages.ANY_WINDOW)
 
 
 def add_retry_after(response: Response, retry_after: int) -> Response:
@@ -163,28 +177,26 @@ def add_retry_after(response: Response, retry_after: int) -> Response:
 
 
 def preload() -> None:
-    """Load templates and style sheets in advance, so that no visitor has to wait."""
+    """Load templates, icons and style sheets in advance, so that no visitor has to wait."""
     _templates().load()
+    for entries in MENU.values():
+        for entry in entries:
+            heroicon(entry.icon, 20)
     static_files().name("site.css")
 
 
 @cache
 def static_files() -> StaticFiles:
-    """The style sheets, scripts and images of the web interface and Swagger UI."""
-    swagger_ui = find_spec("flask_swagger_ui")  # only its files are used; its code and Flask are never loaded
-    assert swagger_ui is not None and swagger_ui.origin is not None, "the package is one of the requirements"
-    files = [Path(swagger_ui.origin).parent / "dist" / name for name in _SWAGGER_UI]
-    return StaticFiles((_FOLDER / "static", _SHARED / "static"), files)
+    """The style sheets, scripts and images of the web interface."""
+    return StaticFiles((_FOLDER / "static", _SHARED / "static"))
 
 
 def _message_values(title: str, what: str, next_step: str, request_id: str = "") -> dict[str, Any]:
     return {"title": title, "what": what, "next_step": next_step, "link": "", "label": "", "request_id": request_id}
 
 
-def _headers(leads_to: Iterable[str], referrer: str, pictures: str) -> dict[str, str]:
-    security = pages.security_headers(
-        leads_to, referrer=referrer, script_src="'self'", connect_src="'self'", img_src=pictures
-    )
+def _headers(leads_to: Iterable[str], referrer: str) -> dict[str, str]:
+    security = pages.security_headers(leads_to, referrer=referrer, script_src="'self'", connect_src="'self'")
     return security | pages.OWN_WINDOW
 
 
@@ -196,7 +208,8 @@ def _render(website: WebsiteContainer, visit: Visit | None, template: str, value
         template,
         visit=visit,
         email=email,
-        menu=build_menu(place) if visit else (),
+        menu=build_menu(place, signed_in=email is not None) if visit else {},
+        notice=visit.notice if visit else "",
         here=place,
         path=settings.public_path,
         base=settings.public_url,

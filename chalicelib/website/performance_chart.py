@@ -170,17 +170,11 @@ class AxisLabel:
 
 
 @dataclass(frozen=True, slots=True)
-class ChartDay:
-    """The position of a day, in percent of the width, and its tooltip."""
-
-    across: float
-    width: float
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
 class PerformanceChart:
-    """A chart: ``scale`` has evenly spaced labels from top to bottom, ``description`` is its text alternative."""
+    """A chart: ``scale`` has evenly spaced labels from top to bottom, ``description`` is its text alternative.
+
+    ``days`` are the tooltips of all days, which are equally wide.
+    """
 
     title: str
     description: str
@@ -188,7 +182,7 @@ class PerformanceChart:
     shapes: Sequence[ChartPath]
     dots: Sequence[ChartDot]
     dates: Sequence[AxisLabel]
-    days: Sequence[ChartDay]
+    days: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,16 +206,9 @@ class Axis:
         numbers = {round(last * part / parts) for part in range(parts + 1)}
         return [self._label(number, each) for number, each in enumerate(self.days) if number in numbers]
 
-    def chart_days(self, told: Mapping[date, str]) -> list[ChartDay]:
-        """The positions and tooltips of all days; days missing in ``told`` had no calls."""
-        return [
-            ChartDay(
-                _percent_of_width(number * self.step),
-                _percent_of_width(self.step),
-                f"{day(each)}: {told.get(each, 'no calls')}",
-            )
-            for number, each in enumerate(self.days)
-        ]
+    def tooltips(self, told: Mapping[date, str]) -> list[str]:
+        """The tooltips of all days; days missing in ``told`` had no calls."""
+        return [f"{day(each)}: {told.get(each, 'no calls')}" for each in self.days]
 
     def made_up(self, known: Mapping[date, DayRecord]) -> list[ChartPath]:
         """The line below the made-up days; none without such days."""
@@ -266,7 +253,7 @@ def availability_chart(records: Sequence[DayRecord], days: DayRange) -> Performa
         shapes=[ChartPath("up", "".join(up)), ChartPath("down", "".join(down)), *axis.made_up(known)],
         dots=(),
         dates=axis.date_labels(),
-        days=axis.chart_days(told),
+        days=axis.tooltips(told),
     )
 
 
@@ -299,7 +286,7 @@ def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side
         shapes=[*shapes, *axis.made_up(timed)],
         dots=dots,
         dates=axis.date_labels(),
-        days=axis.chart_days({each: latency_text(found) + made_up_text(timed[each]) for each, found in known.items()}),
+        days=axis.tooltips({each: latency_text(found) + made_up_text(timed[each]) for each, found in known.items()}),
     )
 
 

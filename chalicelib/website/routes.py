@@ -89,7 +89,7 @@ def _document_view(name: str) -> View[WebsiteContainer]:
         """An OpenAPI document; 304 if the client already has it."""
         settings = website.shared.settings
         found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
-        headers = {"Cache-Control": "public, max-age=300", "ETag": found.tag}
+        headers = {"Cache-Control": "public, max-age=300", "ETag": found.tag, "Vary": "Accept-Encoding"}
         if found.matches(incoming.headers.get("if-none-match", "")):
             return text_answer("", JSON, 304, headers)
         return text_answer(found.text, JSON, headers=headers)

@@ -1,8 +1,9 @@
-"""The API specification screens: an OpenAPI document to read and, with Swagger UI, to try out."""
+"""The API specification screens: the operations of an OpenAPI document, which the explorer's script executes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -14,27 +15,56 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website.openapi_documents import SCREENS, SpecificationScreen, load_document
-from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
+from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, static_files
 from chalicelib.website.pagination import newest_first, select_choices
 from chalicelib.website.records.journeys import Journey
 
-_PICTURES = "'self' data:"  # Swagger UI's style sheet embeds its images
 _METHODS = ("get", "post", "put", "patch", "delete")
 _OUTSIDE_PROD = "x-outside-prod-only"  # marks an operation that exists on every stage except ``prod``
+_BREAKS = re.compile(r"(?<=.)(?=/)|(?<=_)|(?<=[a-z])(?=[A-Z])")
+_TPP_REFERENCE, _CARD_REFERENCE = "/docs/reference/tpp-api", "/docs/reference/card-actions"
+_GROUPS: Mapping[str, Sequence[str]] = {
+    "Consent and tokens": (
+        *("authorize", "oauth_par", "oauth_authorize", "token", "oauth_introspect", "token_revoke"),
+        *("consent", "consents"),
+    ),
+    "Banks": ("banks", "bank", "scope"),
+    "Events and deferred calls": ("events", "requests"),
+    "Metadata": (
+        *("well_known_oauth_authorization_server", "well_known_oauth_protected_resource"),
+        "well_known_jwks_json",
+    ),
+    "Accounts": ("accounts", "account", "account_balance"),
+    "Payments and transactions": ("account_transactions", "account_payments", "account_payment"),
+    "Funds": ("funds_confirmations",),
+    "Initiation": ("payment_initiation", "bulk_payment_initiation", "direct_payment_initiation"),
+    "Status": ("payment_status",),
+}
+"""The operations of the TPP API in groups, in the order in which the screens list them."""
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentedOperation:
-    """An operation of a document, or one action of an operation with several; ``place`` is its path or the action."""
+    """An operation of a document, or one action of an operation with several; ``place`` is its path or the action.
 
+    ``reference`` is the path of its description in the documentation.
+    """
+
+    operation_id: str
     method: str
     place: str
     summary: str
+    reference: str
+
+    @property
+    def parts(self) -> Sequence[str]:
+        """The place in parts, between which a line may be broken."""
+        return _BREAKS.split(self.place)
 
 
 @dataclass(frozen=True, slots=True)
 class OperationGroup:
-    """A group of operations; the title is empty if it is the only group."""
+    """A group of operations."""
 
     title: str
     operations: Sequence[DocumentedOperation]
@@ -62,11 +92,11 @@ def show_specification(visit: Visit) -> Response:
         visit,
         "specification.html",
         referrer=NO_REFERRER,
-        pictures=_PICTURES,
         screen=found,
         screens=SCREENS,
         about=about,
         groups=groups,
+        modules=static_files().modules("explorer.js"),
         user=digest(visit.email) if visit.email else "",
         clients=_client_choices(visit, visit.email) if visit.email else (),
         payment_callback=_payment_callback_page(visit),
@@ -83,13 +113,27 @@ def _contents(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> 
     if shown.tag is None:
         return document["info"]["summary"], _action_groups(document, is_sandbox)
     abouts = {tag["name"]: tag["description"] for tag in document["tags"]}
-    operations = [
-        DocumentedOperation(method.upper(), path, operation["summary"])
+    return abouts[shown.tag], list(_tpp_groups(document, shown.tag))
+
+
+def _tpp_groups(document: dict[str, Any], tag: str) -> Iterator[OperationGroup]:
+    """The operations of a tag in groups."""
+    found = {
+        operation["operationId"]: DocumentedOperation(
+            operation["operationId"], method.upper(), path, operation["summary"], _reference(f"{method} {path}")
+        )
         for path, operations in document["paths"].items()
         for method, operation in operations.items()
-        if method in _METHODS and shown.tag in operation["tags"]
-    ]
-    return abouts[shown.tag], [OperationGroup("", operations)]
+        if method in _METHODS and tag in operation["tags"]
+    }
+    for title, names in _GROUPS.items():
+        if operations := [found[name] for name in names if name in found]:
+            yield OperationGroup(title, operations)
+
+
+def _reference(heading: str) -> str:
+    """The path of a call's section in the TPP reference, whose headings are method and path."""
+    return f"{_TPP_REFERENCE}#{re.sub(r'[^a-z0-9_ -]', '', heading.lower()).replace(' ', '-')}"
 
 
 def _action_groups(document: dict[str, Any], is_sandbox: bool) -> Sequence[OperationGroup]:
@@ -102,9 +146,13 @@ def _action_groups(document: dict[str, Any], is_sandbox: bool) -> Sequence[Opera
             content = operation["requestBody"]["content"]["application/json"]
             for action, reference in content["schema"]["discriminator"]["mapping"].items():
                 schema = document["components"]["schemas"][reference.rpartition("/")[2]]
-                made = DocumentedOperation(method.upper(), action, content["examples"][action]["summary"])
-                groups.setdefault(schema["x-group"], []).append(made)
+                groups.setdefault(schema["x-group"], []).append(_action(method, action, content))
     return [OperationGroup(title, operations) for title, operations in groups.items()]
+
+
+def _action(method: str, action: str, content: dict[str, Any]) -> DocumentedOperation:
+    summary = content["examples"][action]["summary"]
+    return DocumentedOperation(action, method.upper(), action, summary, f"{_CARD_REFERENCE}#{action.lower()}")
 
 
 def _client_choices(visit: Visit, email: str) -> Sequence[ClientChoice]:

@@ -33,8 +33,6 @@ SERVICES = ("dynamodb", "kms", "s3", "secretsmanager", "sesv2", "sqs")
 """The AWS services that deployed code calls; botocore's data for other services is omitted."""
 FUNCTION = "chalice"
 """Chalice: two of its modules are part of the function; the rest is a command-line tool."""
-_FILES_ONLY = "flask-swagger-ui"
-"""Only its static files are used; Flask, which it requires, is never imported."""
 _LEFT_OUT = (
     "bin/*",
     "botocore/data/*/examples-1.json",
@@ -50,10 +48,7 @@ _LEFT_OUT = (
     "pycountry/databases/iso3166-2*",
     "pycountry/databases/iso3166-3*",
     "pycountry/databases/iso4217*",
-    "flask_swagger_ui/dist/*.map",
-    "flask_swagger_ui/dist/*-es-*",
-    "flask_swagger_ui/dist/swagger-ui.js",
-    "flask_swagger_ui/dist/swagger-ui-standalone-preset.js",
+    "heroicons/templatetags/*",
 )
 _SERVICE_DATA = re.compile(r"botocore/data/([a-z0-9-]+)/")
 
@@ -70,7 +65,7 @@ def distributions(pins: Mapping[str, Pin], direct: Iterable[str]) -> set[str]:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += [] if name == _FILES_ONLY else _required(name)
+            waiting += _required(name)
     return found & pins.keys()
 
 

@@ -171,7 +171,7 @@ class Renderer:
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         self._markdown.renderer.rules |= {  # type: ignore[attr-defined]
             "heading_open": self._open_heading,
-            "table_open": lambda *_: '<div class="scroll" tabindex="0"><table>\n',
+            "table_open": lambda *_: '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n',
             "table_close": lambda *_: "</table></div>\n",
             "link_open": self._open_link,
             "fence": self._block,
@@ -179,7 +179,8 @@ class Renderer:
 
     def render(self, text: str) -> str:
         body = re.sub(r"\A# .+\n|^<!--.+-->\n", "", text, flags=re.MULTILINE)
-        return str(self._markdown.render(body))
+        text = str(self._markdown.render(body)).replace("<th></th>", "<td></td>")  # a header needs words
+        return text.replace(' style="text-align:right"', ' class="number"')
 
     def _open_heading(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
         return f'<{tokens[index].tag} id="{anchor(_plain(tokens[index + 1]))}">'

@@ -32,6 +32,7 @@ from chalice.local import ChaliceRequestHandler, ForbiddenError, LocalGateway, L
 from cryptography import x509
 
 from infra.local.client_certificate import describe_certificate
+from infra.local.compression import compress
 from infra.local.stackfile import HEADER
 
 HOST = "127.0.0.1"
@@ -147,6 +148,9 @@ class ApiHandler(ChaliceRequestHandler):
 
     def _send_http_response_with_body(self, code: int, headers: dict[str, Any], body: str | bytes) -> None:
         content = body.encode() if isinstance(body, str) else body
+        given = getattr(self, "headers", None)  # none, if the request could not be read
+        accepted = given.get_all("Accept-Encoding") if given else None
+        content = compress(content, headers, accepted, self.server.compressed_from)
         self.send_response(code)
         if content or not (self.command == "HEAD" or code in _WITHOUT_BODY):  # 0 would misstate the length for GET
             self.send_header("Content-Length", str(len(content)))
@@ -199,8 +203,10 @@ class ApiServer(ThreadingMixIn, HTTPServer):
         handler: Callable[[Any, Any, Any], ApiHandler],
         stack_id: str = "",
         tls: ssl.SSLContext | None = None,
+        compressed_from: int | None = None,
     ) -> None:
         self.stack_id = stack_id
+        self.compressed_from = compressed_from
         self._tls = tls
         self._numbers = itertools.count()
         self._running: set[int] = set()
@@ -262,8 +268,12 @@ def take_port(port: int) -> socket.socket:
 def build_server(
     application: Chalice, config: Config, taken: socket.socket, stack_id: str = "", tls: ssl.SSLContext | None = None
 ) -> ApiServer:
-    """A server for ``application``, started by ``serve_forever``; ``/health`` returns ``stack_id`` in a header."""
-    return ApiServer(taken, partial(ApiHandler, gateway=Gateway(application, config)), stack_id, tls)
+    """A server for ``application``, started by ``serve_forever``; ``/health`` returns ``stack_id`` in a header.
+
+    Bodies are compressed from the configuration's ``minimum_compression_size`` on.
+    """
+    handler = partial(ApiHandler, gateway=Gateway(application, config))
+    return ApiServer(taken, handler, stack_id, tls, config.minimum_compression_size)
 
 
 def _shake_hands(connection: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket | None:

@@ -1,9 +1,10 @@
-"""What holds of every page: axe-core finds nothing serious, it is dark if so wished, narrow, and keeps still."""
+"""What holds of every page: axe-core finds nothing, it is dark if so wished, narrow, and keeps still."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import product
 from typing import Any
 
 from axe_playwright_python.base import AXE_SCRIPT
@@ -13,9 +14,11 @@ from tests.browser.visitor import Colours
 
 SCHEMES: tuple[Colours, ...] = ("light", "dark")
 NARROW = 360
-_COUNTS = ("serious", "critical")
-_ALL_RULES = "{resultTypes: ['violations']}"
-_RULES_ON_COLOURS = "{resultTypes: ['violations'], runOnly: ['color-contrast', 'link-in-text-block']}"
+PHONE = 390
+TAGS = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
+"""The rules of axe-core: WCAG 2.2, A and AA, and its best practices."""
+_ALL_RULES = {"resultTypes": ["violations"], "runOnly": list(TAGS)}
+_RULES_ON_COLOURS = {"resultTypes": ["violations"], "runOnly": ["color-contrast", "link-in-text-block"]}
 
 _SHIFTS = """() => new Promise(done => {
   const shifts = []
@@ -55,9 +58,12 @@ def check_page(page: Page) -> None:
     assert not found, "\n".join(found)
 
 
-def check_accessibility(page: Page) -> None:
-    """Raises: AssertionError, with what axe-core finds, in light and in dark."""
-    found = inaccessible(page)
+def check_accessibility(page: Page, *, besides: Collection[str] = ()) -> None:
+    """Check a page without the rules ``besides``, which third-party parts of it break.
+
+    Raises: AssertionError, with what axe-core finds, in light and in dark.
+    """
+    found = inaccessible(page, besides=besides)
     assert not found, "\n".join(found)
 
 
@@ -78,23 +84,29 @@ def findings(page: Page) -> list[str]:
     return [*shifted(page), *inaccessible(page), *bright_in_the_dark(page), *too_wide(page)]
 
 
-def inaccessible(page: Page) -> list[str]:
-    """What axe-core finds of serious or critical impact, in light and in dark (which differ in their colours only)."""
+def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:
+    """What axe-core finds, of whatever impact, as wide as the page is and on a phone, in light and in dark.
+
+    Light and dark differ in their colours only.
+    """
     if not page.evaluate("() => 'axe' in window"):
         page.evaluate(AXE_SCRIPT)
     found = []
-    rules_by_scheme: dict[Colours, str] = {"light": _ALL_RULES, "dark": _RULES_ON_COLOURS}
-    for scheme, rules in rules_by_scheme.items():
-        with shown_in(page, scheme):
-            answer = page.evaluate(f"() => axe.run({rules})")
-        found += [line for rule in answer["violations"] if rule["impact"] in _COUNTS for line in _lines(scheme, rule)]
+    rules_by_scheme: dict[Colours, Mapping[str, Any]] = {"light": _ALL_RULES, "dark": _RULES_ON_COLOURS}
+    size = page.viewport_size
+    assert size is not None
+    for width, (scheme, rules) in product((size["width"], PHONE), rules_by_scheme.items()):
+        with seen_at(page, width), shown_in(page, scheme):
+            answer = page.evaluate("rules => axe.run(rules)", rules)
+        broken = [rule for rule in answer["violations"] if rule["id"] not in besides]
+        found += [line for rule in broken for line in _lines(f"{scheme}, {width} wide", rule)]
     return found
 
 
-def _lines(scheme: str, rule: Mapping[str, Any]) -> Iterator[str]:
+def _lines(seen: str, rule: Mapping[str, Any]) -> Iterator[str]:
     for node in rule["nodes"]:
         why = " ".join(node["failureSummary"].split())
-        yield f"{scheme}, {rule['id']} ({rule['impact']}): {rule['help']}: {node['html']}: {why}"
+        yield f"{seen}, {rule['id']} ({rule['impact']}): {rule['help']}: {node['html']}: {why}"
 
 
 def bright_in_the_dark(page: Page) -> list[str]:

@@ -12,6 +12,7 @@ def walks() -> tuple[Walk, ...]:
             (
                 ("overview", opens("/docs")),
                 ("guide", opens("/docs/guides/tpp")),
+                ("faults", opens("/docs/guides/tpp-faults")),
                 ("reference", opens("/docs/reference/tpp-api")),
                 ("package", opens("/docs/sdk")),
                 ("package-reference", opens("/docs/reference/sdk-tpp")),

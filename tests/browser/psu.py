@@ -73,6 +73,12 @@ def approve(visitor: Visitor, version: int) -> None:
     give_key_code(visitor, "Approve")
 
 
+def confirm(visitor: Visitor, version: int) -> None:
+    """From the page of a payment back to the application; the payment names the account."""
+    take_place(visitor, version)
+    give_key_code(visitor, "Confirm")
+
+
 def refuse(visitor: Visitor, address: str) -> None:
     """At an address of the bank, press the button that says no, and where it leads back to."""
     visitor.open(address)

@@ -3,39 +3,125 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from playwright.sync_api import Locator, Page
 
+from tests.browser import psu, user
 from tests.browser.visitor import Visitor
 
 KEPT = "() => sessionStorage.length"
+LANGUAGES = ("curl", "Python", "JavaScript")
+_CREDENTIAL = {"access_key": "Access key", "access_api_id": "API id", "access_api_key": "API key"}
 
 
-def screen(visitor: Visitor, name: str) -> None:
-    visitor.open(f"/specifications/{name}")
+@dataclass(frozen=True)
+class Executed:
+    """An executed call: status and body of its answer, the sentence above it, and the command that was shown before."""
+
+    status: str
+    body: Any
+    summary: str
+    command: str
+
+
+def screen(visitor: Visitor, name: str, operation: str = "") -> None:
+    """Open a screen, at one of its operations."""
+    visitor.open(f"/specifications/{name}{f'#{operation}' if operation else ''}")
     ready(visitor)
 
 
 def ready(visitor: Visitor) -> None:
-    """Wait for Swagger UI to have taken the place of the list."""
-    visitor.page.locator(".opblock-summary-control[aria-expanded]").first.wait_for()
+    """Wait for the explorer to show an operation."""
+    visitor.page.locator(".x-operation").wait_for()
 
 
-def opened(page: Page, path: str) -> Locator:
-    """An operation, ready to be executed."""
-    operation = page.locator(".opblock", has=page.locator(f'[data-path="{path}"]'))
-    operation.locator(".opblock-summary-control").click()
-    operation.get_by_role("button", name="Try it out").click()
-    return operation
+def opened(page: Page, operation: str) -> Locator:
+    """Open an operation from the list; answers the form of its request."""
+    page.locator(f'a[data-operation="{operation}"]').click()
+    page.locator(f'a[data-operation="{operation}"][aria-current]').wait_for()
+    return page.get_by_role("form", name="Request", exact=True)
 
 
-def executed(page: Page, path: str) -> tuple[str, Any, str]:
-    """Try an operation as it is offered: the status and the body of the answer, and the command for it."""
-    operation = opened(page, path)
-    operation.get_by_role("button", name="Execute").click()
-    answer = operation.locator(".live-responses-table tbody .response").first
-    answer.wait_for()
-    status = answer.locator(".response-col_status").inner_text().strip()
-    body = json.loads(answer.locator("pre.microlight").first.inner_text())
-    return status, body, operation.locator(".curl-command pre").inner_text()
+def execute(page: Page, press: str = "Execute") -> Executed:
+    """Execute the open operation as it is offered, or press a next step."""
+    command = sample(page, "curl")
+    page.get_by_role("button", name=press, exact=True).click()
+    return answered(page, command)
+
+
+def answered(page: Page, command: str = "") -> Executed:
+    """The answer that comes next."""
+    summary = page.locator(".x-answer:not([aria-busy]) .x-summary:has(strong)")
+    summary.wait_for()
+    raw = page.locator(".x-raw")
+    text = (raw.text_content() if raw.count() else "") or "null"
+    said = summary.inner_text()
+    return Executed(said.split(" ", 1)[0], json.loads(text), said, command)
+
+
+def executed(page: Page, operation: str) -> Executed:
+    """Open an operation, and execute it as it is offered."""
+    opened(page, operation)
+    return execute(page)
+
+
+def sample(page: Page, language: str) -> str:
+    """The request as a program."""
+    page.locator(".code-tabs").get_by_label(language, exact=True).check()
+    return str(page.locator(".x-sample code").text_content())
+
+
+def body(page: Page) -> Any:
+    """The body that is offered to be sent, as the JSON view has it."""
+    show(page, "JSON")
+    found = json.loads(page.get_by_label("Request body as JSON").input_value())
+    show(page, "Form")
+    return found
+
+
+def show(page: Page, view: str) -> None:
+    """Show the body as a form or as JSON."""
+    page.locator(".x-switch").get_by_label(view, exact=True).check()
+
+
+def lock(visitor: Visitor, client_id: str, token: str = "") -> None:
+    """Enter a TPP's credentials."""
+    visitor.fill("Client ID", client_id)
+    visitor.fill("Access token", token)
+    visitor.page.get_by_role("button", name="Lock", exact=True).click()
+    visitor.page.locator("#credentials-state", has_text="Locked.").wait_for()
+
+
+def enter_credential(visitor: Visitor, **parts: str) -> None:
+    """Enter a programme manager's credential: that of the stack, or parts of another."""
+    credential = {**visitor.stack["programme"]["credentials"]["full"], **parts}
+    for part, label in _CREDENTIAL.items():
+        visitor.fill(label, credential[part])
+    visitor.page.get_by_role("button", name="Lock", exact=True).click()
+
+
+def lock_credential(visitor: Visitor) -> None:
+    enter_credential(visitor)
+    visitor.page.locator("#credentials-state", has_text="Locked.").wait_for()
+
+
+def authorized(visitor: Visitor, version: int) -> None:
+    """A new user with a token for everything, on the Account screen."""
+    user.register(visitor)
+    user.create_client(visitor)
+    user.choose_bank(visitor, version)
+    for box in visitor.page.locator("[name=scope]").all():
+        box.check()
+    user.run_request(visitor)
+    psu.approve(visitor, version)
+    visitor.follow("Use the token in the API screens")
+    ready(visitor)
+
+
+def go_to_screen(visitor: Visitor, title: str) -> None:
+    """Follow the tab of another screen."""
+    visitor.page.get_by_role("navigation", name="API specifications").get_by_role("link", name=title).click()
+    visitor.page.wait_for_url(f"**/specifications/{title.lower()}")
+    ready(visitor)

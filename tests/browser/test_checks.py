@@ -18,6 +18,10 @@ GOOD = (
     "<style>@media (prefers-color-scheme: dark) { body { background: #111; color: #eee } }</style>"
     "<main><h1>Good</h1><p>Nothing is wrong here.</p></main>"
 )
+ONLY_ON_A_PHONE = (
+    "<style>input { display: none } @media (max-width: 500px) { input { display: block } }</style>"
+    "<main><h1>Good</h1><input></main>"
+)
 PALE_IN_THE_DARK = (
     "<style>@media (prefers-color-scheme: dark) { body { background: #111 } p { color: #333 } }</style>"
     "<main><p>Who can read this?</p></main>"
@@ -33,12 +37,21 @@ def test_nothing_is_found_in_a_good_page(visitor: Visitor) -> None:
 @pytest.mark.parametrize(
     ("check", "body", "finding"),
     [
-        (check_accessibility, "<main><input></main>", r"^light, label \(critical\).*<input>"),
-        (check_accessibility, PALE_IN_THE_DARK, r"^dark, color-contrast \(serious\).*Who can read this"),
+        (check_accessibility, "<main><input></main>", r"^light, 1280 wide, label \(critical\).*<input>"),
+        (check_accessibility, PALE_IN_THE_DARK, r"dark, 1280 wide, color-contrast \(serious\).*Who can read this"),
+        (check_accessibility, ONLY_ON_A_PHONE, r"^light, 390 wide, label \(critical\).*<input"),
+        (check_accessibility, "<p>Nothing else</p>", r"landmark-one-main \(moderate\)"),
         (check_page, "<main><h1>Bright</h1></main>", "^dark: the background is bright, up to 255 of 255"),
         (no_horizontal_scroll, "<main><pre>" + "wide " * 50 + "</pre></main>", "wider than 360 pixels: <pre>wide"),
     ],
-    ids=["an input without a label", "text that is too pale in the dark", "a bright page", "a line that is too long"],
+    ids=[
+        "an input without a label",
+        "text that is too pale in the dark",
+        "an input without a label on a phone",
+        "a page without a main part",
+        "a bright page",
+        "a line that is too long",
+    ],
 )
 def test_what_is_wrong_is_found(visitor: Visitor, check: Callable[[Page], None], body: str, finding: str) -> None:
     show(visitor, body)

@@ -66,8 +66,7 @@ def test_the_request_is_built_before_ones_eyes(visitor: Visitor) -> None:
 
 def test_a_wrong_password_says_so_and_the_right_one_leads_on(visitor: Visitor) -> None:
     email = user.register(visitor)
-    visitor.follow("Sign out")
-    visitor.press("Sign out")
+    user.sign_out(visitor)
     visitor.open("/clients")
     assert visitor.page.title().startswith("Sign in")
     visitor.fill("Email", email)
@@ -124,7 +123,7 @@ def test_deliveries_are_watched_and_sent_again(visitor: Visitor) -> None:
         visitor.press("Send it again now")
         user.reload_until(visitor, delivered)
         user.authorize(visitor, 1)
-        user.go_to(visitor, "Deliveries")
+        user.go_to(visitor, "Events")
         user.reload_until(visitor, visitor.page.locator("tr", has_text="consent.authorised").locator(delivered))
 
     assert len(receiver.served) >= 3
@@ -174,7 +173,7 @@ def test_a_client_with_a_secret_gets_tokens_and_events_without_javascript(visito
             visitor.fill("Client secret", given)
             visitor.press("Exchange the code")
             assert visitor.page.get_by_role("heading", level=1).inner_text() == heading
-        user.go_to(visitor, "Deliveries")
+        user.go_to(visitor, "Events")
         delivered = visitor.page.locator(".tag.good", has_text="delivered")
         user.reload_until(visitor, visitor.page.locator("tr", has_text="consent.authorised").locator(delivered))
         with visitor.page.expect_navigation():

@@ -6,66 +6,54 @@ import re
 
 import pytest
 
-from tests.browser import checks, psu, user
-from tests.browser.specification_pages import KEPT, executed, opened, ready, screen
-from tests.browser.visitor import Visitor
+from tests.browser import checks, user
+from tests.browser.specification_pages import (
+    KEPT,
+    authorized,
+    execute,
+    executed,
+    go_to_screen,
+    lock,
+    opened,
+    ready,
+    screen,
+)
+from tests.browser.visitor import Visitor, Visitors
 
 pytestmark = pytest.mark.pages
 
 
-def lock(visitor: Visitor, client_id: str, token: str = "") -> None:
-    visitor.fill("Client ID", client_id)
-    visitor.fill("Access token", token)
-    visitor.page.get_by_role("button", name="Lock").click()
-    visitor.page.locator("#credentials-state", has_text="Locked.").wait_for()
-
-
-def authorized(visitor: Visitor, version: int) -> None:
-    """A new user with a token for everything, on the Account screen."""
-    user.register(visitor)
-    user.create_client(visitor)
-    user.choose_bank(visitor, version)
-    for box in visitor.page.locator("[name=scope]").all():
-        box.check()
-    user.run_request(visitor)
-    psu.approve(visitor, version)
-    visitor.follow("Use the token in the API screens")
-    ready(visitor)
-
-
-@pytest.mark.parametrize(("version", "path"), [(1, "/tpp/account_balance"), (2, "/tpp/account_transactions")])
+@pytest.mark.parametrize(("version", "operation"), [(1, "account_balance"), (2, "account_transactions")])
 def test_with_the_token_of_a_journey_accounts_and_payments_are_tried_without_typing(
-    visitor: Visitor, version: int, path: str
+    visitor: Visitor, version: int, operation: str
 ) -> None:
     authorized(visitor, version)
     page = visitor.page
     assert "access token are filled in and locked" in page.get_by_role("main").inner_text()
     client_id, token = page.locator("#client-id").input_value(), page.locator("#access-token").input_value()
-    for read in ("/tpp/accounts", path):
-        status, _, command = executed(page, read)
-        assert (read, status) == (read, "200")
-        assert f"X-Api-Key: {client_id}" in command
-        assert f"Authorization: Bearer {token}" in command
-    page.get_by_role("navigation", name="API specifications").get_by_role("link", name="Payments").click()
-    ready(visitor)
-    status, body, command = executed(page, "/tpp/payment_initiation")
-    assert status == "200"
-    assert f"/payments/callback?bic={visitor.bank(version)['bic']}" in command
+    for read in ("accounts", operation):
+        done = executed(page, read)
+        assert (read, done.status) == (read, "200")
+        assert f"X-Api-Key: {client_id}" in done.command
+        assert f"Authorization: Bearer {token}" in done.command
+    go_to_screen(visitor, "Payments")
+    paid = executed(page, "payment_initiation")
+    assert paid.status == "200"
+    assert f"/payments/callback?bic={visitor.bank(version)['bic']}" in paid.command
     with page.expect_popup() as bank:
-        page.get_by_role("link", name=re.compile("confirm the payment")).click()
-    assert bank.value.url == body["confirmation_url"]
+        page.get_by_role("link", name="Confirm at the bank (new tab)").click()
+    assert bank.value.url == paid.body["confirmation_url"]
 
 
 def test_what_is_missing_is_said_and_nothing_is_sent(visitor: Visitor) -> None:
     sent: list[str] = []
     visitor.page.on("request", lambda request: sent.append(request.url))
-    screen(visitor, "account")
-    operation = opened(visitor.page, "/tpp/accounts")
-    execute, alert = operation.get_by_role("button", name="Execute"), operation.get_by_role("alert")
-    execute.click()
+    screen(visitor, "account", "accounts")
+    run, alert = visitor.page.get_by_role("button", name="Execute"), visitor.page.get_by_role("alert")
+    run.click()
     assert "enter a Client ID at the top of this page, and lock it" in alert.inner_text()
     lock(visitor, visitor.stack["client"]["client_id"])
-    execute.click()
+    run.click()
     assert "enter an access token" in alert.inner_text()
 
     assert not [url for url in sent if url.endswith("/tpp/accounts")]
@@ -93,10 +81,10 @@ def test_a_client_that_has_a_secret_is_tried_with_it(visitor: Visitor) -> None:
     visitor.fill("Client secret (if it has one)", secret)
     visitor.page.locator("#client-secret").blur()
     visitor.page.locator("#credentials-state", has_text="Locked.").wait_for()
-    for path in ("/tpp/banks", "/tpp/authorize"):
-        status, _, command = executed(visitor.page, path)
-        assert (path, status) == (path, "200")
-        assert "Authorization: Basic " in command
+    for operation in ("banks", "authorize"):
+        done = executed(visitor.page, operation)
+        assert (operation, done.status) == (operation, "200")
+        assert "Authorization: Basic " in done.command
 
 
 def test_credentials_hold_across_screens_and_reloads_until_logout(visitor: Visitor) -> None:
@@ -108,13 +96,13 @@ def test_credentials_hold_across_screens_and_reloads_until_logout(visitor: Visit
     ready(visitor)
     assert page.locator("#client-id").input_value() == client_id
     assert not page.locator("#client-id").is_editable()
-    assert executed(page, "/tpp/banks")[0] == "200"
+    assert executed(page, "banks").status == "200"
     page.get_by_role("button", name="Logout").click()
     page.get_by_role("button", name="Lock").wait_for()
 
     assert page.locator("#client-id").input_value() == ""
     assert page.locator("#client-id").is_editable()
-    page.locator(".live-responses-table").wait_for(state="detached")
+    page.locator(".x-body").wait_for(state="detached")
     assert page.evaluate(KEPT) == 0
 
 
@@ -133,37 +121,47 @@ def test_what_another_user_locked_in_this_tab_is_not_seen_but_forgotten(visitor:
     assert visitor.page.evaluate(KEPT) == 0
 
 
-def test_signing_out_forgets_what_was_locked(visitor: Visitor) -> None:
-    user.register(visitor)
-    screen(visitor, "account")
-    lock(visitor, visitor.stack["client"]["client_id"])
-    assert visitor.page.evaluate(KEPT) == 1
-    visitor.follow("Sign out")
-    visitor.press("Sign out")
+def test_signing_out_forgets_what_was_locked_and_what_answers_have_named(visitor: Visitor) -> None:
+    authorized(visitor, 2)
+    executed(visitor.page, "accounts")
+    assert "65e1d84d-bbff-5020-8a18-fa562a050c8d" in visitor.page.evaluate("() => JSON.stringify({...sessionStorage})")
+    user.sign_out(visitor)
 
     assert visitor.page.evaluate(KEPT) == 0
 
 
 def test_a_tried_payment_is_accessible_fits_a_small_screen_and_leaves_a_new_idempotency_key(visitor: Visitor) -> None:
     page = visitor.page
-    screen(visitor, "payments")
+    screen(visitor, "payments", "direct_payment_initiation")
     lock(visitor, visitor.stack["client"]["client_id"])
-    status, _, command = executed(page, "/tpp/direct_payment_initiation")
-    assert status == "200"
-    page.get_by_role("tab", name="Schema").first.click()
+    paid = execute(page)
+    assert paid.status == "200"
+    page.evaluate("() => document.querySelectorAll('#explorer details').forEach(part => { part.open = true })")
+    page.get_by_text("Idempotency-Key was used with another body").first.wait_for()
 
     checks.check_accessibility(page)
     checks.no_horizontal_scroll(page)
-    key = page.get_by_placeholder("Idempotency-Key").input_value()
+    key = page.get_by_label("Idempotency-Key").input_value()
     assert re.fullmatch("[0-9a-f-]{36}", key)
-    assert re.search("Idempotency-Key: [0-9a-f-]{36}'", command)
-    assert key not in command
+    assert re.search("Idempotency-Key: [0-9a-f-]{36}'", paid.command)
+    assert key not in paid.command
 
 
 def test_an_address_for_browsers_is_not_tried_by_a_script(visitor: Visitor) -> None:
     screen(visitor, "authorization")
-    operation = visitor.page.locator(".opblock", has=visitor.page.locator('[data-path="/oauth/authorize"]'))
-    operation.locator(".opblock-summary-control").click()
-    operation.get_by_text("Start an authorization in the browser").wait_for()
+    opened(visitor.page, "oauth_authorize")
+    visitor.page.get_by_role("heading", name="Start an authorization in the browser").wait_for()
 
-    assert operation.get_by_role("button", name="Try it out").count() == 0
+    assert visitor.page.get_by_role("button", name="Execute").count() == 0
+    assert "it cannot be executed here" in visitor.page.locator("#operation").inner_text()
+
+
+def test_without_javascript_every_operation_is_listed_with_its_description(visitors: Visitors) -> None:
+    visitor = visitors(javascript=False)
+    visitor.open("/specifications/payments")
+    links = visitor.page.get_by_role("link", name="Fields, answers and errors")
+
+    assert links.count() == 4
+    assert "enable JavaScript" in visitor.page.locator("#credentials-state").inner_text()
+    links.first.click()
+    assert visitor.page.get_by_role("heading", name="POST /tpp/payment_initiation").is_visible()

@@ -35,6 +35,13 @@ def sign_in(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
     visitor.press("Sign in")
 
 
+def sign_out(visitor: Visitor) -> None:
+    """By the menu of the account."""
+    visitor.page.locator("summary[aria-label^='Account ']").click()
+    visitor.follow("Sign out")
+    visitor.press("Sign out")
+
+
 def mailed_link(visitor: Visitor, email: str) -> str:
     """The path of the link in the mail to an address. Raises: AssertionError, if none comes."""
     for _ in range(_RELOADS):
@@ -61,7 +68,10 @@ def create_client(
 
 
 def go_to(visitor: Visitor, entry: str) -> None:
-    """Follow an entry of the main menu."""
+    """Follow an entry of the main menu, which a narrow screen opens first."""
+    button = visitor.page.locator("summary[aria-label=Menu]")
+    if button.is_visible() and visitor.page.locator("details.drawer[open]").count() == 0:
+        button.click()
     with visitor.page.expect_navigation():
         visitor.page.get_by_role("navigation", name="Main").get_by_role("link", name=entry, exact=True).click()
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from urllib.parse import urlencode
 
-from tests.browser import user
+from tests.browser import specification_pages, user
 from tests.browser.visitor import Visitor
 from tests.browser.walks import Step, Stops, Walk, follows, opens, presses
 
@@ -19,7 +18,7 @@ _DEAF = "http://127.0.0.1:9/events"
 
 
 def walks() -> tuple[Walk, ...]:
-    """Every page of the web interface, without the API screens' tried calls."""
+    """Every page of the web interface."""
     return (
         Walk("website-visitor", _visitor(), ("/", "/terms", "/register", "/sign-in", "/specifications/{screen}")),
         Walk("website-returned", _returned(), ("/authorize/callback", "/payments/callback")),
@@ -65,7 +64,7 @@ def _newcomer() -> Stops:
         ("home", _registers),
         ("clients", _goes_to("Clients")),
         ("authorize", _goes_to("Authorize")),
-        ("deliveries", _goes_to("Deliveries")),
+        ("deliveries", _goes_to("Events")),
     )
 
 
@@ -74,7 +73,7 @@ def _user() -> Stops:
         ("client-form", _begins_a_client),
         ("client-form-refused", presses("Create", title="Refused", callback_urls="https://user:secret@tpp.example/")),
         ("client-secrets", _creates_a_client_with_secrets),
-        ("client", lambda visitor: visitor.open(visitor.page.url.replace("/new", ""))),
+        ("client", lambda visitor: visitor.open(f"/clients/{visitor.page.locator('#client-id').inner_text()}")),
         ("clients", opens("/clients")),
         ("clients-none-fits", opens("/clients?title=nothing")),
         ("client-asked", _asks_to_deactivate),
@@ -110,6 +109,9 @@ def _journey() -> Stops:
         ("refused", _is_refused),
         ("tokens", lambda visitor: user.authorize(visitor, 1)),
         ("specification", follows("Use the token in the API screens")),
+        ("specification-answer", lambda visitor: _executes(visitor, "accounts")),
+        ("specification-balance", _asks_for_a_balance),
+        ("specification-payment", _initiates_a_payment),
         ("authorize-again", opens("/authorize")),
         ("end-asked", _asks_to_end_the_consent),
         ("ended", presses("End the consent")),
@@ -134,6 +136,20 @@ def _deliveries() -> Stops:
     )
 
 
+def _executes(visitor: Visitor, operation: str) -> None:
+    assert specification_pages.executed(visitor.page, operation).status == "200"
+
+
+def _asks_for_a_balance(visitor: Visitor) -> None:
+    visitor.page.get_by_role("button", name="Balance of ").first.click()
+    specification_pages.answered(visitor.page)
+
+
+def _initiates_a_payment(visitor: Visitor) -> None:
+    specification_pages.go_to_screen(visitor, "Payments")
+    _executes(visitor, "payment_initiation")
+
+
 def _goes_to(entry: str) -> Step:
     return lambda visitor: user.go_to(visitor, entry)
 
@@ -148,14 +164,19 @@ def _opens_the_account(visitor: Visitor) -> None:
 
 
 def _has_a_link_mailed(visitor: Visitor) -> None:
-    email = visitor.page.get_by_role("link", name=re.compile("^Account ")).get_attribute("title")
-    visitor.fill("Email", email or "")
+    email = _email(visitor)
+    visitor.fill("Email", email)
     visitor.press("Send the email")
 
 
 def _opens_the_mailed_link(visitor: Visitor) -> None:
-    email = visitor.page.get_by_role("link", name=re.compile("^Account ")).get_attribute("title")
-    visitor.open(user.mailed_link(visitor, email or ""))
+    email = _email(visitor)
+    visitor.open(user.mailed_link(visitor, email))
+
+
+def _email(visitor: Visitor) -> str:
+    """Of the user who is signed in, as the bar at the top names it."""
+    return visitor.page.locator(".account .email").inner_text()
 
 
 def _registers_badly(visitor: Visitor) -> None:
@@ -242,7 +263,7 @@ def _asks_to_end_the_consent(visitor: Visitor) -> None:
 def _opens_no_deliveries(visitor: Visitor) -> None:
     user.register(visitor)
     user.create_client(visitor, events_url=_DEAF)
-    user.go_to(visitor, "Deliveries")
+    user.go_to(visitor, "Events")
 
 
 def _sends_a_test_event(visitor: Visitor) -> None:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from infra.deploy import template
+from tests.infra.deploy.chalice_template import CONFIG, packaged_stage
 from tests.log_lines import Lines
 from tests.world import World
 
-CONFIG = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text(encoding="utf-8"))
 STAGES = ("dev", "prod")
 BODY = {"action": "activateCard", "card_id": 987001, "card_pan": "4111117260385914", "acs_password": "quiet-otter-71"}
 
@@ -38,35 +38,7 @@ def logging_of_bodies(value: Any, path: str = "") -> Iterator[str]:
 @pytest.fixture(scope="module")
 def packaged() -> dict[str, dict[str, Any]]:
     """What ``chalice package`` makes of each stage, but for the code itself."""
-    return {stage: _packaged(stage) for stage in STAGES}
-
-
-def _packaged(stage: str) -> dict[str, Any]:
-    from chalice.config import Config
-    from chalice.deploy.appgraph import ApplicationGraphBuilder, DependencyBuilder
-    from chalice.deploy.deployer import BuildStage, SwaggerBuilder
-    from chalice.deploy.swagger import CFNSwaggerGenerator
-    from chalice.package import PackageOptions, SAMTemplateGenerator
-
-    import app
-
-    class Options(PackageOptions):
-        def __init__(self) -> None:
-            """Do without a session of boto3's."""
-
-        def service_principal(self, service: str) -> str:
-            return f"{service}.amazonaws.com"
-
-    given = {"chalice_app": app.app, "project_dir": str(template.PATH.parents[1]), "automatic_layer": False}
-    config = Config(chalice_stage=stage, user_provided_params=given, config_from_disk=CONFIG)
-    graph = ApplicationGraphBuilder().build(config, stage)
-    BuildStage(steps=[SwaggerBuilder(CFNSwaggerGenerator())]).execute(
-        config, DependencyBuilder().build_dependencies(graph)
-    )
-    made: dict[str, Any] = SAMTemplateGenerator(config, Options()).generate(
-        DependencyBuilder().build_dependencies(graph)
-    )
-    return made
+    return {stage: packaged_stage(stage) for stage in STAGES}
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -71,6 +71,10 @@ class Person:
         assert found is not None
         return found[1]
 
+    def set_cookie(self, name: str) -> str:
+        """The latest ``Set-Cookie`` value of a cookie."""
+        return next(cookie for cookie in reversed(self.set_cookies) if cookie.startswith(f"{name}="))
+
     @property
     def text(self) -> str:
         """What the page says, without markup."""

@@ -74,7 +74,7 @@ def test_the_latest_journeys_are_listed_the_newest_first(world: World, user: Per
         world.clock.advance(60)
     user.get("/authorize")
 
-    assert re.findall(r"<td>(Bank of version \d)</td>", user.last.text) == ["Bank of version 2", "Bank of version 1"]
+    assert re.findall(r">(Bank of version \d)</td>", user.last.text) == ["Bank of version 2", "Bank of version 1"]
     assert "at the bank" in user.text
 
 

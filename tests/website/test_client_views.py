@@ -200,13 +200,6 @@ def test_another_users_client_does_not_exist(world: World, user: Person, other: 
     assert "Mine" not in other.get(f"/authorize?client_id={client_id}&bic=ALPHGB21").text
 
 
-def test_an_address_that_says_what_is_not_so_is_not_believed(user: Person) -> None:
-    client_id = user.create_client()
-    user.get(f"/clients/{client_id}?done=deactivated")
-
-    assert "no longer active" not in user.text
-
-
 @pytest.mark.parametrize("client_id", ["x", "00000000-0000-0000-0000-000000000000", "%00", "x" * 500])
 def test_an_unknown_client_is_not_found(user: Person, client_id: str) -> None:
     assert user.get(f"/clients/{client_id}").status == 404

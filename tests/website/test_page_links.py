@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.website.page_links import PAGES, build_menu, is_own_page
+from chalicelib.website import site
+from chalicelib.website.page_links import MENU, PAGES, build_menu, is_own_page
 
 
 @pytest.mark.parametrize("place", PAGES)
@@ -50,12 +51,12 @@ def test_no_other_address_may(address: str) -> None:
 @pytest.mark.parametrize(
     ("place", "marked"),
     [
-        ("/", []),
+        ("/", ["Start"]),
         ("/clients", ["Clients"]),
         ("/clients/new", ["Clients"]),
         ("/authorize/callback", ["Authorize"]),
         ("/specifications/payments", ["API"]),
-        ("/deliveries/some-id", ["Deliveries"]),
+        ("/deliveries/some-id", ["Events"]),
         ("/cards/{card_id}", ["Cards"]),
         ("/specifications/cards", ["API"]),
         ("/performance", ["Performance"]),
@@ -64,4 +65,26 @@ def test_no_other_address_may(address: str) -> None:
     ],
 )
 def test_the_entry_that_a_page_belongs_to_is_marked(place: str, marked: list[str]) -> None:
-    assert [entry.title for entry in build_menu(place) if entry.is_current] == marked
+    groups = build_menu(place, signed_in=True).values()
+
+    assert [entry.title for entries in groups for entry in entries if entry.is_current] == marked
+
+
+def test_a_visitor_is_offered_what_everybody_may_see() -> None:
+    (entries,) = build_menu("/docs/tour", signed_in=False).values()
+
+    assert [(entry.title, entry.is_current) for entry in entries] == [
+        ("Docs", True),
+        ("Performance", False),
+        ("API", False),
+    ]
+    assert {
+        ("GET", entry.place) for entry in entries if "specifications" not in entry.place
+    } <= site.FOR_EVERYBODY.keys()
+
+
+def test_every_entry_of_the_menu_leads_to_a_page() -> None:
+    places = [entry.place for entries in MENU.values() for entry in entries]
+
+    assert all(is_own_page(place) for place in places)
+    assert len(set(places)) == len(places)

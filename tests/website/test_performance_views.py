@@ -64,8 +64,10 @@ def fields(person: Person) -> tuple[str, str, str]:
 def test_everybody_may_look_and_finds_the_page_in_the_menu(visitor: Person, user: Person) -> None:
     for person in (visitor, user):
         assert person.get("/performance").status == 200
-        assert '<a href="/performance" aria-current="page">Performance</a>' in person.last.text
-        assert '<a href="/performance">Performance</a>' in person.get("/").text
+        assert re.search(
+            '<a href="/performance" aria-current="page"><svg .+?</svg>Performance</a>', person.last.text, re.DOTALL
+        )
+        assert re.search('<a href="/performance"><svg .+?</svg>Performance</a>', person.get("/").text, re.DOTALL)
 
 
 def test_the_page_is_there_in_production(world: World) -> None:

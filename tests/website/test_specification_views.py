@@ -11,9 +11,11 @@ from urllib.parse import quote
 
 import pytest
 
+from causeway.tpp import Consent, Tpp
 from chalicelib import website
 from chalicelib.bootstrap import Hub
 from chalicelib.demo_bank.instructions import REFERENCES
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import pagination, specification_views
@@ -25,6 +27,8 @@ from tests.website.person import known
 from tests.world import Answer, World
 
 ROOM = Path(str(website.__file__)).parent
+MODULES = [*(ROOM / "static").glob("explorer-*.js"), ROOM / "static" / "json-view.js"]
+PYTHON = ROOM / "static" / "explorer-python.js"
 OWNER = "specifications@example.com"
 TOKEN = f"{'0' * 22}~{'1' * 22}~ALPHGB21XXX.{'A' * 43}"
 
@@ -82,20 +86,18 @@ def test_every_operation_stands_on_exactly_one_screen(world: World) -> None:
     count = len(re.findall(r'"operationId"', document.partition('"webhooks"')[0]))
     pages = [shown(world, screen.name).text for screen in SCREENS if screen.document == "tpp"]
 
-    assert sum(page.count("opblock-summary-method") for page in pages) == count
+    assert sum(page.count("data-operation=") for page in pages) == count
 
 
 def test_the_cards_screen_lists_every_action_with_its_summary_in_groups(world: World) -> None:
     groups = ["Accounts", "Cards", "Holders", "External payments", "Fees", "Limits", "Reports", "Simulator"]
     text = shown(world, "cards").text
-    found = re.findall(
-        r'summary-path">(\w+)</span>\s*<span class="opblock-summary-description">(.+?)</span>', text, re.DOTALL
-    )
+    found = re.findall(r'data-operation="(\w+)".+?<span class="x-name">(.+?)</span>', text)
 
     assert [(name, html.unescape(summary)) for name, summary in found] == [
         (action.name, action.summary) for title in groups for action in purposes.group_members()[title]
     ]
-    assert re.findall("<h2>(.+?)</h2>", text) == groups
+    assert re.findall('<div data-group="(.+?)">', text) == groups
     assert "/openapi/cards.json" in text
 
 
@@ -115,7 +117,7 @@ def test_the_cards_screen_asks_for_the_three_parts_of_a_credential_and_has_none_
     world: World, cookie: str
 ) -> None:
     for text in (shown(world, "cards").text, shown(world, "cards", cookie).text):
-        inputs = re.findall(r"<input [^>]+>", text)
+        inputs = re.findall(r'<input [^>]+class="mono"[^>]+>', text)
 
         assert [re.findall('id="(.+?)"', each)[0] for each in inputs] == [
             "access-key",
@@ -125,6 +127,22 @@ def test_the_cards_screen_asks_for_the_three_parts_of_a_credential_and_has_none_
         assert not any("value=" in each for each in inputs)
         assert 'type="password"' in inputs[2]
         assert not re.search(r"[0-9a-f]{32}(?![0-9a-f.])", text.replace(digest(OWNER), ""))
+
+
+def test_the_operations_of_each_screen_stand_in_groups(world: World) -> None:
+    groups = {name: re.findall('<div data-group="(.+?)">', shown(world, name).text) for name in ("account", "payments")}
+
+    assert groups["account"] == ["Accounts", "Payments and transactions", "Funds"]
+    assert groups["payments"] == ["Initiation", "Status"]
+
+
+@pytest.mark.parametrize("name", [screen.name for screen in SCREENS])
+def test_every_operation_leads_to_its_description_in_the_documentation(world: World, name: str) -> None:
+    references = set(re.findall(r'data-reference="([^"#]+)#([^"]+)"', shown(world, name).text))
+
+    for page, anchor in references:
+        assert f'<h3 id="{anchor}">' in world.call("GET", page).text, anchor
+    assert references
 
 
 def test_a_screen_that_does_not_exist_is_told(world: World) -> None:
@@ -140,37 +158,38 @@ def test_a_screen_is_small_and_allows_no_inline_script(world: World, name: str) 
     policy = dict(part.split(" ", 1) for part in answer.headers["content-security-policy"].split("; "))
 
     assert answer.status == 200
-    assert len(answer.text.encode()) < 50_000
+    assert len(answer.text.encode()) < 100_000
     assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son\w+=", answer.text)
     assert policy["script-src"] == policy["connect-src"] == "'self'"
     assert answer.headers["cache-control"] == "no-store"
     assert answer.headers["referrer-policy"] == "no-referrer"
 
 
-@pytest.mark.parametrize(
-    ("screen", "file"),
-    [
-        ("account", "swagger-ui.css"),
-        ("account", "swagger-ui-bundle.js"),
-        ("account", "specification.css"),
-        ("account", "specification.js"),
-        ("account", "specification-tpp.js"),
-        ("cards", "specification-cards.js"),
-    ],
-)
-def test_what_a_screen_needs_is_served_here_and_kept_for_good(world: World, screen: str, file: str) -> None:
+@pytest.mark.parametrize("file", ["explorer.css", "explorer.js", *sorted(file.name for file in MODULES)])
+def test_what_a_screen_needs_is_served_here_and_kept_for_good(world: World, file: str) -> None:
     name = static_files().name(file)
     answer = world.call("GET", f"/static/{name}")
 
-    assert f"/static/{name}" in shown(world, screen).text
+    assert f"/static/{name}" in shown(world, "account").text
     assert answer.status == 200
     assert answer.headers["cache-control"].endswith("immutable")
 
 
-def test_of_swagger_ui_nothing_is_served_that_is_not_needed() -> None:
-    assert [file.name for file in static_files().files] == ["swagger-ui.css", "swagger-ui-bundle.js"]
-    with pytest.raises(KeyError):
-        static_files().name("swagger-ui.js")
+def test_every_operation_has_a_method_of_the_package_for_its_program_in_python() -> None:
+    rows = re.findall(r'^  (\w+): \{ on: "(\w+)", method: "(\w+)"', PYTHON.read_text("utf-8"), re.MULTILINE)
+    document = jsontext.loads(load_document("tpp", "http://hub.example").text)
+    operations = [each["operationId"] for path in document["paths"].values() for each in path.values()]
+
+    assert sorted(operation for operation, _, _ in rows) == sorted(operations)
+    for operation, owner, method in rows:
+        assert hasattr(Consent if owner == "consent" else Tpp, method), operation
+
+
+def test_a_module_has_one_subject_and_at_most_400_lines() -> None:
+    for file in MODULES:
+        lines = file.read_text("utf-8").splitlines()
+        assert len(lines) <= 400
+        assert lines[0].startswith("// ")
 
 
 # -- whose credentials
@@ -274,7 +293,7 @@ def test_the_token_of_a_consent_that_has_ended_is_not_brought(world: World, cook
 
 def test_neither_page_nor_script_names_the_address_of_another_site(world: World) -> None:
     own = world.hub.settings.public_url
-    files = [file.read_text("utf-8") for file in (ROOM / "static").glob("specification*")]
+    files = [file.read_text("utf-8") for file in (ROOM / "static").glob("explorer*")]
 
     for text in (shown(world, "payments").text, shown(world, "cards").text, *files):
         assert [url for url in re.findall(r"https?://[^\s\"'`$]+", text) if not url.startswith(own)] == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
@@ -28,6 +28,7 @@ ANY_WINDOW = {"Cross-Origin-Opener-Policy": "unsafe-none"}
 header.
 """
 _ORIGIN = re.compile(r"https?://[A-Za-z0-9._\[\]:-]+")
+_SHARED = Path(__file__).parent / "templates"
 _FIELDS = 250
 """The most fields of a form: the longest has 200 check boxes and a few others."""
 _NO_DEVICES = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
@@ -110,9 +111,9 @@ def security_headers(leads_to: Iterable[str] = (), *, referrer: str = "same-orig
     }
 
 
-def html_answer(text: str, status: int, security: Mapping[str, str], cookie: str = "") -> Response:
-    """An HTML response that must not be cached; ``cookie`` is a complete Set-Cookie value."""
-    return text_answer(text, HTML, status, {**security, **_set_cookie_header(cookie)})
+def html_answer(text: str, status: int, security: Mapping[str, str], *cookies: str) -> Response:
+    """An HTML response that must not be cached; each of ``cookies`` is a complete Set-Cookie value, or empty."""
+    return text_answer(text, HTML, status, {**security, **_set_cookie_header(*cookies)})
 
 
 def see_other(location: str, *cookies: str) -> Response:
@@ -152,49 +153,86 @@ TYPES: Mapping[str, str] = {
 }
 """The content types of static files by suffix; all are text."""
 _FOR_GOOD = "public, max-age=31536000, immutable"
+_IMPORT = re.compile(r"""(?<=from "\./)[\w.-]+\.js(?=";)""")
+"""The file that an ES module imports, as in ``import { name } from "./file.js";``."""
 
 
 @dataclass(frozen=True)
 class StaticFiles:
-    """Static files from ``folders`` (the first match wins) and individual ``files``; read on demand."""
+    """Static files from ``folders`` (the first match wins); read on demand.
+
+    Their public names contain a hash, also where a script imports another: a name and its content never part.
+    """
 
     folders: Sequence[Path]
-    files: Sequence[Path] = ()
 
     def name(self, file: str) -> str:
         """The public name of ``file``, which contains a hash: ``style.css`` becomes ``style.0123456789ab.css``.
-        Raises: KeyError.
+
+        The hash of a script covers what it imports. Raises: KeyError.
         """
-        return self._files_by_name[file]
+        if file not in self._names:
+            found = self._originals[file]
+            self._names[file] = f"{found.stem}.{digest(self._text(found).encode())[:12]}{found.suffix}"
+        return self._names[file]
 
     def answer(self, name: str) -> Response | None:
         """The response with the file of this public name, or ``None``."""
         file = self._files.get(name)
         if file is None:
             return None
-        text = file.read_text(encoding="utf-8")
-        return text_answer(text, TYPES[file.suffix], headers={"Cache-Control": _FOR_GOOD})
+        headers = {"Cache-Control": _FOR_GOOD, "Vary": "Accept-Encoding"}
+        return text_answer(self._text(file), TYPES[file.suffix], headers=headers)
+
+    def modules(self, file: str) -> Sequence[str]:
+        """The public names of the ES modules that ``file`` imports, directly or not, each once. Raises: KeyError."""
+        found: dict[str, None] = {}
+        waiting = [file]
+        while waiting:
+            imported = _IMPORT.findall(self._originals[waiting.pop(0)].read_text(encoding="utf-8"))
+            waiting += [name for name in imported if name not in found]
+            found |= dict.fromkeys(imported)
+        return [self.name(name) for name in found]
+
+    @cached_property
+    def _originals(self) -> Mapping[str, Path]:
+        """The files by their own names."""
+        found: dict[str, Path] = {}
+        for folder in reversed(self.folders):
+            found |= {file.name: file for file in folder.iterdir() if file.suffix in TYPES}
+        return found
 
     @cached_property
     def _files(self) -> Mapping[str, Path]:
         """The files by public name."""
-        found = {file.name: file for file in self.files}
-        for folder in reversed(self.folders):
-            found |= {file.name: file for file in folder.iterdir() if file.suffix in TYPES}
-        return {_hashed_name(file): file for file in found.values()}
+        return {self.name(name): file for name, file in self._originals.items()}
 
     @cached_property
-    def _files_by_name(self) -> Mapping[str, str]:
-        return {file.name: served for served, file in self._files.items()}
+    def _names(self) -> dict[str, str]:
+        """The public names that are known already."""
+        return {}
+
+    def _text(self, file: Path) -> str:
+        """A file as it is served: a script imports others by their public names. Imports must not form a circle."""
+        text = file.read_text(encoding="utf-8")
+        return _IMPORT.sub(lambda found: self.name(found[0]), text) if file.suffix == ".js" else text
 
 
-def _hashed_name(file: Path) -> str:
-    return f"{file.stem}.{digest(file.read_bytes())[:12]}{file.suffix}"
+@cache
+def heroicon(name: str, size: int) -> str:
+    """An outline icon of heroicons.com as inline SVG, ``size`` pixels wide, hidden from screen readers.
+
+    Raises:
+        heroicons.IconDoesNotExist: there is no icon of this name.
+    """
+    from heroicons.jinja import heroicon_outline  # imported late: only templates need it
+
+    return heroicon_outline(name, size=size, aria_hidden="true", **{"class": "icon"})
 
 
 @dataclass(frozen=True)
 class Templates:
-    """The templates in ``folders`` (the first match wins); ``filters`` by their names in templates."""
+    """The templates in ``folders`` (the first match wins) and the shared ones; ``filters`` by name."""
 
     folders: Sequence[Path]
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
@@ -213,7 +251,7 @@ class Templates:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined  # imported late: few requests need templates
 
         environment = Environment(
-            loader=FileSystemLoader(self.folders),
+            loader=FileSystemLoader((*self.folders, _SHARED)),
             autoescape=True,
             undefined=StrictUndefined,
             trim_blocks=True,
@@ -221,4 +259,5 @@ class Templates:
             auto_reload=False,
         )
         environment.filters.update(self.filters)
+        environment.globals["heroicon"] = heroicon
         return environment

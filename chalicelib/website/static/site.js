@@ -2,13 +2,62 @@
 // What makes the pages quicker to use; none of it is needed to use them.
 
 // A value is copied by the button beside it.
-for (const button of document.querySelectorAll("[data-copy]")) {
-  button.hidden = !navigator.clipboard; // as on a page without HTTPS
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
-    const label = button.textContent;
-    button.textContent = "Copied";
-    setTimeout(() => { button.textContent = label; }, 1500);
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-copy]");
+  if (!button) return;
+  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+  const label = button.querySelector("span");
+  label.textContent = "Copied";
+  setTimeout(() => { label.textContent = "Copy"; }, 1500);
+});
+document.documentElement.classList.toggle("cannot-copy", !navigator.clipboard); // as on a page without HTTPS
+
+// A menu closes when something else is pressed or focused, and with Escape.
+for (const menu of document.querySelectorAll("[data-menu]")) {
+  const close = (event) => { if (!menu.contains(event.target)) menu.open = false; };
+  document.addEventListener("click", close);
+  document.addEventListener("focusin", close);
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+}
+
+// A form that takes long says so, and is not sent twice.
+for (const form of document.querySelectorAll("[data-busy]")) {
+  const button = form.querySelector("[type=submit]");
+  const label = button.textContent;
+  form.addEventListener("submit", (event) => {
+    if (button.ariaBusy === "true") event.preventDefault();
+    button.ariaBusy = "true";
+    button.textContent = form.dataset.busy;
+  });
+  window.addEventListener("pageshow", () => {
+    button.ariaBusy = null;
+    button.textContent = label;
+  });
+}
+
+// Rows that look like cards on a phone remain rows for a screen reader.
+const ROLES = { TABLE: "table", THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TD: "cell" };
+for (const table of document.querySelectorAll(".cards-on-phone")) {
+  for (const part of [table, ...table.querySelectorAll("thead, tbody, tr, td, th")]) {
+    part.setAttribute("role", ROLES[part.tagName] ?? (part.scope === "row" ? "rowheader" : "columnheader"));
+  }
+}
+
+// Of a chart's places one is reached with Tab, the others from there with the arrow keys.
+for (const list of document.querySelectorAll(".chart-tips")) {
+  const tips = [...list.children];
+  const choose = (chosen) => { for (const tip of tips) tip.tabIndex = tip === chosen ? 0 : -1; };
+  choose(tips.at(-1));
+  list.addEventListener("focusin", (event) => choose(event.target));
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -1, ArrowRight: 1, Home: -tips.length, End: tips.length }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    tips[Math.min(Math.max(tips.indexOf(document.activeElement) + step, 0), tips.length - 1)].focus();
   });
 }
 
@@ -27,24 +76,41 @@ for (const input of document.querySelectorAll("[data-filter]")) {
   });
 }
 
+// A part of the page that a form's answer has, too, is replaced by that one; of several answers the last counts.
+function replacing(id, apply) {
+  let latest = 0;
+  return async (form) => {
+    const mine = ++latest;
+    const address = `${form.action}?${new URLSearchParams(new FormData(form))}`;
+    const answer = await fetch(address, { credentials: "same-origin" });
+    const found = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(id);
+    if (mine === latest && found) apply(document.getElementById(id), found);
+  };
+}
+
 // What a form would show is fetched as soon as something is changed.
 for (const form of document.querySelectorAll("[data-preview]")) {
-  const shown = document.getElementById(form.dataset.preview);
-  let latest = 0;
-  form.addEventListener("change", async (event) => {
+  const show = replacing(form.dataset.preview, (shown, made) => {
+    for (const part of ["pre code", "#curl"]) {
+      shown.querySelector(part).textContent = made.querySelector(part).textContent;
+    }
+  });
+  form.addEventListener("change", (event) => {
     if (event.target.value === "one_time") {
       // Such a consent goes with payments only.
       for (const box of form.querySelectorAll("[data-service]")) box.checked &&= box.dataset.service === "PISP";
     }
-    const mine = ++latest;
-    const address = `${form.action}?${new URLSearchParams(new FormData(form))}`;
-    const answer = await fetch(address, { credentials: "same-origin" });
-    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-    const made = page.getElementById(form.dataset.preview);
-    if (mine !== latest || !made) return;
-    for (const part of ["pre code", "#curl"]) {
-      shown.querySelector(part).textContent = made.querySelector(part).textContent;
-    }
+    show(form);
+  });
+}
+
+// What is searched for is found while one types.
+for (const input of document.querySelectorAll("[data-search]")) {
+  const show = replacing(input.dataset.search, (shown, found) => shown.replaceChildren(...found.childNodes));
+  let waiting = 0;
+  input.addEventListener("input", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => show(input.form), 150);
   });
 }
 

@@ -53,3 +53,40 @@ def test_nothing_else_is_served(folder: Path, name: str) -> None:
 def test_a_file_that_does_not_exist_has_no_name(folder: Path) -> None:
     with pytest.raises(KeyError):
         StaticFiles([folder]).name("nothing.css")
+
+
+@pytest.fixture
+def modules(folder: Path) -> Path:
+    (folder / "entry.js").write_text(
+        'import { a } from "./middle.js";\nimport { b } from "./leaf.js";\na(b);\n', "utf-8"
+    )
+    (folder / "middle.js").write_text('import {\n  b,\n} from "./leaf.js";\nexport const a = b;\n', "utf-8")
+    (folder / "leaf.js").write_text('export const b = "from other.js";\n', "utf-8")
+    return folder
+
+
+def test_a_module_imports_others_by_the_names_of_their_contents(modules: Path) -> None:
+    statics = StaticFiles([modules])
+    answer = statics.answer(statics.name("entry.js"))
+
+    assert answer is not None
+    assert f'from "./{statics.name("middle.js")}";' in answer.body
+    assert f'from "./{statics.name("leaf.js")}";' in answer.body
+    assert statics.modules("entry.js") == [statics.name("middle.js"), statics.name("leaf.js")]
+
+
+def test_a_modules_name_changes_with_what_it_imports(modules: Path) -> None:
+    before = StaticFiles([modules])
+    names = {file: before.name(file) for file in ("entry.js", "middle.js", "leaf.js", "site.css")}
+    (modules / "leaf.js").write_text("export const b = 2;\n", "utf-8")
+    after = StaticFiles([modules])
+
+    assert {file for file, name in names.items() if after.name(file) != name} == {"entry.js", "middle.js", "leaf.js"}
+
+
+def test_caches_know_that_files_are_compressed_for_some(folder: Path) -> None:
+    statics = StaticFiles([folder])
+    answer = statics.answer(statics.name("site.css"))
+
+    assert answer is not None
+    assert answer.headers["Vary"] == "Accept-Encoding"

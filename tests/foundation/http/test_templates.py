@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import jinja2
 import pytest
 
 from chalicelib.foundation.http.pages import Templates
+from tests.documents import ROOT
 
 
 @pytest.fixture
@@ -31,3 +34,20 @@ def test_templates_are_loaded_before_they_are_needed(templates: Templates, tmp_p
     (tmp_path / "page.html").unlink()
 
     assert templates.render("page.html", name="x") == "<p>X</p>"
+
+
+def test_icons_and_templates_are_loaded_by_pages_only() -> None:
+    asked = "import sys, app; print({'heroicons', 'jinja2'} & sys.modules.keys())"
+    answer = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, cwd=ROOT)
+
+    assert answer.stdout == "set()\n"
+
+
+def test_an_icon_stands_in_the_page_for_the_eye_only(templates: Templates, tmp_path: Path) -> None:
+    (tmp_path / "icon.html").write_text(
+        "{% from 'components.html' import icon %}{{ icon('home', 16) }}", encoding="utf-8"
+    )
+    icon = templates.render("icon.html")
+
+    assert icon.startswith("<svg ")
+    assert all(part in icon for part in ('aria-hidden="true"', 'width="16"', 'stroke="currentColor"'))

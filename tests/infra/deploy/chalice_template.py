@@ -1,8 +1,13 @@
-"""The template that Chalice writes for an application."""
+"""The template that Chalice writes: for a made-up application, and for this one."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
+
+from infra.deploy import template
+
+CONFIG = json.loads((template.PATH.parents[1] / ".chalice" / "config.json").read_text(encoding="utf-8"))
 
 APPLICATION: dict[str, Any] = {
     "Transform": "AWS::Serverless-2016-10-31",
@@ -37,3 +42,32 @@ APPLICATION: dict[str, Any] = {
     },
     "Outputs": {"EndpointURL": {"Value": "https://…"}},
 }
+
+
+def packaged_stage(stage: str) -> dict[str, Any]:
+    """What ``chalice package`` makes of a stage, but for the code itself."""
+    from chalice.config import Config
+    from chalice.deploy.appgraph import ApplicationGraphBuilder, DependencyBuilder
+    from chalice.deploy.deployer import BuildStage, SwaggerBuilder
+    from chalice.deploy.swagger import CFNSwaggerGenerator
+    from chalice.package import PackageOptions, SAMTemplateGenerator
+
+    import app
+
+    class Options(PackageOptions):
+        def __init__(self) -> None:
+            """Do without a session of boto3's."""
+
+        def service_principal(self, service: str) -> str:
+            return f"{service}.amazonaws.com"
+
+    given = {"chalice_app": app.app, "project_dir": str(template.PATH.parents[1]), "automatic_layer": False}
+    config = Config(chalice_stage=stage, user_provided_params=given, config_from_disk=CONFIG)
+    graph = ApplicationGraphBuilder().build(config, stage)
+    BuildStage(steps=[SwaggerBuilder(CFNSwaggerGenerator())]).execute(
+        config, DependencyBuilder().build_dependencies(graph)
+    )
+    made: dict[str, Any] = SAMTemplateGenerator(config, Options()).generate(
+        DependencyBuilder().build_dependencies(graph)
+    )
+    return made

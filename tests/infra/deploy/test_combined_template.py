@@ -9,9 +9,10 @@ import pytest
 
 from infra.deploy import package, template
 from infra.deploy.api_stage import LOG_FORMAT
+from infra.deploy.chalice_command import STAGES
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 from infra.deploy.package import NotMergeable
-from tests.infra.deploy.chalice_template import APPLICATION
+from tests.infra.deploy.chalice_template import APPLICATION, CONFIG, packaged_stage
 
 
 @pytest.fixture
@@ -120,3 +121,10 @@ def test_neither_template_is_changed(application: dict[str, Any]) -> None:
     merged(application)
 
     assert application == APPLICATION
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_api_gateway_compresses_from_the_size_that_the_local_server_does(stage: str) -> None:
+    interface = packaged_stage(stage)["Resources"]["RestAPI"]["Properties"]
+
+    assert interface["MinimumCompressionSize"] == CONFIG["minimum_compression_size"] == 1024

@@ -23,13 +23,13 @@ IN_THE_LAYER = {
         "botocore",
         "certifi",
     ),
-    *("cffi", "charset-normalizer", "cryptography", "flask-swagger-ui", "idna", "iso4217", "itsdangerous", "jinja2"),
+    *("cffi", "charset-normalizer", "cryptography", "heroicons", "idna", "iso4217", "itsdangerous", "jinja2"),
     "joserfc",
     *("jmespath", "markupsafe", "pycountry", "pycparser", "pydantic", "pydantic-core", "python-dateutil"),
     *("python-stdnum", "requests", "s3transfer", "simplejson", "six", "typing-extensions", "typing-inspection"),
     *("urllib3", "zxcvbn"),
 }
-"""Every distribution that may be in the layer: what requests run with, and the files of Swagger UI."""
+"""Every distribution that may be in the layer: what requests run with."""
 WHEEL = "sample-1.0-py3-none-any.whl"
 
 

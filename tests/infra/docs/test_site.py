@@ -80,7 +80,14 @@ def test_what_a_document_says_stays_text() -> None:
 def test_tables_scroll_by_themselves_and_can_be_reached_by_key() -> None:
     text = Renderer("tour").render("| a |\n|---|\n| 1 |\n")
 
-    assert text.startswith('<div class="scroll" tabindex="0"><table>')
+    assert text.startswith('<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>')
+
+
+def test_a_table_has_no_empty_header_and_no_styles() -> None:
+    text = Renderer("tour").render("| | n |\n|---|--:|\n| a | 1 |\n")
+
+    assert '<td></td>\n<th class="number">n</th>' in text
+    assert '<td class="number">1</td>' in text
 
 
 def test_blocks_of_code_can_be_reached_by_key_and_stay_text() -> None:

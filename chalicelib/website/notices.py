@@ -1,0 +1,59 @@
+"""What a page says after an action led to it: shown once, and never because of what an address says.
+
+A redirect stores the notice in a cookie that lasts a minute; the next page shows it and removes the cookie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+COOKIE = "causeway_notice"
+LIFETIME = 60
+"""Seconds until a notice that no page has shown is forgotten."""
+
+
+class Notice(StrEnum):
+    """An action that was done; the values stand in the cookie."""
+
+    SIGNED_IN = "signed-in"
+    SIGNED_OUT = "signed-out"
+    REGISTERED = "registered"
+    CREDENTIALS_CHANGED = "new-password"
+    CLIENT_CREATED = "client-created"
+    CLIENT_CREATED_BEFORE = "client-created-before"
+    CLIENT_CHANGED = "client-changed"
+    CLIENT_ACTIVATED = "client-activated"
+    CLIENT_DEACTIVATED = "client-deactivated"
+    EVENT_RECORDED = "event-recorded"
+    EVENT_SENT = "event-sent"
+    EVENT_RESENT = "event-resent"
+    EVENT_ARRIVED = "event-arrived"
+    CODE_EXCHANGED = "code-exchanged"
+    TOKENS_REFRESHED = "tokens-refreshed"
+    CONSENT_ENDED = "consent-ended"
+    TIME_MOVED = "time-moved"
+
+
+TEXTS: Mapping[str, str] = {
+    Notice.SIGNED_IN: "You are signed in.",
+    Notice.SIGNED_OUT: "You are signed out.",
+    Notice.REGISTERED: "Your account has been created, and you are signed in.",
+    Notice.CREDENTIALS_CHANGED: "Your password has been changed, and all other sessions have ended.",
+    Notice.CLIENT_CREATED: "The client has been created.",
+    Notice.CLIENT_CREATED_BEFORE: (
+        "This client has already been created: the form was sent twice. Its secrets are not shown again."
+    ),
+    Notice.CLIENT_CHANGED: "The client has been changed.",
+    Notice.CLIENT_ACTIVATED: "The client is active again.",
+    Notice.CLIENT_DEACTIVATED: "The client is no longer active: all its calls are refused.",
+    Notice.EVENT_RECORDED: "A test event is recorded: the client can fetch it.",
+    Notice.EVENT_SENT: "A test event is on its way. Reload the page to see its state.",
+    Notice.EVENT_RESENT: "It is being sent again, with as many retries as before if it fails.",
+    Notice.EVENT_ARRIVED: "It has just been delivered by an attempt in progress.",
+    Notice.CODE_EXCHANGED: "The code has been exchanged for tokens.",
+    Notice.TOKENS_REFRESHED: "The tokens have been refreshed.",
+    Notice.CONSENT_ENDED: "The consent has ended.",
+    Notice.TIME_MOVED: "Time has moved, and everything that became due on the way has been done.",
+}
+"""What a page says of an action, by the value of the cookie; any other value says nothing."""

@@ -1,0 +1,370 @@
+"""The API explorer: forms and JSON that keep each other, search and keyboard, answers that lead to the next call."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Route
+
+from tests.browser import psu
+from tests.browser.specification_pages import (
+    answered,
+    authorized,
+    body,
+    execute,
+    executed,
+    go_to_screen,
+    lock,
+    opened,
+    sample,
+    screen,
+    show,
+)
+from tests.browser.visitor import Visitor
+
+pytestmark = pytest.mark.pages
+
+JSON = "application/json"
+
+
+def direct_payment(visitor: Visitor) -> None:
+    """The form of a payment without a consent, with a Client ID."""
+    screen(visitor, "payments", "direct_payment_initiation")
+    lock(visitor, visitor.stack["client"]["client_id"])
+
+
+# -- the form
+
+
+def test_what_is_written_into_the_form_is_in_the_json_and_the_other_way_round(visitor: Visitor) -> None:
+    page = visitor.page
+    direct_payment(visitor)
+    page.get_by_label("reference", exact=True).fill("TEST-PENDING")
+    assert body(page)["reference"] == "TEST-PENDING"
+
+    show(page, "JSON")
+    raw = page.get_by_label("Request body as JSON")
+    raw.fill(raw.input_value().replace('"12.50"', "12.500000000000000000001").replace("TEST-PENDING", "TEST-REFUSED"))
+    assert "12.500000000000000000001," in sample(page, "curl")
+    show(page, "Form")
+    assert page.get_by_label("reference", exact=True).input_value() == "TEST-REFUSED"
+    assert page.get_by_label("amount required").input_value() == "12.500000000000000000001"
+
+
+def test_a_member_that_the_form_does_not_know_stays_in_the_json(visitor: Visitor) -> None:
+    page = visitor.page
+    direct_payment(visitor)
+    show(page, "JSON")
+    raw = page.get_by_label("Request body as JSON")
+    raw.fill(raw.input_value().replace("{", '{"colour": {"is": [1.10, null]},', 1))
+    show(page, "Form")
+
+    assert '"colour": {\n    "is": [\n      1.10,\n      null' in sample(page, "curl")
+
+
+def test_json_that_is_none_is_told_with_its_place_and_not_sent(visitor: Visitor) -> None:
+    page = visitor.page
+    direct_payment(visitor)
+    show(page, "JSON")
+    page.get_by_label("Request body as JSON").fill('{\n  "amount": 12,\n}')
+    page.get_by_role("button", name="Execute").click()
+
+    said = page.get_by_role("alert").inner_text()
+    assert said == "The body is not JSON: a name in quotes expected in line 3, column 1."
+    assert page.locator(".x-body").count() == 0
+
+
+def test_optional_fields_open_on_demand_lists_grow_and_shrink(visitor: Visitor) -> None:
+    page = visitor.page
+    screen(visitor, "payments", "bulk_payment_initiation")
+    assert len(body(page)["payments"]) == 1
+    page.get_by_role("button", name="Add an entry to payments").click()
+    added = page.locator("fieldset", has=page.get_by_text("payments 2", exact=True)).last
+    added.get_by_label("amount required").fill("1.00")
+    assert [entry["amount"] for entry in body(page)["payments"]] == ["12.50", "1.00"]
+    page.get_by_role("button", name="Remove payments 2").click()
+    assert len(body(page)["payments"]) == 1
+
+    opened(page, "direct_payment_initiation")
+    page.get_by_text("2 more optional fields").click()
+    page.get_by_label("receiver_sort_code").fill("040004")
+    assert body(page)["receiver_sort_code"] == "040004"
+
+
+def test_the_rules_of_a_field_are_shown_and_what_breaks_them_is_told(visitor: Visitor) -> None:
+    page = visitor.page
+    direct_payment(visitor)
+    bic = page.get_by_label("bic required")
+    assert "8 to 11 characters" in page.locator(".x-field", has=bic).inner_text()
+    bic.fill("DEMO")
+    bic.blur()
+
+    assert "This is too short: 4 of at least 8 characters." in page.locator(".x-field", has=bic).inner_text()
+    assert bic.get_attribute("aria-invalid") == "true"
+
+
+def test_the_example_of_the_other_version_fills_the_form_of_its_schema(visitor: Visitor) -> None:
+    page = visitor.page
+    direct_payment(visitor)
+    page.get_by_label("Example", exact=True).select_option(label="A version 2 bank")
+
+    assert page.get_by_label("creditor_name").input_value() == "Kaffeerösterei Lindgren"
+    assert "DirectPaymentV2(" in sample(page, "Python")
+
+
+def test_headers_of_a_call_can_be_edited(visitor: Visitor) -> None:
+    page = visitor.page
+    authorized(visitor, 2)
+    opened(page, "accounts").get_by_text("more headers").click()
+    page.get_by_label("PSU-IP-Address").fill("203.0.113.7")
+
+    assert 'psu=Psu(ip_address="203.0.113.7")' in sample(page, "Python")
+    assert "-H 'PSU-IP-Address: 203.0.113.7'" in execute(page).command
+
+
+def test_what_was_typed_is_there_again_when_one_comes_back_to_an_operation(visitor: Visitor) -> None:
+    page = visitor.page
+    direct_payment(visitor)
+    page.get_by_label("reference", exact=True).fill("Rent")
+    opened(page, "payment_status")
+    opened(page, "direct_payment_initiation")
+
+    assert page.get_by_label("reference", exact=True).input_value() == "Rent"
+
+
+# -- search, keyboard, addresses
+
+
+def test_operations_are_found_by_words_of_their_name_path_and_group(visitor: Visitor) -> None:
+    page = visitor.page
+    screen(visitor, "cards")
+    search, links = page.get_by_label("Search operations"), page.locator("a[data-operation]:visible")
+    every = links.count()
+    search.fill("limits group")
+    assert {"getLimitsGroups", "assignCardToLimitsGroup"} <= {
+        each.get_attribute("data-operation") for each in links.all()
+    }
+    assert links.count() < 6
+    search.fill("no such words")
+    assert page.get_by_text("No operation has these words.").is_visible()
+    search.press("Escape")
+    assert links.count() == every
+
+
+def test_the_keyboard_alone_finds_opens_and_executes_a_call(visitor: Visitor) -> None:
+    page = visitor.page
+    screen(visitor, "authorization")
+    lock(visitor, visitor.stack["client"]["client_id"])
+    page.keyboard.press("Escape")
+    page.locator("body").press("/")
+    page.keyboard.type("banks")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="List the banks").wait_for()
+    assert page.evaluate("() => document.activeElement.dataset.operation") == "banks"
+    visitor.tab_to(page.get_by_label("country"))
+    page.keyboard.type("DE")
+    page.keyboard.press("Control+Enter")
+
+    assert [bank["country"] for bank in answered(page).body["banks"]] == ["DE"] * 2
+    visitor.tab_to(page.get_by_role("button", name="Execute"))
+
+
+def test_the_focus_is_never_lost(visitor: Visitor) -> None:
+    page = visitor.page
+    authorized(visitor, 2)
+    execute(page)
+    page.get_by_role("button", name="Balance of Girokonto").click()
+    answered(page)
+
+    page.wait_for_function("() => document.activeElement.id === 'answer-title'")
+    page.get_by_role("button", name="Execute").focus()
+    execute(page)
+    assert page.evaluate("() => document.activeElement.textContent") == "Execute"
+
+
+def test_an_operation_has_an_address_of_its_own_and_the_browser_goes_back(visitor: Visitor) -> None:
+    page = visitor.page
+    screen(visitor, "payments", "payment_status")
+    assert page.locator("#operation-title").inner_text() == "Read a payment's status"
+    opened(page, "bulk_payment_initiation")
+    assert page.url.endswith("#bulk_payment_initiation")
+    page.go_back()
+
+    page.get_by_role("heading", name="Read a payment's status").wait_for()
+
+
+# -- answers
+
+
+def test_an_answer_has_status_times_headers_and_json_that_folds(visitor: Visitor) -> None:
+    page = visitor.page
+    authorized(visitor, 2)
+    done = executed(page, "accounts")
+
+    assert re.fullmatch(r"200 OK in \d+ ms \(hub \d+ ms, bank \d+ ms\), \d+ bytes", " ".join(done.summary.split()))
+    page.locator(".x-answer").get_by_text("Headers (").click()
+    assert page.locator(".x-headers").get_by_text("server-timing").is_visible()
+    account = page.locator(".json-node .json-node .json-node").first
+    assert account.get_by_text('"iban"').is_visible()
+    account.locator("summary").first.click()
+    assert not account.get_by_text('"iban"').is_visible()
+    assert account.locator(".json-folded").first.inner_text() == "6"
+
+
+def test_from_a_payments_form_to_its_final_status_nothing_is_copied(visitor: Visitor) -> None:
+    page = visitor.page
+    authorized(visitor, 2)
+    go_to_screen(visitor, "Payments")
+    paid = executed(page, "payment_initiation")
+    with page.expect_popup() as opened_tab:
+        page.get_by_role("link", name="Confirm at the bank (new tab)").click()
+    bank, here = opened_tab.value, visitor.page
+    visitor.page = bank
+    psu.confirm(visitor, 2)
+    visitor.page = here
+    page.get_by_role("button", name="Check the status").click()
+    found = answered(page)
+
+    assert page.url.endswith("#payment_status")
+    assert found.body["payment_id"] == paid.body["payment_id"]
+    assert found.body["transaction_status"] in ("ACSC", "ACCC", "ACSP")
+    page.get_by_role("button", name="Check again").click()
+    assert answered(page).body["payment_id"] == paid.body["payment_id"]
+
+
+def test_a_direct_payments_status_is_asked_for_at_its_bank(visitor: Visitor) -> None:
+    page = visitor.page
+    direct_payment(visitor)
+    assert execute(page).status == "200"
+    page.get_by_role("button", name="Check the status").click()
+
+    assert answered(page).status == "200"
+    assert "bic=DEMOGB21" in sample(page, "curl")
+
+
+def test_a_payment_has_another_key_each_time_unless_it_is_repeated_on_purpose(visitor: Visitor) -> None:
+    page = visitor.page
+    keys: list[Any] = []
+    page.on("request", lambda request: keys.append(request.headers.get("idempotency-key")))
+    direct_payment(visitor)
+    keys.clear()
+    first, second = execute(page).body, execute(page).body
+    page.get_by_role("button", name="Repeat with the same key").click()
+    page.wait_for_timeout(50)
+    again = answered(page).body
+
+    assert first["payment_id"] != second["payment_id"] == again["payment_id"]
+    assert keys[0] != keys[1] == keys[2]
+
+
+def test_the_outcome_of_a_deferred_call_is_one_press_away(visitor: Visitor) -> None:
+    page = visitor.page
+    authorized(visitor, 2)
+    opened(page, "accounts")
+    page.get_by_label("Prefer").fill("respond-async")
+    accepted = execute(page)
+    assert accepted.status == "202"
+    page.get_by_role("button", name="Fetch the outcome").click()
+    for _ in range(100):
+        found = answered(page)
+        if found.body["state"] == "done":
+            break
+        page.get_by_role("button", name="Fetch again").click()
+        page.wait_for_timeout(100)
+
+    assert found.body["status"] == 200
+    page.get_by_role("button", name="Balance of Girokonto").click()
+    assert answered(page).body["balances"]
+
+
+def test_the_next_page_of_a_list_is_one_press_away(visitor: Visitor) -> None:
+    page = visitor.page
+    screen(visitor, "authorization", "banks")
+    lock(visitor, visitor.stack["client"]["client_id"])
+    page.get_by_label("limit").fill("1")
+    first = execute(page).body["banks"][0]
+    page.get_by_role("button", name="Next page").click()
+    second = answered(page).body
+
+    assert (second["page"], second["limit"]) == (2, 1)
+    assert second["banks"][0]["bic"] > first["bic"]
+
+
+def test_what_an_answer_names_is_suggested_where_a_call_needs_it(visitor: Visitor) -> None:
+    page = visitor.page
+    authorized(visitor, 2)
+    ids = [account["resource_id"] for account in executed(page, "accounts").body["accounts"]]
+    opened(page, "account_transactions")
+    field = page.get_by_label("account_id")
+    field.focus()
+    offered = field.evaluate("field => [...field.list.options].map(option => option.value)")
+
+    assert set(ids) <= set(offered)
+
+
+def test_an_address_in_an_answer_is_a_link_and_markup_is_only_text(visitor: Visitor) -> None:
+    page = visitor.page
+    evil = '{"logo": "https://hub.example/logo", "bad": "javascript:alert(1)", "html": "<img src=x onerror=alert(1)>"}'
+
+    def answer(route: Route) -> None:
+        route.fulfill(status=200, content_type=JSON, body=evil)
+
+    page.route("**/tpp/banks", answer)
+    screen(visitor, "authorization", "banks")
+    lock(visitor, visitor.stack["client"]["client_id"])
+    execute(page)
+    link = page.locator(".json a")
+
+    assert link.count() == 1
+    assert (link.get_attribute("href"), link.get_attribute("rel")) == (
+        "https://hub.example/logo",
+        "noopener noreferrer",
+    )
+    assert page.locator(".json img").count() == 0
+    assert "<img src=x onerror=alert(1)>" in page.locator(".json").inner_text()
+
+
+def test_an_answer_that_does_not_come_is_explained(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.forgive("Failed to load resource: net::ERR_")
+    direct_payment(visitor)
+    page.route("**/tpp/direct_payment_initiation", lambda route: route.abort("connectionreset"))
+    page.get_by_role("button", name="Execute").click()
+    summary = page.locator(".x-answer:not([aria-busy]) .x-summary:has(strong)")
+    summary.wait_for()
+
+    assert summary.inner_text().startswith("No answer after")
+    assert "Whether the call took effect is not known" in page.locator(".x-content").inner_text()
+    page.unroute("**/tpp/direct_payment_initiation")
+    page.get_by_role("button", name="Repeat with the same key").click()
+    page.locator(".x-status.good").wait_for()
+
+
+def test_a_large_answer_is_drawn_in_parts(visitor: Visitor) -> None:
+    page = visitor.page
+    rows = ",".join(f'{{"number": {number}}}' for number in range(2000))
+    page.route("**/tpp/banks", lambda route: route.fulfill(status=200, content_type=JSON, body=f"[{rows}]"))
+    screen(visitor, "authorization", "banks")
+    lock(visitor, visitor.stack["client"]["client_id"])
+    execute(page)
+
+    assert page.locator(".json *").count() < 2000
+    page.get_by_role("button", name="Show 100 more of 1900").click()
+    assert page.get_by_role("button", name="Show 100 more of 1800").is_visible()
+
+
+@pytest.mark.parametrize("width", [390, 800, 1180, 1600])
+def test_on_every_width_the_answer_is_seen_without_scrolling(visitors: Any, width: int) -> None:
+    visitor = visitors(width=width)
+    page = visitor.page
+    direct_payment(visitor)
+    execute(page)
+    page.wait_for_timeout(100)
+    box = page.locator(".x-summary").bounding_box()
+
+    assert box is not None
+    assert 0 <= box["y"] < 600
+    assert page.locator(".x-summary").get_attribute("role") == "status"

@@ -1,0 +1,197 @@
+"""The programs that the explorer shows: each does what Execute does, in curl, in Python and in JavaScript."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from chalicelib import bootstrap
+from chalicelib.website.openapi_documents import load_document
+from tests.browser import user
+from tests.browser.specification_pages import (
+    answered,
+    authorized,
+    execute,
+    go_to_screen,
+    lock,
+    lock_credential,
+    opened,
+    ready,
+    sample,
+    screen,
+)
+from tests.browser.visitor import Visitor
+from tests.sdk.user_programs import SOURCE, mypy
+
+pytestmark = pytest.mark.pages
+
+DOCUMENT: Mapping[str, Any] = json.loads(load_document("tpp", "http://hub.example").text)
+OPERATIONS = {
+    operation["operationId"]: operation["tags"][0]
+    for operations in DOCUMENT["paths"].values()
+    for operation in operations.values()
+}
+OF_VERSION_1 = ("account_payments", "account_payment")
+"""Operations that only banks of version 1 have; ``account_payment`` needs an id from the first."""
+APART = ("oauth_authorize", "events", "token", "token_revoke", *OF_VERSION_1)
+"""Operations that need more than the credentials of a consent, or end it."""
+ACTIONS = ("getDesign", "createHolder", "getHolder", "createAccount", "createCard")
+
+
+class Programs:
+    """Runs the programs of the open operation, and keeps those in Python."""
+
+    def __init__(self, page: Page, folder: Path) -> None:
+        self.page = page
+        self.folder = folder
+        folder.mkdir()
+
+    def run(self, operation: str) -> None:
+        """Run all three programs, each of which succeeds."""
+        self.run_curl()
+        self._renew_key()
+        self.run_javascript()
+        self._renew_key()
+        self.run_python(operation)
+
+    def _renew_key(self) -> None:
+        """Have a payment get another key: the package writes the body its own way, which needs a key of its own."""
+        if self.page.get_by_label("Idempotency-Key").count():
+            execute(self.page)
+
+    def run_curl(self) -> None:
+        command = sample(self.page, "curl").replace("curl -sS", "curl -sS --fail-with-body --max-time 30", 1)
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+    def run_javascript(self) -> None:
+        program = sample(self.page, "JavaScript")
+        status = self.page.evaluate(f"async () => {{ {program}\nreturn answer.status }}")
+        assert 200 <= status < 300, program
+
+    def run_python(self, operation: str) -> None:
+        file = self.folder / f"{operation}_program.py"
+        file.write_text(sample(self.page, "Python"), "utf-8")
+        environ = {**os.environ, "PYTHONPATH": str(SOURCE)}
+        done = subprocess.run([sys.executable, str(file)], env=environ, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{file.read_text('utf-8')}\n{done.stderr}"
+        assert operation == "token_revoke" or done.stdout.strip()
+
+    def check_types(self) -> None:
+        found = mypy(self.folder)
+        assert "Success" in found, found
+
+
+@pytest.fixture
+def programs(visitor: Visitor, tmp_path: Path) -> Iterator[Programs]:
+    """The programs of a visitor's page; in the end those in Python are strictly typed."""
+    made = Programs(visitor.page, tmp_path / "programs")
+    yield made
+    made.check_types()
+
+
+def of_screen(name: str) -> list[str]:
+    return [operation for operation, tag in OPERATIONS.items() if tag == name and operation not in APART]
+
+
+def test_the_programs_of_every_operation_at_a_version_2_bank_succeed(visitor: Visitor, programs: Programs) -> None:
+    page = visitor.page
+    authorized(visitor, 2)
+    for operation in of_screen("Account"):
+        opened(page, operation)
+        programs.run(operation)
+    opened(page, "accounts")
+    page.get_by_label("Prefer").fill("respond-async")
+    programs.run("accounts")
+    assert execute(page).status == "202"
+    go_to_screen(visitor, "Payments")
+    for operation in of_screen("Payments"):
+        opened(page, operation)
+        assert execute(page).status == "200"  # whose payment the status is asked for
+        programs.run(operation)
+    go_to_screen(visitor, "Authorization")
+    for operation in of_screen("Authorization"):
+        opened(page, operation)
+        programs.run(operation)
+    opened(page, "oauth_authorize")
+    programs.run_python("oauth_authorize")
+    opened(page, "token_revoke")
+    programs.run("token_revoke")
+
+
+def test_the_programs_of_every_operation_at_a_version_1_bank_succeed(visitor: Visitor, programs: Programs) -> None:
+    page = visitor.page
+    authorized(visitor, 1)
+    for operation in ("accounts", "account", "account_balance", "funds_confirmations", "account_payments"):
+        opened(page, operation)
+        programs.run(operation)
+    assert execute(page).body["payments"] is not None
+    opened(page, "account_payments")
+    execute(page)
+    page.get_by_role("button", name="Details of payment").click()
+    assert answered(page).status == "200"
+    programs.run("account_payment")
+    go_to_screen(visitor, "Payments")
+    for operation in of_screen("Payments"):
+        opened(page, operation)
+        assert execute(page).status == "200"
+        programs.run(operation)
+
+
+def test_the_programs_for_tokens_succeed(visitor: Visitor, programs: Programs) -> None:
+    page = visitor.page
+    user.register(visitor)
+    user.create_client(visitor)
+    user.authorize(visitor, 2)
+    refresh_token = page.locator("#refresh-token").inner_text()
+    visitor.follow("Use the token in the API screens")
+    ready(visitor)
+    before = page.locator("#access-token").input_value()
+    go_to_screen(visitor, "Authorization")
+    opened(page, "token")
+    page.get_by_label("Example", exact=True).select_option(label="A refresh token")
+    page.get_by_label("refresh_token").fill(refresh_token)
+    programs.run("token")
+    tokens = execute(page).body
+    page.get_by_role("button", name="Use the access token as bearer").click()
+    page.locator("#credentials-state", has_text="Locked. A consent at").wait_for()
+
+    assert page.locator("#access-token").input_value() == tokens["access_token"] != before
+
+
+def test_the_programs_for_events_succeed(visitor: Visitor, programs: Programs, operator: bootstrap.Hub) -> None:
+    made = operator.openbanking.clients.create(owner="explorer@example.com", title="Poller", secret=True, events="poll")
+    screen(visitor, "authorization", "events")
+    visitor.fill("Client secret (if it has one)", str(made.secret))
+    lock(visitor, made.client.client_id)
+
+    programs.run("events")
+
+
+def test_the_programs_of_card_actions_succeed(visitor: Visitor, programs: Programs) -> None:
+    page = visitor.page
+    screen(visitor, "cards")
+    lock_credential(visitor)
+    for action in ACTIONS:
+        opened(page, action)
+        programs.run(action)
+        assert execute(page).body["status"] == "success"
+
+
+def test_every_operation_of_the_document_is_run(visitor: Visitor) -> None:
+    """The tests above run those of each screen, and those apart."""
+    assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == OPERATIONS.keys()
+    for name in ("authorization", "account", "payments"):
+        screen(visitor, name)
+        listed = visitor.page.locator("a[data-operation]").evaluate_all(
+            "all => all.map(each => each.dataset.operation)"
+        )
+        assert set(listed) == {each for each, tag in OPERATIONS.items() if tag.lower() == name}

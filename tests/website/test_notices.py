@@ -1,0 +1,69 @@
+"""Notices: what a page says of the action that led to it, once, and not because of what an address says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.website.notices import COOKIE, LIFETIME, TEXTS, Notice
+from tests.website.person import PASSWORD, Person
+from tests.world import World
+
+
+def test_every_notice_has_a_text() -> None:
+    assert TEXTS.keys() == set(Notice)
+    assert all(text.endswith(".") for text in TEXTS.values())
+
+
+def test_a_notice_is_shown_once(user: Person) -> None:
+    client_id = user.create_client()
+    user.get(f"/clients/{client_id}")
+    user.post(f"/clients/{client_id}", action="deactivate")
+
+    assert 'role="status"' in user.follow().text
+    assert TEXTS[Notice.CLIENT_DEACTIVATED] in user.text
+    user.get(f"/clients/{client_id}")
+    assert TEXTS[Notice.CLIENT_DEACTIVATED] not in user.text
+    assert COOKIE not in user.cookies
+
+
+@pytest.mark.parametrize("query", ["done=client-deactivated", "moved=1", "changed=password", "notice=signed-in"])
+def test_an_address_says_nothing(user: Person, query: str) -> None:
+    client_id = user.create_client()
+    user.get(f"/clients/{client_id}")
+    before = user.text
+    user.get(f"/clients/{client_id}?{query}")
+
+    assert user.text == before
+
+
+@pytest.mark.parametrize("value", ["", "nothing", "<b>paid</b>"])
+def test_a_cookie_that_is_no_notice_says_nothing_and_is_removed(user: Person, value: str) -> None:
+    user.get("/terms")
+    before = user.text
+    user.cookies[COOKIE] = value
+    user.get("/terms")
+
+    assert user.text == before
+
+
+def test_registering_signing_in_and_out_are_confirmed(world: World, visitor: Person) -> None:
+    visitor.register("ada@example.com")
+    visitor.follow()
+    assert TEXTS[Notice.REGISTERED] in visitor.text
+    visitor.post("/sign-out")
+    visitor.follow()
+    assert TEXTS[Notice.SIGNED_OUT] in visitor.text
+    visitor.sign_in("ada@example.com", PASSWORD)
+    visitor.follow()
+    assert TEXTS[Notice.SIGNED_IN] in visitor.text
+
+
+def test_the_cookie_is_short_lived_and_kept_from_scripts_and_other_sites(world: World, user: Person) -> None:
+    client_id = user.create_client()
+    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
+    user.post(f"/clients/{client_id}", action="deactivate")
+
+    (cookie,) = [each for each in user.set_cookies if each.startswith(f"{COOKIE}=client-deactivated")]
+    assert cookie.endswith(f"; Path=/stage; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax; Secure")

@@ -1,0 +1,97 @@
+"""The templates: tables that a phone can show, icons that exist, nothing inline, and pages within their budgets."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+import chalicelib
+from chalicelib.foundation.http.pages import heroicon
+from chalicelib.website import docs_views
+from tests.website.person import Person
+
+_ROOM = Path(chalicelib.__file__).parent
+TEMPLATES = sorted(_ROOM.rglob("templates/*.html"))
+DOCUMENTS = sorted((_ROOM / "website" / "docs").rglob("*.html"))
+_TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
+_REGION = re.compile(r'<div class="scroll[^"]*" tabindex="0" role="(?:region|group)" aria-label="[^"]+">\s*$')
+_ICON = re.compile(r'\b(?:icon|empty|heroicon)\("([a-z0-9-]+)"|\bsymbol="([a-z0-9-]+)"')
+BYTES, SECONDS = 100_000, 0.1
+
+
+def names(files: list[Path]) -> list[str]:
+    return [file.relative_to(_ROOM).as_posix() for file in files]
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=names(TEMPLATES))
+def test_a_table_becomes_cards_on_a_phone_or_scrolls(template: Path) -> None:
+    text = template.read_text("utf-8")
+    for found in _TABLE.finditer(text):
+        table, before = found[0], text[: found.start()]
+        if 'class="cards-on-phone"' in table.partition(">")[0]:
+            rows = re.sub("<thead>.*?</thead>", "", table, flags=re.DOTALL)
+            assert not re.search(r"<t[dh]\b(?![^>]*data-label=)", rows), "a cell of a card has no label"
+        else:
+            assert _REGION.search(before), f"cut off without a cue: {table[:80]}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=names(DOCUMENTS))
+def test_a_table_of_the_documentation_scrolls(document: Path) -> None:
+    text = document.read_text("utf-8")
+
+    assert all(_REGION.search(text[: found.start()]) for found in re.finditer("<table", text))
+
+
+@pytest.mark.parametrize("file", [*TEMPLATES, *DOCUMENTS], ids=names([*TEMPLATES, *DOCUMENTS]))
+def test_nothing_is_inline(file: Path) -> None:
+    text = re.sub("<code.*?</code>", "", file.read_text("utf-8"), flags=re.DOTALL)
+
+    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)|javascript:", text)
+
+
+def test_every_icon_exists_and_is_hidden_from_screen_readers() -> None:
+    found = {name for template in TEMPLATES for names in _ICON.findall(template.read_text("utf-8")) for name in names}
+
+    assert len(found) > 20
+    for name in found - {""}:
+        assert 'aria-hidden="true"' in heroicon(name, 20)
+        assert 'width="20"' in heroicon(name, 20)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/",
+        "/clients",
+        "/clients/new",
+        "/authorize",
+        "/deliveries",
+        "/account",
+        "/cards",
+        "/performance",
+        "/terms",
+        "/docs",
+        "/docs?q=payment",
+    ],
+)
+def test_a_page_has_at_most_100_kb_and_takes_at_most_100_ms_of_processor_time(user: Person, path: str) -> None:
+    user.get(path)
+    times = []
+    for _ in range(5):
+        begun = time.process_time()
+        user.get(path)
+        times.append(time.process_time() - begun)
+
+    assert len(user.last.text.encode()) <= BYTES
+    assert min(times) <= SECONDS
+
+
+def test_a_page_of_the_documentation_keeps_its_budget_unless_it_is_a_reference() -> None:
+    shown = {each.page: _ROOM / "website" / "docs" / f"{each.page}.html" for each in docs_views.documents()}
+
+    assert {page for page, file in shown.items() if file.stat().st_size > BYTES} <= {
+        page for page in shown if page.startswith("reference/")
+    }
