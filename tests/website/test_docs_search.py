@@ -36,3 +36,9 @@ def test_every_place_is_a_heading_of_a_page() -> None:
 
     for word in ("payment", "card", "webhook", "make"):
         assert {each.place for each in docs_search.search(word)} <= places
+
+
+def test_names_of_the_python_package_are_found_where_they_are_described() -> None:
+    first, *_ = docs_search.search("pay_direct")
+
+    assert (first.title, first.place) == ("tpp.pay_direct", "/docs/reference/sdk-tpp#tpppay_direct")

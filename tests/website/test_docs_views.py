@@ -68,12 +68,6 @@ def test_the_documents_of_the_python_package_are_pages(world: World, place: str,
     assert f"<h1>{title}</h1>" in Person(world).get(place).text
 
 
-def test_the_search_finds_names_of_the_python_package() -> None:
-    found = {each.title: each.place for each in docs_views.search("pay_direct")}
-
-    assert found == {"tpp.pay_direct": "/docs/reference/sdk-tpp#tpppay_direct"}
-
-
 def test_scripts_of_a_guide_can_be_fetched(world: World) -> None:
     answer = Person(world).get("/docs/guides/bank.py")
 

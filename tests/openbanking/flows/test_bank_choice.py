@@ -150,7 +150,8 @@ def test_a_search_that_is_not_possible_is_told_at_its_field(
     assert page.status == 400
     assert "<h1>Choose your bank</h1>" in page.text
     shown = dict(re.findall(r'id="(\w+)-error" role="alert">([^<]*)<', page.text))
-    shown |= dict(re.findall(r'role="(alert)"><svg.+?</svg><p>The page number is not valid. ([^<]*)<', page.text, re.DOTALL))
+    told = r'role="(alert)"><svg.+?</svg><p>The page number is not valid. ([^<]*)<'
+    shown |= dict(re.findall(told, page.text, re.DOTALL))
     shown = {name.replace("alert", "page"): text for name, text in shown.items()}
     assert shown.keys() == errors.keys()
     assert all(errors[name] in text for name, text in shown.items())
