@@ -31,7 +31,7 @@ def answering(
             """Nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as running:
-        Thread(target=running.serve_forever, daemon=True).start()
+        Thread(target=running.serve_forever, args=(0.01,), daemon=True).start()
         content = {"pid": 1, "environment": {"STAGE": "local", "PORT": str(running.server_port)}}
         try:
             yield {**content, "id": stack_id} if stack_id else content
