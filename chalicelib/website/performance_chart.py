@@ -134,13 +134,13 @@ class _Canvas:
         """The line below the made-up days; none without such days."""
         step = self.axis.step
         numbers = [number for number in sorted(known) if self.periods[number].made_up]
-        lines = (f"M{number * step:.5g} {_MARKED_AT}h{step:.4g}" for number in numbers)
+        lines = (f"M{number * step:.4g} {_MARKED_AT}h{step:.3g}" for number in numbers)
         return [ChartPath("made-up", "".join(lines))] if numbers else []
 
     def line(self, name: str, known: Mapping[int, Decimal], highest: Decimal) -> tuple[ChartPath, list[ChartDot]]:
         """A line through consecutive values, and a dot for each value without neighbours."""
         axis, runs = self.axis, _runs(known)
-        points = [[f"{axis.centre(number):.4g} {_down(known[number], highest):g}" for number in run] for run in runs]
+        points = [[f"{axis.centre(number):.0f} {_down(known[number], highest):.0f}" for number in run] for run in runs]
         dots = [
             ChartDot(name, _percent_of_width(axis.centre(run[0])), _down(known[run[0]], highest))
             for run in runs
@@ -156,7 +156,7 @@ class _Canvas:
             for run in _runs(low)
         )
         paths = (
-            "L".join(f"{centre(number):.4g} {_down(value, highest):g}" for number, value in edge) for edge in edges
+            "L".join(f"{centre(number):.0f} {_down(value, highest):.0f}" for number, value in edge) for edge in edges
         )
         return ChartPath("band", "".join(f"M{path}z" for path in paths))
 
@@ -257,7 +257,7 @@ def _runs(known: Iterable[int]) -> list[list[int]]:
 
 
 def _column(left: float, width: float, top: float, bottom: float) -> str:
-    return f"M{left:.5g} {top:g}h{width:.4g}V{bottom:g}h{-width:.4g}z"
+    return f"M{left:.4g} {top:g}h{width:.3g}V{bottom:g}h{-width:.3g}z"
 
 
 def _scale_top(most: Decimal) -> Decimal:

@@ -43,9 +43,8 @@ def _looks_at_what_was_measured(visitor: Visitor) -> None:
         records = list(made_up.records(bic, today, 370))
         for batch in pieces([record.put() for record in records], 90):
             hub.store.transact(batch)
-        hub.statistics.overviews.build(
-            [record.day for record in records], [bank["bic"] for bank in visitor.stack["banks"]]
-        )
+        days = [record.day for record in records]
+        hub.statistics.overviews.build(days, [bank.bic for bank in hub.statistics.expected_banks()])
         morning = made_up.hourly(bic, hours_of(today)[0], answered=400, unanswered=6)
         hub.store.transact([made_up.keeping(morning)])
     visitor.open(f"/performance?bic={bic}")

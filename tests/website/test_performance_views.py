@@ -48,7 +48,7 @@ def figures(person: Person) -> dict[str, str]:
 def table(person: Person, label: str) -> list[list[str]]:
     """The rows of a table by the label of its region, without its heads."""
     (body,) = re.findall(f'aria-label="{label}">.*?<tbody>(.*?)</tbody>', person.last.text, re.DOTALL)
-    cells = (re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in body.split("</tr>")[:-1])
+    cells = (re.split("<t[hd][^>]*>", row)[1:] for row in body.split("</tr>")[:-1])
     return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
 
 
