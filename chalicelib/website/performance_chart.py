@@ -18,6 +18,7 @@ from chalicelib.website.performance_text import (
     availability_text,
     by_period,
     day,
+    day_range,
     describe_availability,
     describe_latency,
     describe_made_up,
@@ -27,7 +28,6 @@ from chalicelib.website.performance_text import (
     percent,
     report_text,
     short_day,
-    span,
 )
 
 WIDTH, HEIGHT = 1000, 160
@@ -128,7 +128,9 @@ class _Canvas:
 
     def tooltips(self, told: Mapping[int, str]) -> list[str]:
         """The tooltips of all periods; those missing in ``told`` had no calls."""
-        return [f"{span(period.days)}: {told.get(number, 'no calls')}" for number, period in enumerate(self.periods)]
+        return [
+            f"{day_range(period.days)}: {told.get(number, 'no calls')}" for number, period in enumerate(self.periods)
+        ]
 
     def made_up(self, known: Iterable[int]) -> list[ChartPath]:
         """The line below the made-up days; none without such days."""

@@ -70,7 +70,7 @@ def group_thousands(number: int) -> str:
     return f"{number:,}"
 
 
-def span(days: DayRange) -> str:
+def day_range(days: DayRange) -> str:
     """``21 Nov 2026``, or with a dash ``16 - 22 Nov 2026``, ``30 Nov - 6 Dec 2026``."""
     since, until = days.since, days.until
     if since == until:
@@ -109,7 +109,7 @@ def describe_availability(periods: Sequence[Period]) -> str:
     told = f"Requests on {used} of {days} days.{describe_made_up(known)}"
     if not down:
         return f"{told} Never down."
-    return f"{told} Down on {down} of them; longest on {span(worst.days)}: {availability_text(worst)}."
+    return f"{told} Down on {down} of them; longest on {day_range(worst.days)}: {availability_text(worst)}."
 
 
 def describe_made_up(known: Sequence[Period]) -> str:
@@ -176,7 +176,7 @@ def _span_text(since: int, until: int) -> str:
 
 FILTERS: Mapping[str, Callable[..., Any]] = {
     "day": day,
-    "span": span,
+    "day_range": day_range,
     "percent": percent,
     "duration": duration,
     "seconds": seconds,

@@ -28,6 +28,7 @@ from chalicelib.website.performance_chart import (
 from chalicelib.website.performance_text import (
     count_days,
     day,
+    day_range,
     describe_latency,
     down_times,
     downtime,
@@ -37,7 +38,6 @@ from chalicelib.website.performance_text import (
     percent,
     seconds,
     short_day,
-    span,
 )
 
 
@@ -94,8 +94,8 @@ def test_days_of_a_week_are_written_without_what_they_share() -> None:
     first = date(2026, 2, 2)
     weeks = [DayRange(first, first), DayRange(first, date(2026, 2, 8)), DayRange(first, date(2026, 3, 1))]
 
-    assert [span(week) for week in weeks] == ["2 Feb 2026", "2 \u2013 8 Feb 2026", "2 Feb \u2013 1 Mar 2026"]
-    assert span(DayRange(date(2025, 12, 29), date(2026, 1, 4))) == "29 Dec 2025 \u2013 4 Jan 2026"
+    assert [day_range(week) for week in weeks] == ["2 Feb 2026", "2 \u2013 8 Feb 2026", "2 Feb \u2013 1 Mar 2026"]
+    assert day_range(DayRange(date(2025, 12, 29), date(2026, 1, 4))) == "29 Dec 2025 \u2013 4 Jan 2026"
 
 
 def test_reported_durations_are_written_in_seconds() -> None:

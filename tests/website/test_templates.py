@@ -9,7 +9,7 @@ import pytest
 
 import chalicelib
 from chalicelib.foundation.http.pages import heroicon
-from chalicelib.website import docs_views
+from chalicelib.website import card_text, display_text, docs_views, performance_text
 from tests.website.page_costs import BYTES, SECONDS, quickest
 from tests.website.person import Person
 
@@ -87,3 +87,10 @@ def test_a_page_of_the_documentation_keeps_its_budget_unless_it_is_a_reference()
     assert {page for page, file in shown.items() if file.stat().st_size > BYTES} <= {
         page for page in shown if page.startswith("reference/")
     }
+
+
+def test_no_two_modules_define_filters_of_the_same_name() -> None:
+    """The later one would silently replace the earlier one on all pages."""
+    names = [name for module in (display_text, card_text, performance_text) for name in module.FILTERS]
+
+    assert len(names) == len(set(names))
