@@ -11,6 +11,7 @@ from chalicelib.statistics.measurements import Measurements
 
 if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is first asked for
     from chalicelib.statistics.current_day import CurrentDay
+    from chalicelib.statistics.day_overviews import DayOverviews
     from chalicelib.statistics.day_records import DailyReports, DayRecords
     from chalicelib.statistics.downtimes import OpenDowntimes
     from chalicelib.statistics.hourly_counters import StoredCounters
@@ -42,10 +43,18 @@ class StatisticsContainer:
         return DayRecords(self.shared.store)
 
     @cached_property
+    def overviews(self) -> DayOverviews:
+        from chalicelib.statistics.day_overviews import DayOverviews
+
+        return DayOverviews(self.shared.store)
+
+    @cached_property
     def ingest(self) -> Ingest:
         from chalicelib.statistics.ingest import Ingest
 
-        return Ingest(self.shared.clock, self._counters, self.reports, self.records, self.shared.metrics)
+        return Ingest(
+            self.shared.clock, self._counters, self.reports, self.records, self.overviews, self.shared.metrics
+        )
 
     @cached_property
     def ingest_alone(self) -> Ingest:
@@ -54,7 +63,9 @@ class StatisticsContainer:
         from chalicelib.statistics.ingest import Ingest
 
         counters = StoredCounters(self.shared.store, self.measurements.has_none)
-        return Ingest(self.shared.clock, counters, self.reports, self.records, self.shared.metrics, is_alone=True)
+        return Ingest(
+            self.shared.clock, counters, self.reports, self.records, self.overviews, self.shared.metrics, is_alone=True
+        )
 
     @cached_property
     def today(self) -> CurrentDay:

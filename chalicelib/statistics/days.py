@@ -15,6 +15,8 @@ INGESTED_AT = 70
 """The minute of the day (UTC) at which the days before are ingested."""
 Span = tuple[int, int]
 """A half-open span: start included, end excluded."""
+DAILY = 92
+"""The maximum number of days that are shown one by one; more are shown by week."""
 _DAY = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _QUARTER = re.compile("([12][0-9]{3})-Q([1-4])")
 
@@ -40,6 +42,21 @@ class DayRange:
         while first <= self.until:
             found.append(quarter_of(first))
             first = _next_quarter(first)
+        return found
+
+    @property
+    def periods(self) -> list[DayRange]:
+        """The days one by one or, if there are more than ``DAILY``, the weeks from Monday to Sunday.
+
+        The first and last week may be shorter.
+        """
+        if len(self) <= DAILY:
+            return [DayRange(day, day) for day in self]
+        found, first = [], self.since
+        while first <= self.until:
+            last = min(self.until, first + timedelta(days=6 - first.weekday()))
+            found.append(DayRange(first, last))
+            first = last + timedelta(days=1)
         return found
 
 

@@ -18,6 +18,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import hourly_counters
+from chalicelib.statistics.day_overviews import DayOverviews
 from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DailyReports, DayRecord, DayRecords, Reported
 from chalicelib.statistics.days import DayRange, hours_of, yesterday
 from chalicelib.statistics.hourly_counters import (
@@ -34,6 +35,8 @@ AGAIN_DAYS = 2
 WATCHED_DAYS = OLDEST_DAYS + 1
 """The number of days that the scheduled job checks for late reports and failed runs."""
 OLDEST_INGESTED = KEPT_DAYS - REACH_DAYS - 1  # of a day so long ago all counters are there that its record needs
+OVERVIEW_DAYS = 366
+"""The number of latest days whose overviews are built if they are missing."""
 RUN_SECONDS = 840  # the schedule begins no other bank after so long
 
 
@@ -146,6 +149,7 @@ class Ingest:
         counters: StoredCounters,
         reports: DailyReports,
         records: DayRecords,
+        overviews: DayOverviews,
         metrics: Metrics,
         *,
         is_alone: bool = False,
@@ -154,13 +158,16 @@ class Ingest:
         self._counters = counters
         self._reports = reports
         self._records = records
+        self._overviews = overviews
         self._metrics = metrics
         self._is_alone = is_alone
         self._previous: dict[str, dict[date, DayRecord]] = {}
         """By BIC, the records of the previous run's latest days."""
+        self._overviews_until = date.min
+        """The latest day whose overview the previous run built."""
 
     def run(self, banks: Sequence[ExpectedBank]) -> None:
-        """Ingest the due days of all ``banks`` and log missing reports.
+        """Ingest the due days of all ``banks``, log missing reports, and build the overviews of the days.
 
         Raises: IngestIncomplete, after all other banks were processed.
         """
@@ -176,6 +183,7 @@ class Ingest:
             else:
                 done += made
         self._report_run(done)
+        self.build_overviews(banks)
         if failed:
             raise IngestIncomplete(failed)
 
@@ -199,6 +207,25 @@ class Ingest:
         for day in days:
             self._check(day)
         return self._ingest(bank, days, self._load_days(bank.bic, days))
+
+    def build_overviews(self, banks: Sequence[ExpectedBank], days: Sequence[date] = ()) -> None:
+        """Build the overviews of ``days``; without days, of those that a run may have changed and of missing ones."""
+        bics = [bank.bic for bank in banks]
+        if days:
+            self._overviews.build(days, bics)
+        else:
+            self._build_due_overviews(bics, min((bank.since for bank in banks), default=date.max))
+
+    def _build_due_overviews(self, bics: Sequence[str], first: date) -> None:
+        """Build overviews from the day ``first`` on."""
+        latest = yesterday(self._clock)
+        follows_on = self._is_alone and self._overviews_until == latest - timedelta(days=1)
+        changed = latest - timedelta(days=(AGAIN_DAYS if follows_on else WATCHED_DAYS) - 1)
+        if not follows_on:
+            oldest = max(first, latest - timedelta(days=OVERVIEW_DAYS - 1))
+            self._overviews.build_missing(DayRange(oldest, changed - timedelta(days=1)), bics)
+        self._overviews.build(DayRange(max(first, changed), latest), bics)
+        self._overviews_until = latest
 
     def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
         """Ingest one bank; a failure does not affect the other banks."""

@@ -13,7 +13,7 @@ from chalice.app import Response
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.pages import StaticFiles, Templates, heroicon
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.website import card_text, display_text, notices, performance_chart
+from chalicelib.website import card_text, display_text, notices, performance_text
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import MENU, build_menu
@@ -226,5 +226,5 @@ def _render(website: WebsiteContainer, visit: Visit | None, template: str, value
 @cache
 def _templates() -> Templates:
     return Templates(
-        (_FOLDER / "templates",), {**display_text.FILTERS, **card_text.FILTERS, **performance_chart.FILTERS}
+        (_FOLDER / "templates",), {**display_text.FILTERS, **card_text.FILTERS, **performance_text.FILTERS}
     )

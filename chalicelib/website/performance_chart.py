@@ -1,131 +1,34 @@
-"""Performance charts: day records rendered as text and SVG paths. Unknown figures are shown as a dash.
+"""Performance charts: a bank's days or weeks rendered as SVG paths.
 
 The page stretches the paths to its own width. Dots and text, which must keep their shape, are positioned in percent
-of that width. All charts of a page cover the same range of days.
+of that width. All charts of a page cover the same periods.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from datetime import date
-from decimal import ROUND_HALF_UP, Decimal
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from typing import Literal
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics.call_counts import PERCENTILES, Histogram
-from chalicelib.statistics.day_records import DayRecord
-from chalicelib.statistics.days import DayRange, Span, clock_time
-
-DASH = "\u2013"  # also shown for unknown figures
-_EXACT_BELOW = 100  # milliseconds; longer durations are shown without decimals
-_SPANS = 3  # downtimes of a day that are listed
-
-
-def day(day: date) -> str:
-    """``21 Nov 2026``."""
-    return f"{day:%-d %b %Y}"
-
-
-def short_day(day: date) -> str:
-    """``21 Nov``."""
-    return f"{day:%-d %b}"
-
-
-def percent(number: Decimal | None) -> str:
-    """``99.931 %``, ``100 %``."""
-    if number is None:
-        return DASH
-    return f"{number:.0f} %" if number == number.to_integral_value() else f"{number} %"
-
-
-def duration(milliseconds: Decimal | None) -> str:
-    """``12.3 ms``, ``1,250 ms``."""
-    if milliseconds is None:
-        return DASH
-    if milliseconds < _EXACT_BELOW:
-        return f"{milliseconds:.1f} ms"
-    return f"{milliseconds.quantize(Decimal(1), ROUND_HALF_UP):,} ms"
-
-
-def downtime(seconds: int | None) -> str:
-    """``4 min 30 s`` or ``2 h 5 min``: the two largest units."""
-    if seconds is None:
-        return DASH
-    hours, minutes, rest = seconds // 3600, seconds % 3600 // 60, seconds % 60
-    parts = [f"{number} {unit}" for number, unit in ((hours, "h"), (minutes, "min"), (rest, "s")) if number]
-    return " ".join(parts[:2]) or "none"
-
-
-def down_times(spans: Sequence[Span]) -> str:
-    """Downtimes as text, from spans in seconds of a day; only the first three are listed."""
-    told = ", ".join(_span_text(since, until) for since, until in spans[:_SPANS])
-    return told + (f" and {len(spans) - _SPANS} more" if len(spans) > _SPANS else "")
-
-
-def group_thousands(number: int) -> str:
-    """``12,345``."""
-    return f"{number:,}"
-
-
-def availability_text(record: DayRecord) -> str:
-    """``99.688 %, down 4 min 30 s``."""
-    down = f", down {downtime(record.down_seconds)}" if record.down else ""
-    return f"{percent(record.availability)}{down}{made_up_text(record)}"
-
-
-def made_up_text(record: DayRecord) -> str:
-    """What is said of a made-up day, after its figures."""
-    return " (made up)" if record.made_up else ""
-
-
-def latency_text(found: Sequence[Decimal]) -> str:
-    """Milliseconds for each of ``PERCENTILES``, e.g. ``p50 108 ms, p95 431 ms, p99 3,158 ms``."""
-    pairs = zip(PERCENTILES, found, strict=True)
-    return ", ".join(f"p{percentile} {duration(milliseconds)}" for percentile, milliseconds in pairs)
-
-
-def describe_availability(known: Sequence[DayRecord], days: DayRange) -> str:
-    """A text alternative for the availability chart; ``known`` are the days with calls to the bank."""
-    worst = max(known, key=lambda record: record.down_seconds)
-    down = [record for record in known if record.down_seconds]
-    told = f"Requests on {len(known)} of {len(days)} days.{describe_made_up(known)}"
-    if not down:
-        return f"{told} Never down."
-    return f"{told} Down on {len(down)} of them; longest on {day(worst.day)}: {availability_text(worst)}."
-
-
-def describe_made_up(known: Sequence[DayRecord]) -> str:
-    """A sentence on the made-up days, with a space before it; empty if there are none."""
-    made_up = sum(record.made_up for record in known)
-    if not made_up:
-        return ""
-    return " All of them are made up." if made_up == len(known) else f" {made_up} of them made up."
-
-
-def describe_latency(known: Sequence[Sequence[Decimal]], days: DayRange) -> str:
-    """A text alternative for a latency chart; ``known`` has milliseconds for each of ``PERCENTILES``, by day."""
-    told = [
-        f"p{percentile} between {duration(min(found))} and {duration(max(found))}"
-        for percentile, found in zip(PERCENTILES, zip(*known, strict=True), strict=True)
-    ]
-    return f"On {len(known)} of {len(days)} days: {', '.join(told)}."
-
-
-def _span_text(since: int, until: int) -> str:
-    """A time span, in whole minutes unless it is shorter than one."""
-    moments = [clock_time(at) for at in (since, until)]
-    return DASH.join(moments if until - since < 60 else (moment[:-3] for moment in moments))
-
-
-FILTERS: Mapping[str, Callable[..., Any]] = {
-    "day": day,
-    "percent": percent,
-    "duration": duration,
-    "downtime": downtime,
-    "when_down": down_times,
-    "grouped": group_thousands,
-}
-
+from chalicelib.statistics.days import DayRange
+from chalicelib.statistics.periods import Period
+from chalicelib.website.performance_text import (
+    availability_text,
+    by_period,
+    day,
+    day_range,
+    describe_availability,
+    describe_latency,
+    describe_made_up,
+    describe_reports,
+    latency_text,
+    made_up_text,
+    percent,
+    report_text,
+    short_day,
+)
 
 WIDTH, HEIGHT = 1000, 160
 Side = Literal["bank", "hub"]
@@ -135,8 +38,7 @@ _HIGHEST = tuple(Decimal(number) for number in (1, 2, 3, 4, 6, 8, 10))
 """Possible maximums of a latency scale, times a power of ten; half of each is still a short number."""
 _SEEN = 2  # minimum height of a downtime
 _MARKED_AT = HEIGHT - 3  # the line below made-up days
-_CROWDED = 100  # with more days, there are no gaps between columns
-_ROOM = 0.22
+_ROOM = 0.22  # the gap between columns
 _FEW = 8  # up to this many columns are wide enough for a date below each
 _PARTS = (4, 3, 5, 6, 7)
 """Numbers of parts for the date labels; the first that divides the range evenly is used."""
@@ -173,7 +75,7 @@ class AxisLabel:
 class PerformanceChart:
     """A chart: ``scale`` has evenly spaced labels from top to bottom, ``description`` is its text alternative.
 
-    ``days`` are the tooltips of all days, which are equally wide.
+    ``tips`` are the tooltips of all days or weeks, which are equally wide.
     """
 
     title: str
@@ -182,111 +84,162 @@ class PerformanceChart:
     shapes: Sequence[ChartPath]
     dots: Sequence[ChartDot]
     dates: Sequence[AxisLabel]
-    days: Sequence[str]
+    tips: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The horizontal axis of a chart, divided into days."""
+    """The horizontal axis of a chart, divided into equally wide days or weeks."""
 
-    days: DayRange
+    places: Sequence[DayRange]
 
     @property
     def step(self) -> float:
-        return WIDTH / len(self.days)
+        return WIDTH / len(self.places)
 
     def centre(self, number: int) -> float:
-        """The position of the centre of day ``number``, counted from 0."""
+        """The position of the centre of place ``number``, counted from 0."""
         return (number + 0.5) * self.step
 
     def date_labels(self) -> list[AxisLabel]:
         """Evenly spaced date labels, or nearly so, including the first and last day."""
-        last = len(self.days) - 1
+        last = len(self.places) - 1
         parts = next((parts for parts in _PARTS if last % parts == 0), _ALWAYS)
-        numbers = {round(last * part / parts) for part in range(parts + 1)}
-        return [self._label(number, each) for number, each in enumerate(self.days) if number in numbers]
+        return [self._label(number) for number in sorted({round(last * part / parts) for part in range(parts + 1)})]
 
-    def tooltips(self, told: Mapping[date, str]) -> list[str]:
-        """The tooltips of all days; days missing in ``told`` had no calls."""
-        return [f"{day(each)}: {told.get(each, 'no calls')}" for each in self.days]
-
-    def made_up(self, known: Mapping[date, DayRecord]) -> list[ChartPath]:
-        """The line below the made-up days; none without such days."""
-        numbers = [number for number, each in enumerate(self.days) if each in known and known[each].made_up]
-        lines = (f"M{number * self.step:.5g} {_MARKED_AT}h{self.step:.4g}" for number in numbers)
-        return [ChartPath("made-up", "".join(lines))] if numbers else []
-
-    def _label(self, number: int, each: date) -> AxisLabel:
-        words = short_day(each) if each.year == self.days.until.year else day(each)
-        if len(self.days) > _FEW and each == self.days.since:
-            return AxisLabel(0, "start", words)
-        if len(self.days) > _FEW and each == self.days.until:
-            return AxisLabel(100, "end", words)
+    def _label(self, number: int) -> AxisLabel:
+        last = len(self.places) - 1
+        each = self.places[number].until if number == last else self.places[number].since
+        words = short_day(each) if each.year == self.places[-1].until.year else day(each)
+        if last >= _FEW and number in (0, last):
+            return AxisLabel(0, "start", words) if number == 0 else AxisLabel(100, "end", words)
         return AxisLabel(_percent_of_width(self.centre(number)), "middle", words)
 
 
-def availability_chart(records: Sequence[DayRecord], days: DayRange) -> PerformanceChart | None:
-    """One column per day with calls to the bank; downtime is drawn downwards from 100 %. ``None`` without such days.
+@dataclass(frozen=True, slots=True)
+class _Canvas:
+    """The periods of a chart, and what is drawn of them."""
+
+    periods: Sequence[Period]
+
+    @property
+    def axis(self) -> Axis:
+        return Axis([period.days for period in self.periods])
+
+    def tooltips(self, told: Mapping[int, str]) -> list[str]:
+        """The tooltips of all periods; those missing in ``told`` had no calls."""
+        return [
+            f"{day_range(period.days)}: {told.get(number, 'no calls')}" for number, period in enumerate(self.periods)
+        ]
+
+    def made_up(self, known: Iterable[int]) -> list[ChartPath]:
+        """The line below the made-up days; none without such days."""
+        step = self.axis.step
+        numbers = [number for number in sorted(known) if self.periods[number].made_up]
+        lines = (f"M{number * step:.4g} {_MARKED_AT}h{step:.3g}" for number in numbers)
+        return [ChartPath("made-up", "".join(lines))] if numbers else []
+
+    def line(self, name: str, known: Mapping[int, Decimal], highest: Decimal) -> tuple[ChartPath, list[ChartDot]]:
+        """A line through consecutive values, and a dot for each value without neighbours."""
+        axis, runs = self.axis, _runs(known)
+        points = [[f"{axis.centre(number):.0f} {_down(known[number], highest):.0f}" for number in run] for run in runs]
+        dots = [
+            ChartDot(name, _percent_of_width(axis.centre(run[0])), _down(known[run[0]], highest))
+            for run in runs
+            if len(run) == 1
+        ]
+        return ChartPath(name, "".join(f"M{'L'.join(each)}" for each in points)), dots
+
+    def band(self, low: Mapping[int, Decimal], high: Mapping[int, Decimal], highest: Decimal) -> ChartPath:
+        """The area between two lines that have values at the same places."""
+        centre = self.axis.centre
+        edges = (
+            [(number, low[number]) for number in run] + [(number, high[number]) for number in reversed(run)]
+            for run in _runs(low)
+        )
+        paths = (
+            "L".join(f"{centre(number):.0f} {_down(value, highest):.0f}" for number, value in edge) for edge in edges
+        )
+        return ChartPath("band", "".join(f"M{path}z" for path in paths))
+
+
+def availability_chart(periods: Sequence[Period]) -> PerformanceChart | None:
+    """One column per period with calls to the bank; downtime is drawn downwards from 100 %. ``None`` without such.
 
     The columns start at the lowest percentage of ``scale``.
     """
-    known = {record.day: record for record in records if record.availability is not None}
+    known = {number: period for number, period in enumerate(periods) if period.used_days}
     if not known:
         return None
-    worst = min(record.availability or Decimal(0) for record in known.values())
+    shares = {number: period.summary.availability or Decimal(0) for number, period in known.items()}
+    worst = min(shares.values())
     lowest = next(number for number in _LOWEST if worst >= number)
-    axis, room = Axis(days), _ROOM if len(days) <= _CROWDED else 0
-    up, down = [], []
-    for number, each in enumerate(days):
-        if (record := known.get(each)) is None:
-            continue
-        missing = (100 - (record.availability or Decimal(0))) / (100 - lowest) * HEIGHT
-        height = max(_SEEN, round(float(missing), 1)) if record.down_seconds else 0
-        left, width = (number + room / 2) * axis.step, (1 - room) * axis.step
+    canvas = _Canvas(periods)
+    step, up, down = canvas.axis.step, [], []
+    for number, period in known.items():
+        missing = (100 - shares[number]) / (100 - lowest) * HEIGHT
+        height = max(_SEEN, round(float(missing), 1)) if period.summary.down_seconds else 0
+        left, width = (number + _ROOM / 2) * step, (1 - _ROOM) * step
         up.append(_column(left, width, height, HEIGHT))
         down += [_column(left, width, 0, height)] if height else []
-    told = {each: availability_text(record) for each, record in known.items()}
     return PerformanceChart(
-        title="Availability by day",
-        description=describe_availability(list(known.values()), days),
+        title=f"Availability {by_period(periods)}",
+        description=describe_availability(periods),
         scale=[percent(number.normalize()) for number in _scale_marks(Decimal(lowest), Decimal(100))],
-        shapes=[ChartPath("up", "".join(up)), ChartPath("down", "".join(down)), *axis.made_up(known)],
+        shapes=[ChartPath("up", "".join(up)), ChartPath("down", "".join(down)), *canvas.made_up(known)],
         dots=(),
-        dates=axis.date_labels(),
-        days=axis.tooltips(told),
+        dates=canvas.axis.date_labels(),
+        tips=canvas.tooltips({number: availability_text(period) for number, period in known.items()}),
     )
 
 
-def latency_chart(title: str, records: Sequence[DayRecord], days: DayRange, side: Side) -> PerformanceChart | None:
-    """A line for each of ``PERCENTILES`` over the days with measurements; ``None`` if there are none."""
-    timed = {record.day: record for record in records if getattr(record.latency, side).count}
-    known = {each: _percentiles(getattr(record.latency, side)) for each, record in timed.items()}
+def latency_chart(title: str, periods: Sequence[Period], side: Side) -> PerformanceChart | None:
+    """A line for each of ``PERCENTILES`` over the periods with measurements; ``None`` if there are none."""
+    histograms = {number: getattr(period.summary.latency, side) for number, period in enumerate(periods)}
+    known = {number: _percentiles(histogram) for number, histogram in histograms.items() if histogram.count}
     if not known:
         return None
-    axis, highest = Axis(days), _scale_top(max(max(found) for found in known.values()))
-    runs = _runs(days, known)
-
-    def points(run: Sequence[tuple[int, Sequence[Decimal]]], which: int) -> list[str]:
-        return [f"{axis.centre(number):.4g} {_down(found[which], highest):g}" for number, found in run]
-
-    bands = "".join(f"M{'L'.join([*points(run, 0), *points(run, 1)[::-1]])}z" for run in runs)
-    shapes, dots = [ChartPath("band", bands)], []
-    for which, percentile in reversed(list(enumerate(PERCENTILES))):
-        name = f"p{percentile}"
-        shapes.append(ChartPath(name, "".join(f"M{'L'.join(points(run, which))}" for run in runs)))
-        alone = [run[0] for run in runs if len(run) == 1]
-        dots += [
-            ChartDot(name, _percent_of_width(axis.centre(number)), _down(found[which], highest))
-            for number, found in alone
-        ]
+    canvas, highest = _Canvas(periods), _scale_top(max(max(found) for found in known.values()))
+    series = [{number: found[which] for number, found in known.items()} for which in range(len(PERCENTILES))]
+    shapes, dots = [canvas.band(series[0], series[1], highest)], []
+    for percentile, values in reversed(list(zip(PERCENTILES, series, strict=True))):
+        path, alone = canvas.line(f"p{percentile}", values, highest)
+        shapes.append(path)
+        dots += alone
+    timed = [periods[number] for number in known]
+    told = {number: latency_text(found) + made_up_text(periods[number]) for number, found in known.items()}
     return PerformanceChart(
-        title=title,
-        description=describe_latency(list(known.values()), days) + describe_made_up(list(timed.values())),
+        title=f"{title}, {by_period(periods)}",
+        description=describe_latency(list(known.values()), periods) + describe_made_up(timed),
         scale=[f"{number.normalize():,f} ms" for number in _scale_marks(Decimal(0), highest)],
-        shapes=[*shapes, *axis.made_up(timed)],
+        shapes=[*shapes, *canvas.made_up(known)],
         dots=dots,
-        dates=axis.date_labels(),
-        days=axis.tooltips({each: latency_text(found) + made_up_text(timed[each]) for each, found in known.items()}),
+        dates=canvas.axis.date_labels(),
+        tips=canvas.tooltips(told),
+    )
+
+
+def report_chart(periods: Sequence[Period]) -> PerformanceChart | None:
+    """A line for each of the two durations that the bank reports, in seconds; ``None`` if it reported none."""
+    reports = {number: period.reports for number, period in enumerate(periods)}
+    consent = {number: each.consent / 1000 for number, each in reports.items() if each.consent is not None}
+    payment = {number: each.payment / 1000 for number, each in reports.items() if each.payment is not None}
+    if not consent and not payment:
+        return None
+    canvas, known = _Canvas(periods), sorted({*consent, *payment})
+    highest = _scale_top(max(*consent.values(), *payment.values(), Decimal("0.1")))
+    drawn = [canvas.line("consent", consent, highest), canvas.line("payment", payment, highest)]
+    missing = {number: "not reported" for number, each in reports.items() if each.expected > each.received}
+    told = {number: report_text(reports[number]) + made_up_text(periods[number]) for number in known}
+    unexpected = dict.fromkeys(reports, "no report expected")
+    return PerformanceChart(
+        title=f"Durations that the bank reports, {by_period(periods)}",
+        description=describe_reports(list(consent.values()), list(payment.values()), len(known), periods),
+        scale=[f"{number.normalize():,f} s" for number in _scale_marks(Decimal(0), highest)],
+        shapes=[path for path, _ in drawn] + canvas.made_up(known),
+        dots=[dot for _, dots in drawn for dot in dots],
+        dates=canvas.axis.date_labels(),
+        tips=canvas.tooltips(unexpected | missing | told),
     )
 
 
@@ -295,20 +248,18 @@ def _percentiles(histogram: Histogram) -> list[Decimal]:
     return [found for each in PERCENTILES if (found := histogram.percentile(each)) is not None]
 
 
-def _runs(days: DayRange, known: Mapping[date, Sequence[Decimal]]) -> list[list[tuple[int, Sequence[Decimal]]]]:
-    """The days in ``known`` with their numbers, grouped into runs of consecutive days."""
-    runs: list[list[tuple[int, Sequence[Decimal]]]] = []
-    for number, each in enumerate(days):
-        if each not in known:
-            continue
-        if not (runs and runs[-1][-1][0] == number - 1):
+def _runs(known: Iterable[int]) -> list[list[int]]:
+    """Numbers in order, grouped into runs of consecutive ones."""
+    runs: list[list[int]] = []
+    for number in sorted(known):
+        if not (runs and runs[-1][-1] == number - 1):
             runs.append([])
-        runs[-1].append((number, known[each]))
+        runs[-1].append(number)
     return runs
 
 
 def _column(left: float, width: float, top: float, bottom: float) -> str:
-    return f"M{left:.5g} {top:g}h{width:.4g}V{bottom:g}h{-width:.4g}z"
+    return f"M{left:.4g} {top:g}h{width:.3g}V{bottom:g}h{-width:.3g}z"
 
 
 def _scale_top(most: Decimal) -> Decimal:

@@ -1,9 +1,10 @@
-"""The performance page: availability and latency of a bank and of this service over a range of days."""
+"""The performance pages over a range of days: the overview of all banks, and a bank's availability and latency."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
+from typing import Any
 
 from chalice.app import Response
 
@@ -12,11 +13,15 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.statistics import export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
-from chalicelib.statistics.day_records import DayRecord, measured, summarize
+from chalicelib.statistics.day_records import DayRecord, measured
 from chalicelib.statistics.days import DayRange, parse_day, yesterday
+from chalicelib.statistics.periods import split_into_periods, summarize_periods, summarize_reports
 from chalicelib.website.pages import Visit, page
-from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart
-from chalicelib.website.performance_chart import day as written
+from chalicelib.website.pagination import paginate
+from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart, report_chart
+from chalicelib.website.performance_overview import SPARKLINE_HEIGHT, SPARKLINE_WIDTH, draw_sparkline, worst_first
+from chalicelib.website.performance_text import count_days
+from chalicelib.website.performance_text import day as written
 
 DAYS = 30  # days shown by default
 LONGEST = 366  # maximum number of days
@@ -44,33 +49,30 @@ class PerformanceQuery:
 
 
 def show_performance(visit: Visit) -> Response:
-    """``GET /performance``: the bank ``bic`` from ``from`` to ``to``; a download with ``format`` csv or json.
+    """``GET /performance``: all banks, or the bank ``bic``, from ``from`` to ``to``.
 
-    Made-up days are shown and marked; downloads leave them out.
+    With ``format`` csv or json, a download of the bank's days. Made-up days are shown and marked; downloads leave them
+    out.
     """
     wanted = _read_query(visit)
-    if wanted.bank is None or wanted.errors:
-        status = 200 if not wanted.errors else 404 if wanted.errors.keys() == {"bic"} else 400
-        return _performance_page(visit, wanted, status=status)
+    if wanted.errors:
+        is_unknown = wanted.errors.keys() == {"bic"} and visit.field("bic").strip() != ""
+        return _performance_page(visit, wanted, status=404 if is_unknown else 400)
+    if wanted.bank is None:
+        return _performance_page(visit, wanted, **_overview(visit, wanted))
     records = visit.website.statistics.records.of_bank(wanted.bank.bic, wanted.days.since, wanted.days.until)
     if visit.field("format") in FORMATS:
         return _download(visit.field("format"), wanted.bank.bic, wanted.days, records)
-    return _performance_page(visit, wanted, records)
+    return _performance_page(visit, wanted, **_bank_figures(visit, wanted.bank, wanted.days, records))
 
 
 def _read_query(visit: Visit) -> PerformanceQuery:
-    """Parse the query; it defaults to the first bank and the last 30 complete days."""
+    """Parse the query; it defaults to all banks and the last 30 complete days."""
     errors: dict[str, str] = {}
-    bic = visit.field("bic").strip().upper()
     banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold())
-    bank = next((bank for bank in banks if bic in ("", bank.bic)), None)
-    if bic and bank is None:
-        found = visit.website.openbanking.banks.find(bic, active=False)  # the other BIC notation, or deactivated
-        if found is None:
-            errors["bic"] = "There is no bank with this BIC. Choose one from the list."
-        else:
-            bank = found
-            banks = [*(each for each in banks if each.bic != found.bic), bank]
+    bank = _read_bank(visit, banks, errors)
+    if bank and bank not in banks:
+        banks = [*(each for each in banks if each.bic != bank.bic), bank]
     latest = yesterday(visit.website.shared.clock)
     until = _read_day(visit, "to", errors) or latest
     since = _read_day(visit, "from", errors) or _first_day(until, DAYS)
@@ -83,6 +85,21 @@ def _read_query(visit: Visit) -> PerformanceQuery:
             earliest = written(_first_day(until, LONGEST))
             errors["from"] = f"This is more than {LONGEST} days. Start on {earliest} or later."
     return PerformanceQuery(banks, bank, DayRange(since, until), latest, errors)
+
+
+def _read_bank(visit: Visit, banks: Sequence[Bank], errors: dict[str, str]) -> Bank | None:
+    """The requested bank; ``None`` if none was or, with an error added to ``errors``, if there is no such bank."""
+    bic = visit.field("bic").strip().upper()
+    if not bic:
+        if visit.field("format") in FORMATS:
+            errors["bic"] = "Choose the bank whose days to download."
+        return None
+    listed = next((bank for bank in banks if bank.bic == bic), None)
+    # the other BIC notation, or deactivated
+    found = listed or visit.website.openbanking.banks.find(bic, active=False)
+    if found is None:
+        errors["bic"] = "There is no bank with this BIC. Choose one from the list."
+    return found
 
 
 def _read_day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
@@ -102,11 +119,9 @@ def _first_day(until: date, days: int) -> date:
     return date.fromordinal(max(1, until.toordinal() - days + 1))
 
 
-def _performance_page(
-    visit: Visit, wanted: PerformanceQuery, records: Sequence[DayRecord] = (), *, status: int = 200
-) -> Response:
+def _performance_page(visit: Visit, wanted: PerformanceQuery, *, status: int = 200, **values: Any) -> Response:
+    """The page with the form and, without errors, the ``values`` of the overview or of the bank."""
     days, latest = wanted.days, wanted.latest
-    shown = wanted.bank if not wanted.errors else None
     given = {"bic": visit.field("bic").strip()[:_QUOTED], "from": days.since.isoformat(), "to": days.until.isoformat()}
     given |= {name: visit.field(name) for name in ("from", "to") if name in wanted.errors}
     return page(
@@ -115,28 +130,58 @@ def _performance_page(
         status=status,
         banks=wanted.banks,
         bank=wanted.bank,
-        shown=shown,
         given=given,
         errors=wanted.errors,
         latest=latest,
         days=days,
         longest=LONGEST,
         spans={count: (_first_day(latest, count).isoformat(), latest.isoformat()) for count in SPANS},
-        formats=list(FORMATS),
-        percentiles=PERCENTILES,
         main_percentile=MAIN_PERCENTILE,
-        services=TIMED_SERVICES,
-        records=list(reversed(records)),
-        made_up=sum(record.made_up for record in records),
-        summary=summarize(records),
-        availability=availability_chart(records, days),
-        latencies={
-            "bank": latency_chart("Time at the bank, by day", records, days, "bank"),
-            "hub": latency_chart("Time in this service, by day", records, days, "hub"),
-        },
-        size=(WIDTH, HEIGHT),
-        today=visit.website.statistics.today.of_bank(shown.bic) if shown else None,
+        **{"shown": None, "lines": None} | values,
     )
+
+
+def _overview(visit: Visit, wanted: PerformanceQuery) -> dict[str, Any]:
+    """What the overview shows. A page has the figures of its banks only, but their order is that of all."""
+    statistics, days = visit.website.statistics, wanted.days
+    overviews = statistics.overviews.of_days(days)
+    lines = paginate(worst_first(wanted.banks, overviews), visit.field("page"))
+    return {
+        "lines": lines,
+        "sparklines": {line.bank.bic: draw_sparkline(line.bank.bic, overviews, days) for line in lines.rows},
+        "sparkline_size": (SPARKLINE_WIDTH, SPARKLINE_HEIGHT),
+        "down_now": statistics.open_downtimes.bics() if wanted.banks else frozenset(),
+        "has_figures": any(overview.rows for overview in overviews.values()),
+        "has_latest": wanted.latest in overviews,
+        "made_up": any(line.figures.made_up_days for line in lines.rows),
+        "unit": "day" if len(days.periods) == len(days) else "week",
+    }
+
+
+def _bank_figures(visit: Visit, bank: Bank, days: DayRange, records: Sequence[DayRecord]) -> dict[str, Any]:
+    """What the page of a bank shows."""
+    periods = split_into_periods(records, days)
+    return {
+        "shown": bank,
+        "formats": list(FORMATS),
+        "percentiles": PERCENTILES,
+        "services": TIMED_SERVICES,
+        "records": records,
+        "periods": [period for period in reversed(periods) if period.records],
+        "unit": "day" if len(periods) == len(days) else "week",
+        "made_up": sum(record.made_up for record in records),
+        "counted_days": count_days(records, days),
+        "summary": summarize_periods(periods),
+        "reports": summarize_reports(records),
+        "availability": availability_chart(periods),
+        "latencies": {
+            "bank": latency_chart("Time at the bank", periods, "bank"),
+            "hub": latency_chart("Time in this service", periods, "hub"),
+        },
+        "reported": report_chart(periods),
+        "size": (WIDTH, HEIGHT),
+        "today": visit.website.statistics.today.of_bank(bank.bic),
+    }
 
 
 def _download(format: str, bic: str, days: DayRange, records: Sequence[DayRecord]) -> Response:

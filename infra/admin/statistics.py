@@ -69,6 +69,7 @@ def ingest(day: Day = None, since: Since = None, until: Until = None, bank: OfBa
         made += hub.statistics.ingest.ingest_days(each, list(days)) if days else hub.statistics.ingest.ingest_due(each)
     if named and not made:
         raise CommandRefused(_explain_no_record(named, banks, days))
+    hub.statistics.ingest.build_overviews(expected_banks(hub.openbanking.banks), list(days or ()))
     return _report_ingest(made)
 
 
@@ -109,7 +110,7 @@ def export(
 ) -> Report:
     """Export the regulatory statistics (RTS article 32(4), EBA/GL/2018/07), one row per day and bank.
 
-    The made-up days of a local stack are left out; standard error says how many.
+    The made-up days of a local stack are left out; standard error says how many days these are.
 
     \b
     Examples:
@@ -123,10 +124,10 @@ def export(
     days = _parse_days(hub, None, since, until) or _parse(days_of_quarter, quarter or "")
     records = _find_records(hub, days, bank)
     found = list(layout.build_rows(measured(records)))
-    left_out = len(records) - len(found)
-    remark = {"made_up_days_left_out": left_out} if left_out else {}
+    left_out = [record for record in records if record.made_up]
+    remark = {"made_up_days_left_out": len({record.day for record in left_out})} if left_out else {}
     if left_out:
-        typer.echo(f"{_pluralize(left_out, 'made-up day')} left out.", err=True)
+        typer.echo(f"{_describe_left_out(left_out)} left out.", err=True)
     text = layout.as_csv(found) if written_as is ExportFormat.CSV else f"{layout.as_json(found)}\n"
     if output is None:
         return Report({"days": found} | remark, text.removesuffix("\n"))  # printing adds it
@@ -136,6 +137,13 @@ def export(
         raise CommandRefused(f"{output} cannot be written: {error.strerror}") from None
     data = {"file": str(output), "format": written_as.value, "rows": len(found)} | remark
     return Report(data, f"{output} has {_pluralize(len(found), 'row')}.")
+
+
+def _describe_left_out(records: Sequence[DayRecord]) -> str:
+    """``90 made-up days of 4 banks (360 rows)``; of one bank, a day is a row."""
+    days = _pluralize(len({record.day for record in records}), "made-up day")
+    banks = len({record.bic for record in records})
+    return days if banks == 1 else f"{days} of {banks} banks ({_pluralize(len(records), 'row')})"
 
 
 def _parse_days(hub: Hub, day: str | None, since: str | None, until: str | None) -> DayRange | None:

@@ -124,11 +124,13 @@ def made_up_days(bank: ExpectedBank, behaviour: BankBehaviour, latest: date) -> 
 
 
 def store_made_up_days(hub: Hub, behaviours: Mapping[str, BankBehaviour]) -> None:
-    """Store the days of the registered banks in ``behaviours``, by BIC; no record is replaced."""
-    latest = yesterday(hub.clock)
-    for bank in hub.statistics.expected_banks():
+    """Store the days of the registered banks in ``behaviours``, by BIC, and their overviews; no record is replaced."""
+    latest, banks = yesterday(hub.clock), hub.statistics.expected_banks()
+    for bank in banks:
         if bank.bic in behaviours:
             _store_new(hub.store, made_up_days(bank, behaviours[bank.bic], latest))
+    days = DayRange(latest - timedelta(days=DAYS - 1), latest)
+    hub.statistics.overviews.build(days, [bank.bic for bank in banks])
 
 
 def _store_new(store: Store, records: Sequence[DayRecord]) -> None:

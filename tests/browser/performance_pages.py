@@ -1,4 +1,4 @@
-"""The page of performance: some months and a morning of one bank are measured for it; another's days are made up."""
+"""Performance: more than a year and a morning of one bank are measured for it; another's days are made up."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from unittest.mock import patch
 
 from chalicelib.bootstrap import Hub
+from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
 from chalicelib.statistics.days import hours_of
 from tests.browser.visitor import Visitor
@@ -19,8 +20,11 @@ def walks() -> tuple[Walk, ...]:
         Walk(
             "performance",
             (
+                ("banks", opens("/performance")),
                 ("month", _looks_at_what_was_measured),
                 ("quarter", lambda visitor: visitor.follow("90 days")),
+                ("year", lambda visitor: visitor.follow("365 days")),
+                ("banks-by-week", lambda visitor: visitor.follow("All banks")),
                 ("made-up", lambda visitor: visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")),
                 ("no-figures", opens("/performance?from=2020-01-01&to=2020-01-31")),
                 ("no-such-bank", opens("/performance?bic=NOBKGB2L")),
@@ -36,7 +40,11 @@ def _looks_at_what_was_measured(visitor: Visitor) -> None:
     with patch.dict(os.environ, visitor.stack["environment"]):
         hub = Hub(Settings.from_environment(visitor.stack["environment"]))
         today = hub.clock.now().date()
-        hub.store.transact([record.put() for record in made_up.records(bic, today, 90)])
+        records = list(made_up.records(bic, today, 370))
+        for batch in pieces([record.put() for record in records], 90):
+            hub.store.transact(batch)
+        days = [record.day for record in records]
+        hub.statistics.overviews.build(days, [bank.bic for bank in hub.statistics.expected_banks()])
         morning = made_up.hourly(bic, hours_of(today)[0], answered=400, unanswered=6)
         hub.store.transact([made_up.keeping(morning)])
     visitor.open(f"/performance?bic={bic}")

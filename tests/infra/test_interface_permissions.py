@@ -79,6 +79,7 @@ def visit(world: World) -> None:
     user.register(EMAIL)
     client_id = user.create_client(events_url=world.receiver.url)
     user.get("/performance")
+    user.get("/performance?bic=ALPHGB21")
     with_tokens(world, user, client_id)
     for action in ("deactivate", "activate"):
         user.post(f"/clients/{client_id}", action=action)

@@ -175,11 +175,16 @@ def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
 def test_the_page_of_performance_reads_statistics_and_may(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    taken_up = working(lambda: world.call("GET", "/performance"))
+    def work() -> None:
+        world.call("GET", "/performance")
+        world.call("GET", f"/performance?bic={world.banks[1].bank.bic}")
+
+    taken_up = working(work)
     tables = "arn:aws:dynamodb:*:*:table/causeway-local"
 
     assert taken_up == {
         ("dynamodb:BatchGetItem", f"{tables}-banks"),
+        ("dynamodb:BatchGetItem", f"{tables}-statistics"),
         ("dynamodb:Query", f"{tables}-banks/index/directory"),
         ("dynamodb:Query", f"{tables}-statistics"),
     }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date, datetime
 
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.statistics.day_records import TABLE, DayRecord, quarter_subject
 from chalicelib.statistics.days import quarter_of
-from tests.statistics.made_up import ALPHA
+from tests.statistics.made_up import ALPHA, counted
 from tests.world import World
 
 DAY = date(2026, 3, 3)
@@ -40,3 +41,8 @@ def report(world: World, day: date = DAY, consent: int | None = 41_250, payment:
     """Have bank Beta report its durations of a day, in milliseconds."""
     body = {"date": day.isoformat(), "consentDuration": consent, "paymentDuration": payment}
     assert world.bank(2, "/daily_performance", body).status == 200
+
+
+def counted_day(world: World, bic: str = ALPHA, day: date = DAY, *, answered: Sequence[str]) -> None:
+    """Count calls that a bank answered on a day, at times such as ``10:00:00``."""
+    counted(world.hub.store, bic, day, answered=answered)

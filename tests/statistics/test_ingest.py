@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from chalice.app import ScheduledEventConfig
@@ -400,10 +401,10 @@ def test_a_failure_half_way_spares_the_other_banks_and_is_made_up_for(
     report(night)
     real = night.hub.store.put
 
-    def put(table: str, item: Item) -> None:
+    def put(table: str, item: Item, *condition: Any) -> None:
         if item["part"] == f"{ALPHA}#{DAY}":
             raise StoreUnavailable("DynamoDB cannot be reached")
-        real(table, item)
+        real(table, item, *condition)
 
     with monkeypatch.context() as patch:
         patch.setattr(night.hub.store, "put", put)
@@ -412,10 +413,12 @@ def test_a_failure_half_way_spares_the_other_banks_and_is_made_up_for(
     assert incomplete.value.bics == (ALPHA,)
     assert [line["bic"] for line in lines.all() if line["message"] == "days not ingested"] == [ALPHA]
     assert (DAY in records(night), DAY in records(night, BETA)) == (False, True)
+    assert set(night.hub.statistics.overviews.of_days([DAY])[DAY].rows) == {BETA}
 
     ingest(night)
 
     assert records(night)[DAY].total.answered == 1
+    assert set(night.hub.statistics.overviews.of_days([DAY])[DAY].rows) == {ALPHA, BETA}
 
 
 def test_a_run_whose_time_is_over_begins_no_other_bank(night: World, monkeypatch: pytest.MonkeyPatch) -> None:

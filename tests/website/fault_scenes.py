@@ -71,8 +71,23 @@ def look_at_performance_in_the_web_interface(world: World) -> Run:
         world.hub.store.transact([record("ALPHGB21", yesterday, earlier).put(), keeping(now)])
         world.hub.openbanking.banks.directory()
         world.hub.statistics.__dict__.pop("today", None)  # it would remember the day
-        answer = shown(fault, lambda: Person(world).get("/performance"))
+        answer = shown(fault, lambda: Person(world).get("/performance?bic=ALPHGB21"))
         assert (answer.status, answer.text.count("<dd>7</dd>")) == (200, 2)
+
+    return run
+
+
+@scene()
+def look_at_the_performance_of_all_banks_in_the_web_interface(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        yesterday = world.clock.now().date() - timedelta(days=1)
+        counters = hourly("ALPHGB21", hours_of(yesterday)[8], answered=7)
+        world.hub.store.transact([record("ALPHGB21", yesterday, counters).put()])
+        world.hub.statistics.overviews.build([yesterday], ["ALPHGB21"])
+        world.hub.openbanking.banks.directory()
+        world.hub.statistics.__dict__.pop("open_downtimes", None)  # it would remember which banks are down
+        answer = shown(fault, lambda: Person(world).get("/performance"))
+        assert (answer.status, answer.text.count('class="number">7</td>')) == (200, 1)
 
     return run
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
+from chalicelib.statistics.day_overviews import DayOverview
 from chalicelib.statistics.days import hours_of
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import hourly, keeping
@@ -122,15 +126,15 @@ def test_performance_takes_one_query_for_each_quarter_and_for_each_hour_of_today
 
 
 def test_performance_reads_today_once_a_minute_and_never_more_than_24_hours(world: World, visitor: Person) -> None:
-    visitor.get("/performance")
+    visitor.get("/performance?bic=ALPHGB21")
     with counted(world) as calls:
-        visitor.get("/performance")
+        visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query"]
 
     world.clock.advance(15 * 3600 - 1)
     world.hub.openbanking.banks.directory()
     with counted(world) as calls:
-        visitor.get("/performance")
+        visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query"] * (1 + 24)
 
 
@@ -143,13 +147,13 @@ def test_performance_looks_for_the_last_answer_before_today_and_no_further(
     world.hub.store.transact([keeping(each) for each in counters])
     world.hub.openbanking.banks.directory()
     with counted(world) as calls:
-        visitor.get("/performance")
+        visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query", *HOURS_SO_FAR, *["Query"] * more]
 
     world.clock.advance(60)
     world.hub.openbanking.banks.directory()
     with counted(world) as calls:
-        visitor.get("/performance")
+        visitor.get("/performance?bic=ALPHGB21")
     assert calls == ["Query"] * (1 + 2)
 
 
@@ -158,7 +162,7 @@ def test_performance_looks_for_the_last_answer_before_today_and_no_further(
     [
         ("bic=NOBKGB2L", ["BatchGetItem"]),
         ("bic=nothing", []),
-        ("from=tomorrow", []),
+        ("bic=ALPHGB21&from=tomorrow", []),
         ("from=2026-02-02&to=2026-02-01", []),
     ],
 )
@@ -175,6 +179,29 @@ def test_of_what_cannot_be_shown_the_bank_is_looked_for_and_nothing_else(
 def test_a_file_of_days_does_without_today(world: World, visitor: Person) -> None:
     world.hub.openbanking.banks.directory()
     with counted(world) as calls:
-        visitor.get("/performance?format=csv")
+        visitor.get("/performance?bic=ALPHGB21&format=csv")
 
     assert calls == ["Query"]
+
+
+@pytest.mark.parametrize(
+    ("days", "reads"), [("", 1), ("?from=2025-12-01&to=2026-03-01", 1), ("?from=2025-03-01&to=2026-03-01", 4)]
+)
+@pytest.mark.parametrize("more_banks", [0, 300])
+def test_the_overview_takes_as_many_calls_for_hundreds_of_banks_as_for_two(
+    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch, days: str, reads: int, more_banks: int
+) -> None:
+    """One read for each hundred days and, once a minute, a query for the banks that are down."""
+    listed = world.hub.openbanking.banks.directory()
+    more = [replace(listed[0], bic=f"X{number:05}GB", name=f"Bank {number}") for number in range(more_banks)]
+    monkeypatch.setattr(world.hub.openbanking.banks, "directory", lambda: [*listed, *more])
+    known = DayOverview({bank.bic: (1, 1, 0, 0, 9, 0, 9 << 1000) for bank in (*listed, *more)})
+    for ago in range(1, 31):
+        world.hub.store.put("statistics", known.to_item(world.clock.now().date() - timedelta(days=ago)))
+    with counted(world) as calls:
+        assert f"{2 + more_banks} banks" in visitor.get(f"/performance{days}").text
+    with counted(world) as again:
+        visitor.get(f"/performance{days}")
+
+    assert sorted(calls) == ["BatchGetItem"] * reads + ["Query"]
+    assert again == ["BatchGetItem"] * reads

@@ -15,21 +15,28 @@ from hypothesis import strategies as st
 from chalicelib.statistics.call_counts import CallCounts, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS, DayRange
+from chalicelib.statistics.periods import split_into_periods
 from chalicelib.website.performance_chart import (
     HEIGHT,
     WIDTH,
     Axis,
     PerformanceChart,
     availability_chart,
+    latency_chart,
+    report_chart,
+)
+from chalicelib.website.performance_text import (
+    count_days,
     day,
+    day_range,
     describe_latency,
     down_times,
     downtime,
     duration,
     group_thousands,
-    latency_chart,
     latency_text,
     percent,
+    seconds,
     short_day,
 )
 
@@ -83,11 +90,32 @@ def test_days_and_numbers_are_written_for_people() -> None:
     assert group_thousands(1234567) == "1,234,567"
 
 
+def test_days_of_a_week_are_written_without_what_they_share() -> None:
+    first = date(2026, 2, 2)
+    weeks = [DayRange(first, first), DayRange(first, date(2026, 2, 8)), DayRange(first, date(2026, 3, 1))]
+
+    assert [day_range(week) for week in weeks] == ["2 Feb 2026", "2 \u2013 8 Feb 2026", "2 Feb \u2013 1 Mar 2026"]
+    assert day_range(DayRange(date(2025, 12, 29), date(2026, 1, 4))) == "29 Dec 2025 \u2013 4 Jan 2026"
+
+
+def test_reported_durations_are_written_in_seconds() -> None:
+    assert [seconds(each) for each in (41_250, Decimal("999.9"), 0, None)] == ["41.3 s", "1.0 s", "0.0 s", "\u2013"]
+
+
+def test_days_are_counted_by_where_their_figures_come_from() -> None:
+    days = [replace(known(number), made_up=number > 6) for number in range(9)]
+
+    assert count_days(days, TEN_DAYS) == "10 days: 7 measured, 2 made up, 1 without figures"
+    assert count_days(days[:7], DayRange(FIRST, FIRST + timedelta(days=6))) == "7 days, all measured"
+    assert count_days([], DayRange(FIRST, FIRST)) == "1 day, without figures"
+
+
 def test_latencies_are_told_by_percentile() -> None:
     first, second = [[Decimal(each) for each in found] for found in (("107.6", "430.5", "3158.5"), ("10", "20", "30"))]
 
     assert latency_text(first) == "p50 108 ms, p95 431 ms, p99 3,159 ms"
-    assert describe_latency([first, second], DayRange(date(2026, 3, 1), date(2026, 3, 9))) == (
+    days = DayRange(date(2026, 3, 1), date(2026, 3, 9))
+    assert describe_latency([first, second], split_into_periods([], days)) == (
         "On 2 of 9 days: p50 between 10.0 ms and 108 ms, p95 between 20.0 ms and 431 ms, "
         "p99 between 30.0 ms and 3,159 ms."
     )
@@ -118,13 +146,13 @@ def quiet(number: int) -> DayRecord:
 
 
 def available(records: list[DayRecord], days: DayRange = TEN_DAYS) -> PerformanceChart:
-    made = availability_chart(records, days)
+    made = availability_chart(split_into_periods(records, days))
     assert made is not None
     return made
 
 
 def at_the_bank(records: list[DayRecord], days: DayRange = TEN_DAYS) -> PerformanceChart:
-    made = latency_chart("Time at the bank", records, days, "bank")
+    made = latency_chart("Time at the bank", split_into_periods(records, days), "bank")
     assert made is not None
     return made
 
@@ -178,7 +206,7 @@ def test_a_day_on_which_nobody_asked_has_no_column_and_says_so() -> None:
     made = available([known(0), quiet(1), known(3)])
 
     assert [left // 100 for left, *_ in columns(path(made, "up"))] == [0, 3]
-    assert made.days[:4] == ["1 Feb 2026: 100 %", "2 Feb 2026: no calls", "3 Feb 2026: no calls", "4 Feb 2026: 100 %"]
+    assert made.tips[:4] == ["1 Feb 2026: 100 %", "2 Feb 2026: no calls", "3 Feb 2026: no calls", "4 Feb 2026: 100 %"]
 
 
 def test_availability_is_told_in_words() -> None:
@@ -194,9 +222,9 @@ def test_made_up_days_are_marked_in_the_picture_and_in_words() -> None:
     records = [known(0), replace(known(1, down=864), made_up=True), replace(quiet(2), made_up=True)]
     for made in (available(records), at_the_bank(records)):
         assert path(made, "made-up") == "M100 157h100"
-        assert [each.endswith("(made up)") for each in made.days[:3]] == [False, True, False]
+        assert [each.endswith("(made up)") for each in made.tips[:3]] == [False, True, False]
 
-    assert available(records).days[1] == "2 Feb 2026: 99 %, down 14 min 24 s (made up)"
+    assert available(records).tips[1] == "2 Feb 2026: 99 %, down 14 min 24 s (made up)"
     assert available(records).description.startswith("Requests on 2 of 10 days. 1 of them made up. Down on 1")
     assert at_the_bank(records).description.endswith(" 1 of them made up.")
     assert available(records[1:]).description.startswith("Requests on 1 of 10 days. All of them are made up. ")
@@ -210,9 +238,66 @@ def test_without_made_up_days_no_picture_speaks_of_them() -> None:
 
 def test_where_nothing_is_known_there_is_no_picture() -> None:
     for records in ([], [quiet(0), quiet(1)]):
-        assert availability_chart(records, TEN_DAYS) is None
-        assert latency_chart("Time at the bank", records, TEN_DAYS, "bank") is None
-    assert latency_chart("Time in this service", [known(0)], TEN_DAYS, "hub") is None
+        periods = split_into_periods(records, TEN_DAYS)
+        assert availability_chart(periods) is None
+        assert latency_chart("Time at the bank", periods, "bank") is None
+        assert report_chart(periods) is None
+    assert latency_chart("Time in this service", split_into_periods([known(0)], TEN_DAYS), "hub") is None
+
+
+# -- weeks and reports
+
+HUNDRED_DAYS = DayRange(FIRST, FIRST + timedelta(days=99))
+
+
+def test_many_days_are_drawn_as_weeks() -> None:
+    made = available([known(0), known(1, down=600), replace(known(2), made_up=True)], HUNDRED_DAYS)
+
+    assert made.title == "Availability by week"
+    assert made.tips[:3] == [
+        "1 Feb 2026: 100 %",
+        "2 \u2013 8 Feb 2026: 99.653 %, down 10 min (1 of 2 days made up)",
+        "9 \u2013 15 Feb 2026: no calls",
+    ]
+    assert len(made.tips) == 16
+    assert made.description == (
+        "Requests on 3 of 100 days. 1 of them made up. Down on 1 of them; longest on 2 \u2013 8 Feb 2026: "
+        "99.653 %, down 10 min (1 of 2 days made up)."
+    )
+    latencies = at_the_bank([known(0), known(1)], HUNDRED_DAYS)
+    assert latencies.title == "Time at the bank, by week"
+    assert latencies.description.startswith("In 2 of 16 weeks: p50 between ")
+    assert latencies.dates[0].words == "1 Feb"
+    assert latencies.dates[-1].words == "11 May"
+
+
+def reported(number: int, consent: int | None, payment: int | None) -> DayRecord:
+    return replace(known(number), report="received", consent_duration=consent, payment_duration=payment)
+
+
+def test_reported_durations_are_two_lines_each_with_its_own_gaps() -> None:
+    days = [reported(0, 40_000, 20_000), reported(1, 44_000, None), reported(2, None, 22_000)]
+    made = report_chart(split_into_periods([*days, replace(known(3), report="missing")], TEN_DAYS))
+
+    assert made is not None
+    assert made.scale == ["60 s", "30 s", "0 s"]
+    assert [[x for x, _ in run] for run in lines(path(made, "consent"))] == [[50, 150]]
+    assert [[x for x, _ in run] for run in lines(path(made, "payment"))] == [[50], [250]]
+    assert [(dot.name, dot.across) for dot in made.dots] == [("payment", 5), ("payment", 25)]
+    assert made.tips[:5] == [
+        "1 Feb 2026: consent 40.0 s, payment 20.0 s",
+        "2 Feb 2026: consent 44.0 s, payment \u2013",
+        "3 Feb 2026: consent \u2013, payment 22.0 s",
+        "4 Feb 2026: not reported",
+        "5 Feb 2026: no report expected",
+    ]
+    assert made.description == (
+        "On 3 of 10 days: consents between 40.0 s and 44.0 s, payments between 20.0 s and 22.0 s."
+    )
+
+
+def test_without_a_reported_duration_there_is_no_picture() -> None:
+    assert report_chart(split_into_periods([known(0), reported(1, None, None)], TEN_DAYS)) is None
 
 
 # -- latency
@@ -240,7 +325,7 @@ def test_percentiles_lie_one_above_the_other() -> None:
 
     assert heights == sorted(heights, reverse=True)
     assert made.scale == ["4,000 ms", "2,000 ms", "0 ms"]
-    assert made.days[0] == "1 Feb 2026: p50 108 ms, p95 431 ms, p99 3,158 ms"
+    assert made.tips[0] == "1 Feb 2026: p50 108 ms, p95 431 ms, p99 3,158 ms"
     assert made.description == (
         "On 2 of 10 days: p50 between 108 ms and 108 ms, p95 between 108 ms and 431 ms, "
         "p99 between 108 ms and 3,158 ms."
@@ -277,7 +362,7 @@ def test_the_scale_has_short_numbers(milliseconds: float, scale: list[str]) -> N
 )
 def test_some_days_are_named_the_first_and_the_last_among_them(since: str, until: str, words: list[str]) -> None:
     days = DayRange(date.fromisoformat(since), date.fromisoformat(until))
-    labels = Axis(days).date_labels()
+    labels = Axis([DayRange(each, each) for each in days]).date_labels()
 
     assert [label.words for label in labels] == words
     outer = ["start", "end"] if len(days) > 8 else ["middle", "middle"]
@@ -287,7 +372,8 @@ def test_some_days_are_named_the_first_and_the_last_among_them(since: str, until
 
 def test_the_named_days_are_at_equal_distances_but_for_a_day_in_the_middle() -> None:
     for length in range(1, 367):
-        labels = Axis(DayRange(FIRST, FIRST + timedelta(days=length - 1))).date_labels()
+        days = DayRange(FIRST, FIRST + timedelta(days=length - 1))
+        labels = Axis([DayRange(each, each) for each in days]).date_labels()
         named = [round(label.across * length / 100 - 0.5) for label in labels]
         if length > 8:
             named[0], named[-1] = 0, length - 1
@@ -322,6 +408,6 @@ def test_every_shape_is_inside_the_picture(length: int, days: dict[int, tuple[in
         for run in lines(path(second, name)):
             assert all(0 <= x <= WIDTH and 0 <= y <= HEIGHT for x, y in run)
     for made in (first, second):
-        assert len(made.days) == length
+        assert len(made.tips) == len(shown.periods)
         assert all(0 <= dot.across <= 100 and 0 <= dot.down <= HEIGHT for dot in made.dots)
     assert Decimal(first.scale[-1].removesuffix(" %")) < 100

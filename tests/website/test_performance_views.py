@@ -16,9 +16,12 @@ from chalicelib.statistics.call_counts import CallCounts
 from chalicelib.statistics.current_day import CurrentDay, DayToDate
 from chalicelib.statistics.day_records import Summary
 from chalicelib.statistics.days import hours_of
+from chalicelib.statistics.ingest import ExpectedBank
+from infra.local.bank_days import BankBehaviour, made_up_days
 from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.stage import Stage
 from tests.statistics.made_up import hourly, keeping, record
+from tests.website.page_costs import BYTES, SECONDS, quickest
 from tests.website.person import Person
 from tests.world import World
 
@@ -45,13 +48,13 @@ def figures(person: Person) -> dict[str, str]:
 def table(person: Person, label: str) -> list[list[str]]:
     """The rows of a table by the label of its region, without its heads."""
     (body,) = re.findall(f'aria-label="{label}">.*?<tbody>(.*?)</tbody>', person.last.text, re.DOTALL)
-    cells = (re.findall("<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL) for row in body.split("</tr>")[:-1])
+    cells = (re.split("<t[hd][^>]*>", row)[1:] for row in body.split("</tr>")[:-1])
     return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
 
 
 def fields(person: Person) -> tuple[str, str, str]:
     """What the form says: the bank that is chosen, from, to."""
-    (bank,) = re.findall('<option value="([^"]*)" selected', person.last.text)
+    (bank,) = re.findall('<option value="([^"]*)" selected', person.last.text) or [""]
     since, until = (re.search(f'<input id="{name}"[^>]* value="([^"]*)"', person.last.text) for name in ("from", "to"))
     assert since is not None
     assert until is not None
@@ -79,20 +82,20 @@ def test_the_page_is_there_in_production(world: World) -> None:
         assert Person(fresh).get("/performance").status == 200
 
 
-def test_without_a_choice_the_first_bank_and_the_last_thirty_days_are_shown(world: World, visitor: Person) -> None:
+def test_without_days_the_last_thirty_are_shown(world: World, visitor: Person) -> None:
     for day in (YESTERDAY - timedelta(days=30), YESTERDAY - timedelta(days=29), YESTERDAY):
         measured(world, BIC, day)
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
 
     assert fields(visitor) == (BIC, "2026-01-31", "2026-03-01")
     assert [row[0] for row in table(visitor, "Availability by day")] == ["1 Mar 2026", "31 Jan 2026"]
 
 
 def test_the_other_end_is_thirty_days_away_when_one_is_given(visitor: Person) -> None:
-    visitor.get("/performance?to=2026-01-30")
+    visitor.get(f"/performance?bic={BIC}&to=2026-01-30")
     assert fields(visitor)[1:] == ("2026-01-01", "2026-01-30")
 
-    visitor.get("/performance?from=2026-02-20")
+    visitor.get(f"/performance?bic={BIC}&from=2026-02-20")
     assert fields(visitor)[1:] == ("2026-02-20", "2026-03-01")
 
 
@@ -108,7 +111,7 @@ def test_the_days_of_a_bank_that_is_switched_off_can_still_be_seen(world: World,
     measured(world, OTHER, YESTERDAY)
     try:
         world.hub.openbanking.banks.change(OTHER, active=False)
-        assert OTHER not in visitor.get("/performance").text
+        assert OTHER not in visitor.get(f"/performance?bic={BIC}").text
         assert visitor.get(f"/performance?bic={OTHER}").status == 200
     finally:
         world.hub.openbanking.banks.change(OTHER, active=True)
@@ -146,7 +149,7 @@ def test_a_month_is_shown_as_figures_pictures_and_tables(world: World, visitor: 
 
 def test_every_picture_has_a_title_and_says_in_words_what_it_shows(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY)
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
 
     for labels in re.findall('<svg class="picture"[^>]*aria-labelledby="([^"]+)"', visitor.last.text):
         title, description = labels.split()
@@ -157,7 +160,7 @@ def test_every_picture_has_a_title_and_says_in_words_what_it_shows(world: World,
 
 def test_a_page_has_neither_styles_nor_scripts_in_it(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY, unanswered=7)
-    text = visitor.get("/performance").text
+    text = visitor.get(f"/performance?bic={BIC}").text
 
     assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)", text)
 
@@ -165,7 +168,7 @@ def test_a_page_has_neither_styles_nor_scripts_in_it(world: World, visitor: Pers
 def test_what_is_not_known_is_a_dash_and_not_zero(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY)
     measured(world, BIC, YESTERDAY - timedelta(days=1), answered=0)
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
     (_, quiet), (_, untimed) = table(visitor, "Availability by day"), table(visitor, "Latency by day")
 
     assert quiet == ["28 Feb 2026", *["\u2013"] * 3, "0", "0", "0"]
@@ -186,7 +189,7 @@ def test_made_up_days_are_told_of_above_the_figures_and_marked_in_each_row(world
 
     notice, found, _ = visitor.last.text.partition('<dl class="figures">')
     assert found
-    assert "<strong>2 of these 3 days are made up.</strong>" in notice
+    assert "<strong>2 of the 3 days with figures are made up.</strong>" in notice
     assert "The summary adds them to the measured days." in notice
     assert figures(visitor)["Requests"] == "27"
     for label in ("Availability by day", "Latency by day"):
@@ -197,19 +200,22 @@ def test_made_up_days_are_told_of_above_the_figures_and_marked_in_each_row(world
 
 def test_a_page_without_made_up_days_does_not_speak_of_them(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY)
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
 
     assert "made up" not in visitor.last.text.lower()
     assert "made-up" not in visitor.last.text
 
 
-def test_where_all_days_are_made_up_the_page_says_so_and_offers_no_download(world: World, visitor: Person) -> None:
+def test_where_all_days_are_made_up_the_page_says_so_and_why_there_is_no_download(
+    world: World, visitor: Person
+) -> None:
     made_up(world, BIC, YESTERDAY)
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
 
     assert "<strong>These days are made up.</strong>" in visitor.last.text
     assert "The summary adds them" not in visitor.last.text
     assert "format=csv" not in visitor.last.text
+    assert "No download: downloads have measured days only, and all of these are made up." in visitor.text
 
 
 def test_a_download_leaves_made_up_days_out(world: World, visitor: Person) -> None:
@@ -226,7 +232,7 @@ def test_a_download_leaves_made_up_days_out(world: World, visitor: Person) -> No
 
 def test_days_on_which_nobody_asked_give_no_picture(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY, answered=0)
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
 
     assert 'role="img"' not in visitor.last.text
     assert "There were no requests to this bank on these days" in visitor.text
@@ -234,7 +240,7 @@ def test_days_on_which_nobody_asked_give_no_picture(world: World, visitor: Perso
 
 
 def test_without_any_day_the_page_says_when_there_will_be_one(visitor: Person) -> None:
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
 
     assert "There are no figures for these days." in visitor.text
     assert "at 01:10 UTC the next day" in visitor.text
@@ -243,22 +249,22 @@ def test_without_any_day_the_page_says_when_there_will_be_one(visitor: Person) -
 
 def test_a_day_that_is_over_and_not_reckoned_yet_is_told_of(world: World, visitor: Person) -> None:
     measured(world, BIC, YESTERDAY - timedelta(days=1))
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
     assert "1 Mar 2026 has not been computed yet" in visitor.text
 
     measured(world, BIC, YESTERDAY)
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
     assert "not reckoned yet" not in visitor.text
 
 
 def test_today_so_far_is_added_up(world: World, visitor: Person) -> None:
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
     assert "There have been no requests to this bank today." in visitor.text
 
     made = keeping(hourly(BIC, hours_of(TODAY)[8], answered=99, unanswered=6))
     world.hub.store.put(made.table, made.item)
     world.clock.advance(60)
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
     assert "Today so far Availability 99.982 % Down 6 s Error rate 5.714 % Requests 105" in visitor.text
     assert "As of 2 Mar 2026, 09:01:00 UTC" in visitor.text
 
@@ -279,7 +285,7 @@ def test_calls_that_have_not_come_to_the_bank_yet_are_told_as_such(
     monkeypatch.setattr(
         CurrentDay, "of_bank", lambda *_: DayToDate(world.clock.time(), Summary(total=CallCounts(calls=1)), True)
     )
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
 
     assert "No requests to this bank have been counted yet." in visitor.text
 
@@ -289,7 +295,7 @@ def test_a_day_with_more_than_can_be_read_says_so(
 ) -> None:
     part = DayToDate(world.clock.time(), Summary(total=CallCounts(calls=9, answered=9)), is_whole=False)
     monkeypatch.setattr(CurrentDay, "of_bank", lambda *_: part)
-    visitor.get("/performance")
+    visitor.get(f"/performance?bic={BIC}")
 
     assert "today's figures are partial" in visitor.text
     assert "Today so far Availability \u2013 Down \u2013 Error rate 0 %" in visitor.text
@@ -322,6 +328,7 @@ def test_without_banks_the_page_says_so(world: World, visitor: Person, monkeypat
         ("from=2026-03-02", 400, "This is later than the last day, 1 Mar 2026."),
         ("from=2025-02-27&to=2026-02-28", 400, "This is more than 366 days. Start on 28 Feb 2025 or later."),
         ("from=0001-01-01&to=2026-02-28", 400, "This is more than 366 days."),
+        ("bic=&from=x", 400, "This is not a date."),
         ("bic=NOBKGB2L&from=x", 400, "There is no bank with this BIC."),
     ],
 )
@@ -354,6 +361,100 @@ def test_a_year_can_be_shown_and_any_days_of_the_past(visitor: Person, query: st
     assert visitor.get(f"/performance?{query}").status == 200
 
 
+# -- weeks, reports
+
+
+def test_a_page_says_how_many_of_its_days_are_measured_and_made_up(world: World, visitor: Person) -> None:
+    measured(world, BIC, date(2026, 2, 3))
+    for day in (4, 5):
+        made_up(world, BIC, date(2026, 2, day))
+    visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
+
+    assert "28 days: 1 measured, 2 made up, 25 without figures" in visitor.text
+
+
+def test_more_than_92_days_are_shown_by_week_and_downloaded_by_day(world: World, visitor: Person) -> None:
+    for day in (date(2025, 12, 1), date(2025, 12, 3), date(2026, 2, 28)):
+        measured(world, BIC, day, unanswered=6)
+    address = f"/performance?bic={BIC}&from=2025-11-28&to=2026-02-28"
+    visitor.get(address)
+
+    assert table(visitor, "Availability by week") == [
+        ["23 \u2013 28 Feb 2026", "99.993 %", "6 s", "40 %", "15", "6", "0"],
+        ["1 \u2013 7 Dec 2025", "99.993 %", "12 s", "40 %", "30", "12", "0"],
+    ]
+    assert [row[0] for row in table(visitor, "Latency by week")] == ["23 \u2013 28 Feb 2026", "1 \u2013 7 Dec 2025"]
+    assert figures(visitor)["Down"] == "18 s"
+    rows = visitor.get(f"{address}&format=json").body["days"]
+    assert [row["day"] for row in rows] == ["2025-12-01", "2025-12-03", "2026-02-28"]
+
+
+def test_92_days_are_shown_one_by_one(world: World, visitor: Person) -> None:
+    measured(world, BIC, YESTERDAY)
+    visitor.get(f"/performance?bic={BIC}&from={YESTERDAY - timedelta(days=91)}&to={YESTERDAY}")
+
+    assert len(table(visitor, "Availability by day")) == 1
+    visitor.get(f"/performance?bic={BIC}&from={YESTERDAY - timedelta(days=92)}&to={YESTERDAY}")
+    assert len(table(visitor, "Availability by week")) == 1
+
+
+def reported(world: World, day: date, consent: int | None, payment: int | None) -> None:
+    """A day of bank Beta with its report; durations in milliseconds."""
+    told = replace(
+        record(OTHER, day, hourly(OTHER, hours_of(day)[0], answered=3)),
+        report="received",
+        consent_duration=consent,
+        payment_duration=payment,
+        report_received_at=hours_of(day)[0],
+    )
+    world.hub.statistics.records.store_record(told)
+
+
+def test_the_durations_that_a_bank_reports_are_shown_as_figures_a_picture_and_a_table(
+    world: World, visitor: Person
+) -> None:
+    reported(world, date(2026, 2, 3), 40_000, 20_000)
+    reported(world, date(2026, 2, 4), 41_250, None)
+    late = replace(
+        record(OTHER, date(2026, 2, 5), hourly(OTHER, hours_of(date(2026, 2, 5))[0], answered=1)), report="missing"
+    )
+    world.hub.statistics.records.store_record(late)
+    visitor.get(f"/performance?bic={OTHER}&{FEBRUARY}")
+
+    assert table(visitor, "Reports by day") == [
+        ["5 Feb 2026", "\u2013", "\u2013", "missing"],
+        ["4 Feb 2026", "41.3 s", "\u2013", "received"],
+        ["3 Feb 2026", "40.0 s", "20.0 s", "received"],
+    ]
+    assert "2 of 3 reports received" in visitor.text
+    assert "Consent, average 40.6 s Payment, average 20.0 s" in visitor.text
+    assert "On 2 of 28 days: consents between 40.0 s and 41.3 s, payments between 20.0 s and 20.0 s." in visitor.text
+    assert 'aria-label="4 Feb 2026: consent 41.3 s, payment \u2013"' in visitor.last.text
+    assert 'aria-label="5 Feb 2026: not reported"' in visitor.last.text
+
+
+def test_a_bank_that_does_not_report_has_no_section_for_it(world: World, visitor: Person) -> None:
+    measured(world, BIC, YESTERDAY)
+    visitor.get(f"/performance?bic={BIC}")
+
+    assert "as the bank reports</h3>" not in visitor.last.text
+
+
+@pytest.mark.parametrize("days", [92, 366])
+def test_a_page_of_many_days_is_small_and_takes_little_time(world: World, visitor: Person, days: int) -> None:
+    bank = ExpectedBank(OTHER, "A bank", is_active=True, reports=True)
+    busy = [
+        each for year in range(5) for each in made_up_days(bank, BankBehaviour(), YESTERDAY - timedelta(days=90 * year))
+    ]
+    world.hub.store.transact([each.put() for each in busy[:90]])
+    for each in busy[90:]:
+        world.hub.statistics.records.store_record(each)
+    address = f"/performance?bic={OTHER}&from={YESTERDAY - timedelta(days=days - 1)}&to={YESTERDAY}"
+
+    assert len(visitor.get(address).text.encode()) <= BYTES
+    assert quickest(lambda: visitor.get(address)) <= SECONDS
+
+
 # -- files
 
 
@@ -376,6 +477,6 @@ def test_what_is_shown_can_be_downloaded(world: World, visitor: Person) -> None:
 
 
 def test_a_file_without_days_has_no_rows(visitor: Person) -> None:
-    assert visitor.get("/performance?format=json").body == {"days": []}
-    assert visitor.get("/performance?format=csv").text.count("\r\n") == 1
-    assert visitor.get("/performance?format=pdf").headers["content-type"].startswith("text/html")
+    assert visitor.get(f"/performance?bic={BIC}&format=json").body == {"days": []}
+    assert visitor.get(f"/performance?bic={BIC}&format=csv").text.count("\r\n") == 1
+    assert visitor.get(f"/performance?bic={BIC}&format=pdf").headers["content-type"].startswith("text/html")

@@ -209,6 +209,19 @@ def test_an_export_leaves_made_up_days_out_and_says_so(measured: World, tmp_path
     assert written["rows"] == 2
 
 
+def test_made_up_days_of_several_banks_are_counted_as_days_and_as_rows(measured: World) -> None:
+    for bic in (ALPHA, BETA):
+        for ago in (1, 2):
+            invented = replace(made_up.record(bic, DAY - timedelta(days=ago)), made_up=True)
+            measured.hub.statistics.records.store_record(invented)
+
+    assert run("statistics", "export", "--quarter", "2026-Q1").stderr == (
+        "2 made-up days of 2 banks (4 rows) left out.\n"
+    )
+    data = json.loads(run("statistics", "export", "--quarter", "2026-Q1", "--json").stdout)
+    assert data["made_up_days_left_out"] == 2
+
+
 def test_a_quarter_is_exported_as_csv(measured: World) -> None:
     done("statistics", "ingest")
 

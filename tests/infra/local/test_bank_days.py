@@ -117,7 +117,8 @@ def test_a_page_of_made_up_days_says_so_and_its_download_is_empty(world: World) 
     visitor.get(f"/performance?bic={BIC}&from={LATEST - timedelta(days=89)}&to={LATEST}")
 
     assert "These days are made up." in visitor.last.text
-    assert visitor.last.text.count('<span class="tag">made up</span>') == 2 * DAYS
-    assert len(re.findall("Download\n", visitor.last.text)) == 0
+    assert visitor.last.text.count("<i>made up</i>") == 2 * DAYS
+    assert "format=csv" not in visitor.last.text
+    assert "No download: downloads have measured days only" in visitor.last.text
     csv = visitor.get(f"/performance?bic={BIC}&from={LATEST - timedelta(days=89)}&to={LATEST}&format=csv").text
     assert csv.count("\n") == 1

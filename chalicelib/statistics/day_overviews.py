@@ -1,0 +1,177 @@
+"""Day overviews: the figures of all banks for one UTC day in one item, so that a list of all banks takes few reads.
+
+They are derived from the day records, and built again from them after each ingestion.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from functools import partial
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.parallel import pieces, together
+from chalicelib.statistics.call_counts import Histogram, percent
+from chalicelib.statistics.day_records import TABLE, DayRecord, record_key
+from chalicelib.statistics.days import DAY_SECONDS
+
+_SUBJECT = "overview"
+_BATCH = 100  # items of one read
+_ROUNDS = 5
+_BITS = 32  # of each bucket in a packed histogram
+Row = Sequence[int]
+"""The members of ``BankFigures``, in their order: rows are added column by column."""
+
+
+@dataclass(frozen=True, slots=True)
+class BankFigures:
+    """A bank's figures for some days.
+
+    Attributes:
+        days: days with a record.
+        used_days: days with requests to the bank, for which availability is known.
+        made_up_days: days whose figures are invented.
+        down_seconds: downtime.
+        requests: requests to the bank.
+        failures: requests that failed through the bank's fault.
+        durations: the histogram of the time at the bank, packed (see ``pack_histogram``).
+    """
+
+    days: int = 0
+    used_days: int = 0
+    made_up_days: int = 0
+    down_seconds: int = 0
+    requests: int = 0
+    failures: int = 0
+    durations: int = 0
+
+    @classmethod
+    def total(cls, rows: Iterable[Row]) -> BankFigures:
+        """The sum of rows; all zero without rows."""
+        return cls(*map(sum, zip(*rows, strict=True)))
+
+    @property
+    def availability(self) -> Decimal | None:
+        """Percentage to three decimals; ``None`` if the bank received no requests."""
+        known = DAY_SECONDS * self.used_days
+        return percent(known - self.down_seconds, known)
+
+    @property
+    def error_rate(self) -> Decimal | None:
+        """Percentage to three decimals; ``None`` if the bank received no requests."""
+        return percent(self.failures, self.requests)
+
+    def percentile(self, percent: int) -> Decimal | None:
+        """A percentile of the time at the bank, in milliseconds; ``None`` without successful requests."""
+        return unpack_histogram(self.durations).percentile(percent)
+
+
+def pack_histogram(histogram: Histogram) -> int:
+    """The counts of all buckets as one number, 32 bits each: the sum of two is that of their histograms."""
+    return sum(count << _BITS * bucket for bucket, count in histogram.buckets.items())
+
+
+def unpack_histogram(packed: int) -> Histogram:
+    """The buckets of a packed histogram; the sum of its durations is not known."""
+    length = -(-packed.bit_length() // _BITS) * (_BITS // 8)
+    counts = memoryview(packed.to_bytes(length, "little")).cast("I")
+    return Histogram({bucket: count for bucket, count in enumerate(counts) if count})
+
+
+def row_of(record: DayRecord) -> Row:
+    """The row of a day record."""
+    total = record.total
+    return (
+        1,
+        int(total.bank_requests > 0),
+        int(record.made_up),
+        record.down_seconds if total.bank_requests else 0,
+        total.bank_requests,
+        total.bank_failures,
+        pack_histogram(record.latency.bank),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class DayOverview:
+    """The rows of all banks for one day, by BIC; ``revision`` counts its changes."""
+
+    rows: Mapping[str, Row]
+    revision: int = 1
+
+    def to_item(self, day: date) -> Item:
+        rows = {bic: [*row[:-1], f"{row[-1]:x}"] for bic, row in sorted(self.rows.items())}
+        _, key = _key(day)
+        return {**key, "rows": zlib.compress(jsontext.dumps(rows).encode()), "revision": self.revision}
+
+    @classmethod
+    def from_item(cls, item: Item) -> DayOverview:
+        rows = jsontext.loads(zlib.decompress(item["rows"]))
+        return cls({bic: (*row[:-1], int(row[-1], 16)) for bic, row in rows.items()}, item["revision"])
+
+
+@dataclass(frozen=True, slots=True)
+class DayOverviews:
+    store: Store
+
+    def of_days(self, days: Iterable[date]) -> dict[date, DayOverview]:
+        """The overviews of ``days``; those that are not built yet are missing. One read per 100 days, in parallel."""
+        parts = together([partial(self._read, piece) for piece in pieces(list(days), _BATCH)])
+        return {day: overview for part in parts for day, overview in part.items()}
+
+    def build(self, days: Iterable[date], bics: Sequence[str]) -> None:
+        """Build the overviews of ``days`` from the stored records of the banks; an unchanged one is not written.
+
+        A write applies only if no other was made since the records were read, so that none is lost.
+
+        Raises: Conflict, if others kept building the same days.
+        """
+        waiting = list(days)
+        for _ in range(_ROUNDS):
+            stored = self.of_days(waiting)
+            rows = self._read_rows(waiting, bics)
+            waiting = [day for day in waiting if not self._put(day, rows.get(day, {}), stored.get(day))]
+            if not waiting:
+                return
+        raise Conflict(f"the overviews of {len(waiting)} days kept changing")
+
+    def build_missing(self, days: Iterable[date], bics: Sequence[str]) -> None:
+        """Build the overviews of those of ``days`` that have none: their records are older than overviews are."""
+        days = list(days)
+        known = self.of_days(days)
+        self.build([day for day in days if day not in known], bics)
+
+    def _read(self, days: Sequence[date]) -> dict[date, DayOverview]:
+        items = self.store.batch_get([_key(day) for day in days])
+        return {day: DayOverview.from_item(item) for day, item in zip(days, items, strict=True) if item}
+
+    def _read_rows(self, days: Sequence[date], bics: Sequence[str]) -> dict[date, dict[str, Row]]:
+        rows: dict[date, dict[str, Row]] = {}
+        for batch in pieces([record_key(bic, day) for day in days for bic in bics], _BATCH):
+            for item in self.store.batch_get(batch):
+                if item:
+                    record = DayRecord.from_item(item)
+                    rows.setdefault(record.day, {})[record.bic] = row_of(record)
+        return rows
+
+    def _put(self, day: date, rows: Mapping[str, Row], stored: DayOverview | None) -> bool:
+        """Store a day's rows; ``False`` if another overview was stored since ``stored``."""
+        if stored and stored.rows == rows:
+            return True
+        overview = DayOverview(rows, stored.revision + 1 if stored else 1)
+        unchanged = Attr("revision").eq(stored.revision) if stored else absent("subject")
+        try:
+            self.store.put(TABLE, overview.to_item(day), unchanged)
+        except ConditionFailed:
+            return False
+        return True
+
+
+def _key(day: date) -> tuple[str, Item]:
+    return TABLE, {"subject": _SUBJECT, "part": day.isoformat()}

@@ -1,0 +1,49 @@
+"""Performance: from the overview to a bank, and to the values of its pictures, by keyboard."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.browser.checks import PHONE
+from tests.browser.visitor import Visitor, Visitors
+
+pytestmark = pytest.mark.pages
+
+
+def test_a_row_of_the_overview_leads_to_the_bank_and_back_with_the_same_days(visitor: Visitor) -> None:
+    visitor.open("/performance")
+    table = visitor.page.get_by_role("region", name="Banks")
+    bic = visitor.bank(2)["bic"]
+    row = table.locator("tbody tr", has_text=bic)
+    assert row.get_by_role("img").get_attribute("aria-label") is not None
+
+    visitor.tab_to(row.get_by_role("link"))
+    with visitor.page.expect_navigation():
+        visitor.page.keyboard.press("Enter")
+
+    days = re.findall("(?:from|to)=[0-9-]+", visitor.page.url)
+    assert len(days) == 2
+    visitor.follow("All banks")
+    assert re.findall("(?:from|to)=[0-9-]+", visitor.page.url) == days
+
+
+def test_the_durations_that_a_bank_reports_are_reached_with_the_keyboard(visitor: Visitor) -> None:
+    visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")
+    tips = visitor.page.get_by_role("list", name=re.compile("^Durations that the bank reports"))
+    last = tips.locator("li").last
+
+    visitor.tab_to(last)
+
+    words = last.evaluate("element => getComputedStyle(element, '::before').content")
+    assert re.search(r"consent [0-9.]+ s, payment [0-9.]+ s", words)
+
+
+def test_a_phone_shows_each_bank_as_a_card_with_nothing_cut_off(visitors: Visitors) -> None:
+    visitor = visitors(width=PHONE)
+    visitor.open("/performance")
+    table = visitor.page.get_by_role("region", name="Banks")
+
+    assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
+    assert table.locator("tbody tr").first.evaluate("element => getComputedStyle(element).display") == "block"

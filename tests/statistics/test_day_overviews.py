@@ -1,0 +1,196 @@
+"""One item has the figures of all banks for a day: derived from the records, built again when they change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.foundation.dynamodb.store import Conflict, Item
+from chalicelib.statistics.call_counts import Histogram
+from chalicelib.statistics.day_overviews import BankFigures, DayOverview, DayOverviews, pack_histogram, unpack_histogram
+from chalicelib.statistics.day_records import TABLE, DayRecord, summarize
+from chalicelib.statistics.days import DayRange, hours_of
+from tests.statistics.made_up import ALPHA, BETA, hourly, record
+from tests.statistics.made_up import records as some_days
+from tests.statistics.nights import DAY, counted_day, ingest, turn_to
+from tests.world import World
+
+BOTH = (ALPHA, BETA)
+BUCKETS = st.dictionaries(st.integers(0, 160), st.integers(1, 2**20), max_size=20)
+
+
+def stored(world: World, day: date = DAY) -> Item | None:
+    return world.hub.store.get(TABLE, {"subject": "overview", "part": day.isoformat()})
+
+
+def overview(world: World, day: date = DAY) -> DayOverview:
+    return world.hub.statistics.overviews.of_days([day])[day]
+
+
+def measured(world: World, bic: str = ALPHA, day: date = DAY, answered: int = 9, unanswered: int = 0) -> DayRecord:
+    made = record(bic, day, hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered))
+    world.hub.statistics.records.store_record(made)
+    return made
+
+
+@given(one=BUCKETS, other=BUCKETS)
+def test_packed_histograms_add_up_as_numbers(one: dict[int, int], other: dict[int, int]) -> None:
+    together = Histogram(dict(one))
+    together.include(Histogram(dict(other)))
+
+    added = pack_histogram(Histogram(one)) + pack_histogram(Histogram(other))
+
+    assert unpack_histogram(added).buckets == together.buckets
+
+
+def test_the_figures_of_many_days_are_those_of_the_page_of_the_bank(night: World) -> None:
+    days = list(some_days(ALPHA, DAY, 60))
+    for each in days:
+        night.hub.statistics.records.store_record(each)
+    days[7] = replace(days[7], made_up=True)
+    night.hub.statistics.records.store_record(days[7])
+    night.hub.statistics.overviews.build([each.day for each in days], BOTH)
+
+    found = night.hub.statistics.overviews.of_days([each.day for each in days])
+    figures, summary = BankFigures.total(each.rows[ALPHA] for each in found.values()), summarize(days)
+
+    assert figures.availability == summary.availability
+    assert figures.error_rate == summary.total.error_rate
+    assert figures.requests == summary.total.bank_requests
+    assert figures.down_seconds == summary.down_seconds
+    assert [figures.percentile(each) for each in (50, 95, 99)] == [
+        summary.latency.bank.percentile(each) for each in (50, 95, 99)
+    ]
+    assert (figures.days, figures.used_days, figures.made_up_days) == (60, 58, 1)
+
+
+def test_of_no_days_nothing_is_known() -> None:
+    figures = BankFigures.total([])
+
+    assert figures == BankFigures()
+    assert {figures.availability, figures.error_rate, figures.percentile(95)} == {None}
+
+
+def test_an_overview_is_stored_small_and_read_back() -> None:
+    row = (1, 1, 0, 60, 1000, 3, pack_histogram(Histogram({bucket: 40 + bucket for bucket in range(40, 65)})))
+    made = DayOverview({f"X{number:05}GB": row for number in range(100)}, revision=3)
+
+    item = made.to_item(DAY)
+
+    assert DayOverview.from_item(item) == made
+    assert len(item["rows"]) < 20_000
+    assert (item["subject"], item["part"]) == ("overview", "2026-03-03")
+
+
+def test_a_night_builds_the_overviews_of_its_days(night: World) -> None:
+    counted_day(night, answered=["10:00:00"])
+
+    ingest(night)
+
+    rows = overview(night).rows
+    assert set(rows) == set(BOTH)
+    assert (BankFigures(*rows[ALPHA]).requests, BankFigures(*rows[BETA]).requests) == (1, 0)
+    assert BankFigures(*rows[BETA]).availability is None
+
+
+def test_a_night_builds_the_overviews_of_records_that_are_older_than_overviews_are(night: World) -> None:
+    counted_day(night, answered=["10:00:00"])
+    ingest(night)
+    for day in (DAY - timedelta(days=1), DAY):
+        night.hub.store.delete(TABLE, {"subject": "overview", "part": day.isoformat()})
+    turn_to(night, DAY + timedelta(days=60))
+    assert night.hub.statistics.overviews.of_days([DAY]) == {}
+
+    ingest(night)
+
+    assert BankFigures(*overview(night).rows[ALPHA]).requests == 1
+    assert set(night.hub.statistics.overviews.of_days(DayRange(DAY - timedelta(days=9), DAY))) == {
+        DAY - timedelta(days=1),
+        DAY,
+    }
+
+
+def test_what_changes_late_is_in_the_overview_after_the_next_night(night: World) -> None:
+    ingest(night)
+    turn_to(night, DAY + timedelta(days=30))
+    measured(night, answered=5)
+
+    ingest(night)
+
+    assert BankFigures(*overview(night).rows[ALPHA]).requests == 5
+
+
+def test_an_unchanged_overview_is_not_written_again(night: World) -> None:
+    measured(night)
+    night.hub.statistics.overviews.build([DAY], BOTH)
+    before = stored(night)
+
+    with night.storage_gone("put"):
+        night.hub.statistics.overviews.build([DAY], BOTH)
+
+    assert stored(night) == before
+    assert before is not None
+    assert before["revision"] == 1
+
+
+def interrupted(
+    overviews: DayOverviews, monkeypatch: pytest.MonkeyPatch, other: Callable[[], None], times: int
+) -> None:
+    """Have ``other`` happen after the records are read, and before the overview is written."""
+    real, left = DayOverviews._put, [times]
+
+    def put(*arguments: object) -> bool:
+        if left[0]:
+            left[0] -= 1
+            other()
+        return real(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(DayOverviews, "_put", put)
+
+
+def test_of_two_that_build_a_day_at_once_neither_loses_what_the_other_has_read(
+    night: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overviews = night.hub.statistics.overviews
+    measured(night, ALPHA)
+
+    def other() -> None:
+        measured(night, BETA, answered=4)
+        DayOverviews(night.hub.store).build([DAY], BOTH)
+
+    interrupted(overviews, monkeypatch, other, times=1)
+    overviews.build([DAY], BOTH)
+
+    assert {bic: BankFigures(*row).requests for bic, row in overview(night).rows.items()} == {ALPHA: 9, BETA: 4}
+
+
+def test_one_that_is_always_overtaken_says_so(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken = iter(range(1, 100))
+
+    def other() -> None:
+        revision = next(taken)
+        night.hub.store.put(TABLE, DayOverview({}, revision).to_item(DAY))
+
+    interrupted(night.hub.statistics.overviews, monkeypatch, other, times=99)
+    measured(night)
+
+    with pytest.raises(Conflict, match="the overviews of 1 days kept changing"):
+        night.hub.statistics.overviews.build([DAY], BOTH)
+
+
+def test_availability_counts_the_days_on_which_the_bank_was_asked(night: World) -> None:
+    measured(night, unanswered=10)
+    night.hub.statistics.records.store_record(record(ALPHA, DAY + timedelta(days=1)))
+    days = DayRange(DAY, DAY + timedelta(days=1))
+    night.hub.statistics.overviews.build(days, BOTH)
+
+    found = night.hub.statistics.overviews.of_days(days)
+    figures = BankFigures.total(each.rows[ALPHA] for each in found.values())
+
+    assert (figures.days, figures.used_days, figures.availability) == (2, 1, Decimal("99.988"))
