@@ -13,7 +13,7 @@ from chalicelib.openbanking.records.client_validation import TITLE_LENGTH
 from chalicelib.openbanking.records.clients import _REPEATED_SECONDS
 from chalicelib.statistics import current_day
 from chalicelib.statistics.call_counts import PERCENTILES, STEPS
-from chalicelib.website import pagination, performance_views
+from chalicelib.website import event_inspection, pagination, performance_views
 from chalicelib.website.openapi_documents import SCREENS
 from chalicelib.website.page_links import CLOCK, PAGES
 from chalicelib.website.pages import COOKIE, static_files
@@ -92,6 +92,8 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     assert f"{journal.PAGE} a page" in deliveries
     assert f"the latest {journal.LOOKED_THROUGH} are looked through" in deliveries
     assert f"`{recorded_headers.MASK}` stands for it" in deliveries
+    assert f"the latest {event_inspection.DETAILED} attempts" in deliveries
+    assert f"the first {event_inspection.SHOWN_CHARACTERS} characters" in deliveries
 
 
 def test_the_numbers_of_the_page_of_performance_are_the_codes() -> None:

@@ -13,12 +13,12 @@ from chalicelib.delivery.schedule import PLANS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.display_text import retry_advice
+from chalicelib.website.event_inspection import inspect_delivery
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, message_page, page
 from chalicelib.website.pagination import clamp_page_number, newest_first, select_choices
 from chalicelib.website.records.attempts import TooManyAttempts
 
-_WITH_HEADERS = 5  # latest attempts shown with headers, to keep the page small
 _STATES: Sequence[State] = get_args(State)
 
 
@@ -91,7 +91,7 @@ def _delivery_page(
         status=status,
         delivery=delivery,
         client=client,
-        with_headers=_WITH_HEADERS,
+        found=inspect_delivery(visit.website.delivery.bodies, delivery),
         now=visit.website.shared.clock.time(),
         may_resend=not PLANS[delivery.kind].has_caller,
         problem=problem,

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from chalicelib.foundation.http.outbound import Reply
+from chalicelib.website.event_inspection import DETAILED
 from chalicelib.website.records.attempts import LIMITS
 from tests.website.deliveries import send, send_test_event
 from tests.website.person import Person
@@ -38,14 +39,14 @@ def test_a_test_event_is_sent_and_seen(world: World, user: Person, client_id: st
     assert re.search(r"test Event delivered 1 \d+ ms 204", user.text)
     user.get(path)
     assert "status 204" in user.text
-    assert "This is a test" not in user.last.text
+    assert '"message" : "This is a test."' in user.text
 
 
-def test_a_failed_attempt_shows_its_status_and_when_the_next_is_made(
+def test_a_failed_attempt_shows_its_status_its_answer_and_when_the_next_is_made(
     world: World, user: Person, client_id: str
 ) -> None:
     world.receiver.answers = [
-        Reply(503, b"words of the receiver", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)
+        Reply(503, b"<b>words of the receiver</b>", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)
     ]
     path = send_test_event(user, client_id)
     send(world)
@@ -58,7 +59,8 @@ def test_a_failed_attempt_shows_its_status_and_when_the_next_is_made(
     assert "set-cookie ***" in user.text
     assert "webhook-signature ***" in user.text
     assert f"webhook-id {path.rpartition('/')[2]}" in user.text
-    for secret in ("secret=cookie", "words of the receiver", "v1,"):
+    assert "<b>words of the receiver</b>" in user.text
+    for secret in ("secret=cookie", "<b>words", "v1,"):
         assert secret not in user.last.text
 
 
@@ -87,6 +89,8 @@ def test_an_asynchronous_call_is_seen_and_not_sent_again(world: World, user: Per
     assert re.search(r"/tpp/accounts Asynchronous call · ALPHGB21 delivered", user.text)
     user.get(path)
     assert "x-api-key ***" in user.text
+    assert "Outcome status 200" in user.text
+    assert '"accounts" : []' in user.text
     assert "cannot be resent" in user.text
     assert user.post(path).status == 409
     assert "its caller has already received an outcome" in user.text
@@ -212,12 +216,13 @@ def test_the_page_of_a_delivery_stays_small_however_much_there_is_to_show(
     path = send_test_event(user, client_id)
     headers = {f"X-Header-{number:02}-{'n' * 48}": "v" * 200 for number in range(40)}
     for _ in range(10):
-        world.receiver.answers = [Reply(503, b"", {**headers, "Server": "s" * 200}, 0.1)]
+        world.receiver.answers = [Reply(503, b'"' * 3000, {**headers, "Server": "s" * 200}, 0.1)]
         send(world)
         world.clock.advance(30 * 3600)
     user = Person.signed_in(world, email)
     answer = user.get(path)
 
     assert user.text.count("status 503") == 20  # the tag and the sentence
-    assert answer.text.count("<summary>Headers</summary>") == 5
-    assert len(answer.text.encode()) < 50_000
+    assert answer.text.count("<summary>Headers</summary>") == DETAILED
+    assert answer.text.count("<summary>Beginning of the answer</summary>") == DETAILED
+    assert len(answer.text.encode()) < 100_000
