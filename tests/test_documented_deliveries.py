@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from chalicelib.delivery import (
+    client_events,
     delivery_record,
     journal,
     recorded_answers,
@@ -95,7 +96,7 @@ def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None
         f"names up to {recorded_headers.NAME_LENGTH} characters and values up to {recorded_headers.VALUE_LENGTH}"
         in flowing(text)
     )
-    assert f"| {journal.LOOKED_THROUGH}, the latest |" in OPERATIONS
+    assert f"| {client_events.LOOKED_THROUGH}, the latest |" in OPERATIONS
 
 
 def test_what_is_kept_of_an_answer_is_documented() -> None:

@@ -8,8 +8,8 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.delivery import worker as module
+from chalicelib.delivery.client_events import CLIENT_KINDS
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
-from chalicelib.delivery.journal import CLIENT_KINDS
 from chalicelib.delivery.outcomes import Delivered, StoredAnswer
 from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind
 from chalicelib.delivery.worker import Worker

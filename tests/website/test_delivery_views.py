@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import re
+from urllib.parse import urlencode
 
 import pytest
 
+from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.event_inspection import DETAILED
 from chalicelib.website.records.attempts import LIMITS
 from tests.website.deliveries import send, send_test_event
 from tests.website.person import Person
-from tests.world import World
+from tests.world import Answer, World
 
 
 @pytest.fixture
@@ -123,6 +126,93 @@ def test_deliveries_are_shown_by_state(world: World, user: Person, client_id: st
     assert "There is nothing here" in user.text
 
 
+def test_events_are_shown_by_type_and_time(world: World, user: Person, client_id: str) -> None:
+    send_test_event(user, client_id)
+    now = timestamp(world.clock.time())[:16]
+    world.clock.advance(3600)
+    later = timestamp(world.clock.time())[:16]
+
+    def rows(**fields: str) -> int:
+        user.get(f"/deliveries?{urlencode({'client_id': client_id, **fields})}")
+        return user.last.text.count('data-label="Recorded"')
+
+    assert rows() == rows(type="test") == rows(**{"from": now, "until": now}) == 1
+    assert rows(type="consent.revoked") == rows(type="relay") == rows(**{"from": later}) == 0
+    assert "There is nothing here" in user.text
+
+
+def test_a_time_that_is_none_is_refused_at_its_field(user: Person, client_id: str) -> None:
+    answer = user.get(f"/deliveries?client_id={client_id}&from=yesterday&until=2026-03-01T10:00")
+
+    assert answer.status == 400
+    assert "Enter a day and a time." in user.text
+    assert 'value="2026-03-01T10:00"' in answer.text
+
+
+def test_an_event_for_fetching_is_listed_and_shown(world: World, user: Person) -> None:
+    client_id = user.create_client("Polls")
+    world.hub.openbanking.clients.update(client_id, events="poll")
+    user.post(f"/clients/{client_id}", action="test-event")
+    user.get(f"/deliveries?client_id={client_id}&state=recorded")
+    assert "Event for fetching" in user.text
+    found = re.search(r'href="([^"]+at=\d+)"', user.last.text)
+    assert found is not None
+    path = html.unescape(found[1])
+
+    user.get(path)
+    assert "This is a test." in user.text
+    assert "GET /tpp/events" in user.text
+    assert user.get(path.replace("at=", "at=9")).status == 404
+    assert user.get(path.replace("at=", "at=x")).status == 404
+    other = Person.signed_in(world, "other@example.com")
+    assert other.get(path).status == 404
+
+
+# -- the rows that a script asks for
+
+
+def latest(user: Person, client_id: str, after: str = "", **fields: str) -> Answer:
+    return user.get(f"/deliveries/latest?{urlencode({'client_id': client_id, **fields, 'after': after})}")
+
+
+def cursor(answer: Answer) -> str:
+    found = re.search(r'data-cursor="([^"]+)"', answer.text)
+    assert found is not None
+    return found[1]
+
+
+def test_the_latest_rows_come_once_and_again_when_something_happens(world: World, user: Person, client_id: str) -> None:
+    first = latest(user, client_id)
+    assert (first.status, "<tr" in first.text, "<html" in first.text) == (200, False, False)
+    assert latest(user, client_id, cursor(first)).status == 204
+
+    send_test_event(user, client_id)
+    second = latest(user, client_id, cursor(first))
+    assert "due" in user.text
+    assert cursor(user.get(f"/deliveries?client_id={client_id}")) == cursor(second)
+    world.clock.advance(1)
+    assert latest(user, client_id, cursor(second)).status == 204
+
+    send(world)
+    third = latest(user, client_id, cursor(second))
+    assert "delivered" in user.text
+    assert latest(user, client_id, cursor(third)).status == 204
+    assert "<tr" not in latest(user, client_id, type="consent.revoked").text
+
+
+def test_the_latest_rows_keep_the_notice_for_the_next_page(user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+    latest(user, client_id)
+    user.get(path)
+
+    assert "on its way" in user.text
+
+
+def test_the_latest_rows_are_the_owners(world: World, user: Person, client_id: str) -> None:
+    assert latest(Person.signed_in(world, "other@example.com"), client_id).status == 404
+    assert latest(Person(world), client_id).status == 303
+
+
 def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id: str) -> None:
     for _ in range(26):
         world.hub.openbanking.tpp_events.send_test(world.client)
@@ -133,7 +223,7 @@ def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id:
 
     assert user.last.text.count('data-label="Recorded"') == 1
     assert 'rel="prev"' in user.last.text
-    assert user.get("/deliveries?page=x").status == 200
+    assert user.get("/deliveries?before=x").status == 200
 
 
 def test_deliveries_of_somebody_elses_client_do_not_exist(world: World, user: Person, client_id: str) -> None:
@@ -185,7 +275,7 @@ def test_a_client_that_fetches_its_events_is_sent_a_test_event_and_stays_so_when
     user.follow()
     assert "the client can fetch it" in user.text
     user.get("/deliveries")
-    assert "It fetches its events" in user.text
+    assert "Event for fetching" in user.text
     revision = str(clients.get(client_id).revision)
     user.post(f"/clients/{client_id}", action="update", title="Renamed", events_url="", revision=revision)
 
