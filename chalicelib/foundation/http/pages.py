@@ -260,11 +260,6 @@ class Templates:
             auto_reload=False,
         )
         environment.filters.update(self.filters)
-        environment.policies["json.dumps_function"] = _dump_json
+        environment.filters["json_text"] = jsontext.dumps
         environment.globals["heroicon"] = heroicon
         return environment
-
-
-def _dump_json(value: Any, **_: Any) -> str:
-    """JSON for the filter ``tojson``: numbers keep their digits, members their order."""
-    return jsontext.dumps(value)
