@@ -11,6 +11,7 @@ from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.web import text_answer
 from chalicelib.foundation.identifiers import digest
+from chalicelib.openbanking.flows.deferred_calls import request_text
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.display_text import retry_advice
@@ -115,7 +116,7 @@ def _delivery_page(
         status=status,
         delivery=delivery,
         client=client,
-        found=inspect_delivery(visit.website.delivery.bodies, delivery),
+        found=inspect_delivery(visit.website.delivery.bodies, delivery, request_text),
         now=visit.website.shared.clock.time(),
         may_resend=not PLANS[delivery.kind].has_caller,
         problem=problem,

@@ -6,7 +6,7 @@ stored: records of earlier versions have none of the receiver's.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from chalicelib.delivery.delivery_record import BODY, Delivery
@@ -14,7 +14,6 @@ from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.flows.deferred_calls import request_text
 
 DETAILED = 4
 """The latest attempts shown with headers and answer, to keep the page small."""
@@ -62,8 +61,11 @@ class Inspection:
     attempts: Sequence[ShownAttempt]
 
 
-def inspect_delivery(bodies: SealedBodies, delivery: Delivery) -> Inspection:
-    """Read the bodies of a delivery that a client's owner may see, in one call."""
+def inspect_delivery(bodies: SealedBodies, delivery: Delivery, request_text: Callable[[str], str]) -> Inspection:
+    """Read the bodies of a delivery that a client's owner may see, in one call.
+
+    ``request_text`` answers the request of a deferred call from the body of its delivery.
+    """
     latest, answer = delivery.history[-DETAILED:], delivery.answer
     counts = {BODY: delivery.body_parts} if delivery.body_parts else {}
     counts |= {answer["name"]: int(answer["parts"])} if answer else {}

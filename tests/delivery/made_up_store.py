@@ -37,16 +37,16 @@ class MadeUpStore(Store):
     """Answers queries and reads of items; ``calls`` has their names."""
 
     def __init__(self, deliveries: Sequence[Item] = ()) -> None:
-        self.deliveries, self.events = [*deliveries], list[Item]()
+        self.deliveries, self.logged = [*deliveries], list[Item]()
         self.calls: list[str] = []
 
     def add_event(self, position: Position, topic: str = "test") -> None:
         partition = _partition(f"client#{CLIENT}", _shard(position[1]))
-        self.events.append({"delivery_id": partition, "part": _part(position), "topic": topic})
+        self.logged.append({"delivery_id": partition, "part": _part(position), "topic": topic})
 
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
         self.calls.append("Query")
-        rows = self.deliveries if which.get("index") == OF_CLIENT.name else self.events
+        rows = self.deliveries if which.get("index") == OF_CLIENT.name else self.logged
         name, first, last = which["between"]
         assert first <= last, "DynamoDB refuses such a range"
         found = [row for row in rows if row.get(partition[0]) == partition[1] and first <= row[name] <= last]

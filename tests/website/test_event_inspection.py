@@ -5,6 +5,7 @@ from __future__ import annotations
 from chalicelib.delivery.delivery_record import BODY, part_key
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.flows.deferred_calls import request_text
 from chalicelib.website.event_inspection import FOLDED_VALUES, SHOWN_CHARACTERS, Inspection, inspect_delivery, show_body
 from tests.website.deliveries import send
 from tests.website.person import Person
@@ -12,7 +13,7 @@ from tests.world import World
 
 
 def inspected(world: World, delivery_id: str) -> Inspection:
-    return inspect_delivery(world.hub.delivery.bodies, world.delivery(delivery_id))
+    return inspect_delivery(world.hub.delivery.bodies, world.delivery(delivery_id), request_text)
 
 
 def sent_test_event(world: World, *answers: Reply) -> str:
