@@ -7,7 +7,16 @@ import re
 import time
 from typing import Any
 
-from chalicelib.delivery import delivery_record, journal, recorded_headers, schedule, sealed_bodies, slots
+from chalicelib.delivery import (
+    client_events,
+    delivery_record,
+    journal,
+    recorded_answers,
+    recorded_headers,
+    schedule,
+    sealed_bodies,
+    slots,
+)
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws import Queue
@@ -87,7 +96,15 @@ def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None
         f"names up to {recorded_headers.NAME_LENGTH} characters and values up to {recorded_headers.VALUE_LENGTH}"
         in flowing(text)
     )
-    assert f"| {journal.LOOKED_THROUGH}, the latest |" in OPERATIONS
+    assert f"| {client_events.LOOKED_THROUGH}, the latest |" in OPERATIONS
+
+
+def test_what_is_kept_of_an_answer_is_documented() -> None:
+    text = flowing(section(OPERATIONS, "### Answer to an attempt"))
+
+    assert f"first {recorded_answers.KEPT_BYTES} bytes" in text
+    assert f"`{recorded_headers.MASK}`" in text
+    assert {kind for kind, plan in PLANS.items() if plan.keeps_replies} == {"event", "relay", "payment"}
 
 
 def test_every_document_has_the_numbers_of_the_circuit_breaker() -> None:

@@ -6,17 +6,18 @@ import re
 
 import pytest
 
-from chalicelib.delivery import journal, recorded_headers
+from chalicelib.delivery import client_events, recorded_headers
 from chalicelib.foundation.crypto import keyring, passwords
 from chalicelib.foundation.http.pages import cookie
 from chalicelib.openbanking.records.client_validation import TITLE_LENGTH
 from chalicelib.openbanking.records.clients import _REPEATED_SECONDS
 from chalicelib.statistics import current_day
 from chalicelib.statistics.call_counts import PERCENTILES, STEPS
-from chalicelib.website import pagination, performance_views
+from chalicelib.website import event_inspection, pagination, performance_views
 from chalicelib.website.openapi_documents import SCREENS
 from chalicelib.website.page_links import CLOCK, PAGES
 from chalicelib.website.pages import COOKIE, static_files
+from chalicelib.website.receiver_views import BEHAVIOURS
 from chalicelib.website.records import attempts, journeys, one_time_secrets, sessions
 from chalicelib.website.site import FOR_USERS
 from tests.documents import DATA, DOCUMENTS, OPERATIONS, blocks, rows, section, tables
@@ -89,9 +90,15 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")
     kept = f"{journeys.RETENTION_SECONDS // DAYS} days, then forgotten; the latest {journeys.LIST_LIMIT} are listed"
     assert journey["Kept"][0].startswith(kept)
-    assert f"{journal.PAGE} a page" in deliveries
-    assert f"the latest {journal.LOOKED_THROUGH} are looked through" in deliveries
+    assert f"{client_events.PAGE} a page" in deliveries
+    assert f"the latest {client_events.LOOKED_THROUGH} are looked through" in deliveries
     assert f"`{recorded_headers.MASK}` stands for it" in deliveries
+    assert f"the latest {event_inspection.DETAILED} attempts" in deliveries
+    assert {row[0].strip("`"): row[1:] for row in tables(section(WEBSITE, "### The built-in receiver"))[0][2:]} == {
+        name: [f"{each.status}" + (f" after {each.seconds} s" if each.seconds else "")]
+        for name, each in BEHAVIOURS.items()
+    }
+    assert f"the first {event_inspection.SHOWN_CHARACTERS} characters" in deliveries
 
 
 def test_the_numbers_of_the_page_of_performance_are_the_codes() -> None:

@@ -135,6 +135,7 @@ class ScriptedOutbound(Outbound):
             raise
         header_capture.record_sent(headers)
         header_capture.record_received(reply.headers)
+        header_capture.record_body(reply.body)
         return reply
 
     def _answer(self, url: str, body: bytes, headers: Mapping[str, str]) -> Reply:

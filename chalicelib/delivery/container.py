@@ -1,10 +1,11 @@
-"""Wires delivery: outbox, queue, worker, journal and the log of events."""
+"""Wires delivery: outbox, queue, worker, journal, the log of events, and what owners see of both."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
 
+from chalicelib.delivery.client_events import ClientEvents
 from chalicelib.delivery.event_log import EventLog
 from chalicelib.delivery.journal import Journal, Sweeper
 from chalicelib.delivery.outbox import Outbox
@@ -41,6 +42,10 @@ class DeliveryContainer:
     def event_log(self) -> EventLog:
         shared = self.shared
         return EventLog(shared.store, shared.vault, shared.keyring, shared.clock)
+
+    @cached_property
+    def client_events(self) -> ClientEvents:
+        return ClientEvents(self.shared.store, self.event_log)
 
     @cached_property
     def sweeper(self) -> Sweeper:

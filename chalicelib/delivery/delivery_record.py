@@ -58,8 +58,9 @@ class Delivery:
         abandoned: whether an attempt that may have sent something never ended, so its outcome is unknown.
         body_parts: number of parts in which the body is stored.
         answer: the HTTP status for the caller of an asynchronous call, and where the response body is stored.
-        history: finished attempts, oldest first: ``at``, ``milliseconds``, ``status`` and ``error`` if any, and the
-            headers ``sent`` and ``received`` (see ``recorded_headers``), if any.
+        history: finished attempts, oldest first: ``at``, ``milliseconds``, ``status`` and ``error`` if any, the
+            headers ``sent`` and ``received`` (see ``recorded_headers``), if any, and ``reply``, the name under which
+            the beginning of the response body is stored (see ``recorded_answers``), if any.
     """
 
     delivery_id: str

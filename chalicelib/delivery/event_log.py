@@ -59,6 +59,23 @@ class LoggedEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class LoggedRow:
+    """An event without its body."""
+
+    position: Position
+    type: str
+
+    @property
+    def event_id(self) -> str:
+        return self.position[1]
+
+    @property
+    def created_at(self) -> int:
+        """Unix seconds."""
+        return self.position[0] // 1000
+
+
+@dataclass(frozen=True, slots=True)
 class EventPage:
     """A page of events, oldest first; pass ``next`` as ``after`` to get the events that follow, now or later."""
 
@@ -135,6 +152,37 @@ class EventLog:
         rows, reading, has_more = _select(found, before.got, settled, limit)
         events = [self._open(receiver, row) for row in rows]
         return EventPage(events, self._cursors.sign(receiver, reading.encode()), has_more)
+
+    def latest(
+        self, receiver: str, first: Position, before: Position, limit: int
+    ) -> tuple[Sequence[LoggedRow], Position | None]:
+        """Events from ``first`` on and before ``before``, newest first: about ``limit``, in one query of each shard.
+
+        They are complete for positions from the second result on, or altogether if it is ``None``.
+        """
+        first = max(first, ((self._clock.time() - KEPT_SECONDS) * 1000, ""))
+        if first >= before:
+            return [], None
+
+        def query(shard: int) -> Page:
+            return self._store.query(
+                TABLE,
+                ("delivery_id", _partition(receiver, shard)),
+                between=("part", _part(first), _part(before)),
+                limit=_rows_per_shard(limit),
+                newest_first=True,
+            )
+
+        pages = together([partial(query, shard) for shard in range(SHARDS)])
+        reached = max((_position(page.next) for page in pages if page.next is not None), default=None)
+        rows = [LoggedRow(_position(row), row["topic"]) for page in pages for row in page.items]
+        return sorted(rows, key=lambda row: row.position, reverse=True), reached
+
+    def find(self, receiver: str, position: Position) -> LoggedEvent | None:
+        """The event at a position; ``None`` if there is none, or it is no longer stored."""
+        key = {"delivery_id": _partition(receiver, _shard(position[1])), "part": _part(position)}
+        row = self._store.get(TABLE, key)
+        return self._open(receiver, row) if row else None
 
     def _find(self, receiver: str, start: Position, got: Collection[str], limit: int) -> _Found:
         """The events after ``start``: besides those in ``got`` usually more than ``limit``, if there are as many."""

@@ -6,10 +6,9 @@ not: their callers have already received an outcome.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
-from typing import Literal, get_args
 
 from chalicelib.delivery.delivery_record import (
     DUE,
@@ -24,7 +23,7 @@ from chalicelib.delivery.delivery_record import (
     update_revival,
 )
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import PLANS, Kind
+from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
@@ -59,15 +58,7 @@ class Sweeper:
         return self.outbox.queue([row["delivery_id"] for row in rows[:room]])
 
 
-ClientKind = Literal["event", "relay", "payment"]
-"""Kinds of deliveries that a client's owner may see; revocations concern only the service and the bank."""
-
 LATEST = 50
-CLIENT_KINDS: Collection[ClientKind] = get_args(ClientKind)
-PAGE = 25
-"""Deliveries per page of a client's list."""
-LOOKED_THROUGH = 1000
-"""Maximum number of a client's latest deliveries searched for a page."""
 _ID_LENGTH = 64
 _BATCH = 100
 """Records per read, and index rows in the first read."""
@@ -119,26 +110,9 @@ class _Search:
     concerned: Party
     state: State | None
     newest_first: bool = True
-    kinds: Collection[Kind] = tuple(PLANS)
 
     def matches(self, delivery: Delivery) -> bool:
-        is_wanted = delivery.kind in self.kinds and self.state in (None, delivery.state)
-        return is_wanted and self.concerned.includes(delivery)
-
-
-@dataclass(frozen=True, slots=True)
-class ClientPage:
-    """A page of a client's deliveries, latest first.
-
-    Attributes:
-        deliveries: at most ``PAGE``.
-        more: whether there is a next page.
-        incomplete: whether there may be older deliveries that were not searched.
-    """
-
-    deliveries: Sequence[Delivery]
-    more: bool
-    incomplete: bool
+        return self.state in (None, delivery.state) and self.concerned.includes(delivery)
 
 
 class Journal:
@@ -164,24 +138,6 @@ class Journal:
         """
         searches = _searches(concerned, state)
         return [*islice(chain.from_iterable(self._find(search, since) for search in searches), limit)]
-
-    def of_client(
-        self, client_id: str, *, kinds: Collection[ClientKind] = CLIENT_KINDS, state: State | None = None, page: int = 1
-    ) -> ClientPage:
-        """A page of a client's deliveries for its owner; ``page`` counts from 1.
-
-        Reads only the index of the client's own deliveries, since the other indexes span all clients.
-        """
-        search = _Search(OF_CLIENT, client_id, Party(client_id=client_id), state, kinds=kinds)
-        first, end = (page - 1) * PAGE, page * PAGE + 1
-        size = min(end + _BATCH, LOOKED_THROUGH)
-        while True:
-            rows = self._rows(search, 0, _END_OF_TIME, size)
-            found = [*islice(self._select(search, rows, end), first, end)]
-            more = len(found) > PAGE
-            if more or len(rows) < size or size == LOOKED_THROUGH:
-                return ClientPage(found[:PAGE], more, incomplete=not more and len(rows) == LOOKED_THROUGH)
-            size = LOOKED_THROUGH
 
     def show(self, delivery_id: str) -> Delivery:
         """One delivery. Raises: UnknownDelivery."""
@@ -255,12 +211,11 @@ class Journal:
             self._store, owner=search.owner, since=since, until=until, limit=limit, newest_first=search.newest_first
         )
 
-    def _select(self, search: _Search, rows: Sequence[Item], ahead: int = _READ_AHEAD) -> Iterator[Delivery]:
-        """The matching deliveries; reads ``ahead`` records first, then growing batches."""
-        while rows:
-            read = self._read([row["delivery_id"] for row in rows[:ahead]])
+    def _select(self, search: _Search, rows: Sequence[Item]) -> Iterator[Delivery]:
+        """The matching deliveries."""
+        for piece in pieces(rows, _READ_AHEAD):
+            read = self._read([row["delivery_id"] for row in piece])
             yield from (delivery for delivery in read.values() if search.matches(delivery))
-            rows, ahead = rows[ahead:], min(2 * ahead, _READ_AHEAD)
 
     def _read(self, ids: Sequence[str]) -> dict[str, Delivery]:
         """Deliveries by id, in the order passed; missing ones are omitted."""

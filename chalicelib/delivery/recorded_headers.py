@@ -49,7 +49,7 @@ _PART_LENGTH = 16
 
 def record_headers(exchange: CapturedHeaders) -> dict[str, dict[str, str]]:
     """The headers ``sent`` and ``received`` in an attempt, by lower-case name; empty members are omitted."""
-    secrets = _secrets(exchange.sent or {})
+    secrets = secret_values(exchange)
     messages = {"sent": exchange.sent, "received": exchange.received}
     return {name: dict(_visible_headers(headers, secrets)) for name, headers in messages.items() if headers is not None}
 
@@ -66,8 +66,9 @@ def _visible_headers(headers: Mapping[str, str], secrets: Collection[str]) -> It
         yield lower[:NAME_LENGTH], value[:VALUE_LENGTH] if harmless else MASK
 
 
-def _secrets(sent: Mapping[str, str]) -> Collection[str]:
+def secret_values(exchange: CapturedHeaders) -> Collection[str]:
     """The masked values of the sent headers, whole and in parts, in lower case."""
+    sent = exchange.sent or {}
     values = [value.lower() for name, value in sent.items() if name.lower() not in HARMLESS]
     parts = [part for value in values for part in _SEPARATORS.split(value) if len(part) >= _PART_LENGTH]
     return {*(value for value in values if len(value) >= _SHORTEST), *parts}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -26,6 +27,7 @@ class DeliveryPlan:
         lasts: no attempt begins later than this after the delivery was recorded or manually resent.
         kept: how long the record is kept after its end or, with ``has_caller``, after its creation.
         has_caller: whether a caller waits for an outcome; it is reported once, so manual resending is not allowed.
+        keeps_replies: whether attempts keep the beginning of the response body, for the owner of the client.
     """
 
     lane: Literal["notices", "questions", "payments"]
@@ -34,6 +36,7 @@ class DeliveryPlan:
     lasts: int
     kept: int
     has_caller: bool = False
+    keeps_replies: bool = False
 
 
 _NOTIFICATION = DeliveryPlan(
@@ -45,12 +48,20 @@ _NOTIFICATION = DeliveryPlan(
 )
 PLANS: Mapping[Kind, DeliveryPlan] = {
     "revoke_token": _NOTIFICATION,
-    "event": _NOTIFICATION,
+    "event": replace(_NOTIFICATION, keeps_replies=True),
     "card_event": _NOTIFICATION,
     "relay": DeliveryPlan(
-        lane="questions", waits=(5, 10, 20, 40, 60, 60, 60), put_off=MINUTE, lasts=5 * MINUTE, kept=DAY, has_caller=True
+        lane="questions",
+        waits=(5, 10, 20, 40, 60, 60, 60),
+        put_off=MINUTE,
+        lasts=5 * MINUTE,
+        kept=DAY,
+        has_caller=True,
+        keeps_replies=True,
     ),
-    "payment": DeliveryPlan(lane="payments", waits=(5,), put_off=MINUTE, lasts=5 * MINUTE, kept=DAY, has_caller=True),
+    "payment": DeliveryPlan(
+        lane="payments", waits=(5,), put_off=MINUTE, lasts=5 * MINUTE, kept=DAY, has_caller=True, keeps_replies=True
+    ),
     "payment_status": DeliveryPlan(
         lane="questions",
         waits=(MINUTE, 4 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 5 * HOUR, 6 * HOUR),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 
 from chalicelib.delivery.delivery_record import TABLE, part_key
-from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.crypto.vault import Unsealable, Vault
 from chalicelib.foundation.dynamodb.store import Item, Put, Store
 from chalicelib.foundation.parallel import pieces, together
 
@@ -50,6 +51,23 @@ class SealedBodies:
         known = [first] if first is not None else []
         keys = [part_key(delivery_id, name, number) for number in range(len(known), count)]
         items = [*known, *(self._store.batch_get(keys) if keys else [])]
+        return self._unseal(delivery_id, name, items)
+
+    def open_stored(self, delivery_id: str, counts: Mapping[str, int]) -> dict[str, str]:
+        """The texts of several bodies by name, read together; ``counts`` has the number of parts of each.
+
+        A body that is no longer stored, or cannot be decrypted, is left out.
+        """
+        keys = [(name, number) for name, count in counts.items() for number in range(count)]
+        items = self._store.batch_get([part_key(delivery_id, *key) for key in keys]) if keys else []
+        texts: dict[str, str] = {}
+        for name in counts:
+            parts = [item for (part, _), item in zip(keys, items, strict=True) if part == name]
+            with suppress(Unsealable):
+                texts[name] = self._unseal(delivery_id, name, parts)
+        return texts
+
+    def _unseal(self, delivery_id: str, name: str, items: Sequence[Item | None]) -> str:
         whole = b"".join(item["sealed"] for item in items if item)
         return self._vault.unseal(whole, _context(delivery_id, name))
 

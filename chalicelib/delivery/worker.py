@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.delivery import recorded_headers
+from chalicelib.delivery import recorded_answers, recorded_headers
 from chalicelib.delivery.delivery_record import (
     BODY,
     Delivery,
@@ -60,7 +60,7 @@ class Attempt:
         slot: the claimed slot; ``None`` if it is too late to send.
         first: the first part of the body, if any.
         started: monotonic clock seconds.
-        exchange: the headers of the call, if one was made.
+        exchange: the headers of the call and the beginning of its response, if one was made.
     """
 
     delivery: Delivery
@@ -68,6 +68,14 @@ class Attempt:
     first: Item | None
     started: float
     exchange: CapturedHeaders = field(default_factory=CapturedHeaders)
+
+
+@dataclass(frozen=True, slots=True)
+class _Finished:
+    """A finished attempt: its history entry, and the write of its response's beginning, if that is kept."""
+
+    entry: Mapping[str, Any]
+    reply: Sequence[Put]
 
 
 class Worker:
@@ -144,9 +152,9 @@ class Worker:
 
     def _succeed(self, attempt: Attempt, arrived: Delivered) -> None:
         """End a delivery that arrived, unless its outcome cannot be stored."""
-        entry = self._history_entry(attempt, arrived.status)
+        finished = self._finish(attempt, arrived.status)
         try:
-            self._end(attempt, "delivered", entry, arrived.answer, arrived.keep)
+            self._end(attempt, "delivered", finished, arrived.answer, arrived.keep)
         except Undeliverable as failure:
             self._after_failure(attempt, failure)
         else:
@@ -209,8 +217,8 @@ class Worker:
             self._return(attempt, str(failure), delay)
         else:
             log.warning("delivery attempt failed", **_log_fields(delivery), reason=str(failure))
-            entry = self._history_entry(attempt, failure.status, str(failure))
-            retry = [update_retry(delivery, now + delay, entry)]
+            finished = self._finish(attempt, failure.status, str(failure))
+            retry = [update_retry(delivery, now + delay, finished.entry), *finished.reply]
             if self._write(attempt, retry, self._store.transact, resting=self._was_long(attempt)):
                 self._outbox.queue_later(delivery.delivery_id, delay)
 
@@ -230,8 +238,8 @@ class Worker:
             self._return(attempt, f"the storage did not respond: {error}")
             return
         log.warning("delivery failed", **_log_fields(attempt.delivery), reason=str(failure))
-        entry = self._history_entry(attempt, failure.status, str(failure))
-        self._end(attempt, "failed", entry, last.answer, last.keep, resting=self._was_long(attempt))
+        finished = self._finish(attempt, failure.status, str(failure))
+        self._end(attempt, "failed", finished, last.answer, last.keep, resting=self._was_long(attempt))
 
     def _last_words(self, attempt: Attempt, failure: Undeliverable) -> Undeliverable:
         """The failure for the caller of a deferred call, even if the last attempt's failure has none.
@@ -254,7 +262,7 @@ class Worker:
         self,
         attempt: Attempt,
         state: Literal["delivered", "failed"],
-        entry: Mapping[str, Any],
+        finished: _Finished,
         answer: StoredAnswer | None,
         keep: Keep | None,
         *,
@@ -268,8 +276,8 @@ class Worker:
             parts = self._bodies.seal(delivery.delivery_id, name, answer.text, delivery.expires_at)
             kept = {"status": answer.status, "name": name, "parts": len(parts)}
         first = [self._bodies.write_ahead(parts)] if parts else []
-        over = update_end(delivery, state, entry, kept, self._clock.time())
-        self._write(attempt, [over, *first], keep or self._store.transact, resting=resting)
+        over = update_end(delivery, state, finished.entry, kept, self._clock.time())
+        self._write(attempt, [over, *first, *finished.reply], keep or self._store.transact, resting=resting)
 
     def _write(self, attempt: Attempt, operations: Sequence[Operation], keep: Keep, *, resting: bool = False) -> bool:
         """Write an outcome and free the slot, unless a later attempt has begun; returns whether it was written.
@@ -292,8 +300,21 @@ class Worker:
         """Whether an attempt occupied a worker for long, unlike a refused connection."""
         return self._clock.monotonic() - attempt.started >= LONG_SECONDS
 
-    def _history_entry(self, attempt: Attempt, status: int | None, error: str | None = None) -> Mapping[str, Any]:
-        """An attempt's history entry."""
+    def _finish(self, attempt: Attempt, status: int | None, error: str | None = None) -> _Finished:
+        """An attempt's history entry, and the beginning of the response body if the delivery's plan keeps it."""
+        reply = self._seal_reply(attempt)
+        entry = self._history_entry(attempt, status, error)
+        return _Finished({**entry, "reply": _reply_name(attempt.delivery)} if reply else entry, reply)
+
+    def _seal_reply(self, attempt: Attempt) -> Sequence[Put]:
+        delivery, plan = attempt.delivery, PLANS[attempt.delivery.kind]
+        text = recorded_answers.record_answer(attempt.exchange) if plan.keeps_replies else ""
+        if not text:
+            return []
+        expires_at = delivery.expires_at if plan.has_caller else self._clock.time() + plan.kept
+        return self._bodies.seal(delivery.delivery_id, _reply_name(delivery), text, expires_at)
+
+    def _history_entry(self, attempt: Attempt, status: int | None, error: str | None) -> Mapping[str, Any]:
         milliseconds = round((self._clock.monotonic() - attempt.started) * 1000)
         entry = {"at": self._clock.time(), "milliseconds": milliseconds, "status": status, "error": error}
         return {name: value for name, value in entry.items() if value is not None} | recorded_headers.record_headers(
@@ -313,6 +334,11 @@ def _claim_of(claimed: Delivery) -> str:
     """The name of an attempt, as used to claim a delivery."""
     assert claimed.claimed_by is not None, "it was claimed"
     return claimed.claimed_by
+
+
+def _reply_name(claimed: Delivery) -> str:
+    """The name under which the beginning of an attempt's response body is stored, in one part."""
+    return f"reply-{_claim_of(claimed)}"
 
 
 def _log_fields(delivery: Delivery) -> dict[str, Any]:

@@ -1,53 +1,78 @@
-"""Delivery pages: events and deferred calls of a user's clients, their states, and resending."""
+"""Event pages: events and deferred calls of a user's clients, their states, bodies and attempts, and resending."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import get_args
-
 from chalice.app import Response
 
-from chalicelib.delivery.delivery_record import Delivery, State
-from chalicelib.delivery.journal import CLIENT_KINDS, LOOKED_THROUGH, PAGE, NotResendable, UnknownDelivery
+from chalicelib.delivery.client_events import CLIENT_KINDS, LOOKED_THROUGH, ClientPage, encode_position
+from chalicelib.delivery.delivery_record import Delivery
+from chalicelib.delivery.journal import NotResendable, UnknownDelivery
 from chalicelib.delivery.schedule import PLANS
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.web import text_answer
+from chalicelib.foundation.identifiers import digest
+from chalicelib.openbanking.flows.deferred_calls import request_text
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.display_text import retry_advice
+from chalicelib.website.event_filter import STATES, TYPES, EventFilter
+from chalicelib.website.event_inspection import inspect_delivery, show_body
 from chalicelib.website.notices import Notice
-from chalicelib.website.pages import Visit, message_page, page
-from chalicelib.website.pagination import clamp_page_number, newest_first, select_choices
+from chalicelib.website.pages import Visit, fragment, message_page, page
+from chalicelib.website.pagination import newest_first, select_choices
+from chalicelib.website.receiver_views import BEHAVIOURS, chosen_behaviour
 from chalicelib.website.records.attempts import TooManyAttempts
 
-_WITH_HEADERS = 5  # latest attempts shown with headers, to keep the page small
-_STATES: Sequence[State] = get_args(State)
+_MOST_MILLISECONDS = 13  # digits
 
 
 def list_deliveries(visit: Visit) -> Response:
-    """``GET /deliveries``: the latest deliveries of a client (by default the newest), filtered by ``state``."""
+    """``GET /deliveries``: the latest events and calls of a client (by default the newest) that fit a filter."""
     clients = newest_first(visit.website.openbanking.clients, visit.user)
     wanted = visit.field("client_id")
     client = next((client for client in clients if wanted in ("", client.client_id)), None)
     if client is None and clients:
         return _not_found_page(visit, "None of your clients has this Client ID.")
-    state = next((state for state in _STATES if state == visit.field("state")), None)
-    number = clamp_page_number(visit.field("page"), LOOKED_THROUGH // PAGE)
-    part = visit.website.delivery.journal.of_client(client.client_id, state=state, page=number) if client else None
+    chosen = EventFilter.of(visit.field)
+    part = visit.website.delivery.client_events.page(chosen.search(client.client_id)) if client else None
+    settings = visit.website.shared.settings
     return page(
         visit,
         "deliveries.html",
+        status=400 if chosen.problems else 200,
         clients=select_choices(clients, wanted),
         client=client,
-        state=state,
-        states=_STATES,
+        chosen=chosen,
+        types=TYPES,
+        states=STATES,
         part=part,
-        number=number,
+        cursor=_cursor(part, visit.website.shared.clock.time()) if part else "",
+        older=encode_position(part.older) if part and part.older else "",
         now=visit.website.shared.clock.time(),
         looked_through=LOOKED_THROUGH,
+        behaviours=BEHAVIOURS if settings.is_sandbox else {},
+        behaviour=chosen_behaviour(settings.public_url, client) if client else "",
     )
 
 
+def list_latest(visit: Visit) -> Response:
+    """``GET /deliveries/latest``: the rows of the first page for a script; 204 if they are those of ``after``."""
+    try:
+        client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
+    except UnknownClient:
+        return _not_found_page(visit, "None of your clients has this Client ID.")
+    chosen, now = EventFilter.of(visit.field), visit.website.shared.clock.time()
+    part = visit.website.delivery.client_events.page(chosen.search(client.client_id))
+    cursor = _cursor(part, now)
+    if cursor == visit.field("after"):
+        return text_answer("", "text/plain; charset=utf-8", 204)
+    return fragment(visit, "deliveries_rows.html", client=client, part=part, cursor=cursor, now=now)
+
+
 def show_delivery(visit: Visit) -> Response:
-    """``GET /deliveries/{delivery_id}``: every attempt, with request and response headers."""
+    """``GET /deliveries/{delivery_id}``: the bodies and every attempt; with ``at``, an event for fetching."""
+    if visit.field("at"):
+        return _fetched_event_page(visit)
     try:
         delivery, client = _own_delivery(visit)
     except (UnknownDelivery, UnknownClient):
@@ -91,13 +116,47 @@ def _delivery_page(
         status=status,
         delivery=delivery,
         client=client,
-        with_headers=_WITH_HEADERS,
+        found=inspect_delivery(visit.website.delivery.bodies, delivery, request_text),
         now=visit.website.shared.clock.time(),
         may_resend=not PLANS[delivery.kind].has_caller,
         problem=problem,
     )
 
 
+def _fetched_event_page(visit: Visit) -> Response:
+    """The page of an event for fetching, which was recorded ``at`` a time in Unix milliseconds."""
+    at, event_id = visit.field("at"), visit.incoming.uri["delivery_id"]
+    if not (at.isascii() and at.isdigit() and len(at) <= _MOST_MILLISECONDS):
+        return _not_found_page(visit, "An event for fetching has a time in its address.")
+    try:
+        client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
+    except UnknownClient:
+        return _not_found_page(visit, "None of your clients has this Client ID.")
+    event = visit.website.delivery.event_log.find(f"client#{client.client_id}", (int(at), event_id))
+    if event is None:
+        return _not_found_page(visit, "None of this client's events has this id, or it is no longer stored.")
+    return page(
+        visit, "fetched_event.html", client=client, event=event, at=int(at) // 1000, payload=show_body(event.body)
+    )
+
+
+def _cursor(part: ClientPage, now: int) -> str:
+    """A text that changes with the rows of a page and their states, but not while time passes."""
+    rows = [
+        [*entry.position]
+        if entry.delivery is None
+        else [
+            entry.delivery.delivery_id,
+            entry.delivery.state,
+            entry.delivery.attempts,
+            entry.delivery.due_at,
+            entry.delivery.is_running(now),
+        ]
+        for entry in part.entries
+    ]
+    return digest(jsontext.dumps(rows).encode())[:22]
+
+
 def _not_found_page(visit: Visit, what: str) -> Response:
-    next_step = "Choose one of your clients, then one of its deliveries."
-    return message_page(visit, "No such delivery", what, "/deliveries", "To the deliveries", next_step)
+    next_step = "Choose one of your clients, then one of its events."
+    return message_page(visit, "No such event", what, "/deliveries", "To the events", next_step)

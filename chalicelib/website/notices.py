@@ -29,6 +29,7 @@ class Notice(StrEnum):
     EVENT_SENT = "event-sent"
     EVENT_RESENT = "event-resent"
     EVENT_ARRIVED = "event-arrived"
+    RECEIVER_CHOSEN = "receiver-chosen"
     CODE_EXCHANGED = "code-exchanged"
     TOKENS_REFRESHED = "tokens-refreshed"
     CONSENT_ENDED = "consent-ended"
@@ -51,6 +52,9 @@ TEXTS: Mapping[str, str] = {
     Notice.EVENT_SENT: "A test event is on its way. Reload the page to see its state.",
     Notice.EVENT_RESENT: "It is being sent again, with as many retries as before if it fails.",
     Notice.EVENT_ARRIVED: "It has just been delivered by an attempt in progress.",
+    Notice.RECEIVER_CHOSEN: (
+        "The client's events now go to the built-in receiver. Send a test event to see one arrive."
+    ),
     Notice.CODE_EXCHANGED: "The code has been exchanged for tokens.",
     Notice.TOKENS_REFRESHED: "The tokens have been refreshed.",
     Notice.CONSENT_ENDED: "The consent has ended.",

@@ -37,8 +37,12 @@ PAGES: Mapping[str, Sequence[str]] = {
     "/docs/{page}/{subpage}": ("GET",),
 }
 """Every page with its methods; views are loaded on the first request (see ``site``)."""
+LATEST_EVENTS = "/deliveries/latest"
+"""The path from which the script of the events page gets new rows."""
 SIMULATOR = "/cards/{card_id}/simulator"
 """The path of the simulator's forms, which exist in sandboxes only."""
+RECEIVER = "/sandbox/receivers/{client_id}"
+"""The path of the form that sends a client's events to the built-in receiver, which exists in sandboxes only."""
 
 CLOCK = "/clock"
 """The page of the clock, which exists on the one-machine stack only."""

@@ -135,6 +135,11 @@ def page(
     return pages.html_answer(text, status, _headers(leads_to, referrer), visit.cookie_to_set, shown)
 
 
+def fragment(visit: Visit, template: str, **values: Any) -> Response:
+    """A part of a page, for a script that asks for it again and again."""
+    return pages.html_answer(_render(visit.website, visit, template, values), 200, _headers((), "same-origin"))
+
+
 def message_page(
     visit: Visit,
     title: str,

@@ -11,7 +11,7 @@ from chalice.app import Response
 
 from chalicelib.foundation.http.web import JSON, Incoming, Routes, View, json_answer, text_answer
 from chalicelib.website.openapi_documents import DOCUMENTS, load_document
-from chalicelib.website.page_links import PAGES, SIMULATOR
+from chalicelib.website.page_links import LATEST_EVENTS, PAGES, RECEIVER, SIMULATOR
 
 if TYPE_CHECKING:
     from chalicelib.website.container import WebsiteContainer
@@ -37,9 +37,20 @@ website_routes = Routes["WebsiteContainer"](__name__, _answer_failure)
 for _place, _methods in PAGES.items():
     website_routes.serve(_place, _methods, _page_view(_place))
 
+website_routes.serve(LATEST_EVENTS, ["GET"], _page_view(LATEST_EVENTS))
+
 sandbox_routes = Routes["WebsiteContainer"](f"{__name__}.sandbox", _answer_failure)
 """Routes that exist in sandboxes only."""
 sandbox_routes.serve(SIMULATOR, ["GET", "POST"], _page_view(SIMULATOR))
+sandbox_routes.serve(RECEIVER, ["POST"], _page_view(RECEIVER))
+
+
+@sandbox_routes.post(f"{RECEIVER}/{{behaviour}}")
+def receive_event(website: WebsiteContainer, incoming: Incoming) -> Response:
+    """Answer an event as the built-in receiver of sandboxes does."""
+    from chalicelib.website.receiver_views import answer_event
+
+    return answer_event(incoming.uri["behaviour"])
 
 
 def _answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:

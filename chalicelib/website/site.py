@@ -19,10 +19,11 @@ from chalicelib.website import (
     delivery_views,
     docs_views,
     performance_views,
+    receiver_views,
     specification_views,
 )
 from chalicelib.website.container import WebsiteContainer
-from chalicelib.website.page_links import SIMULATOR
+from chalicelib.website.page_links import LATEST_EVENTS, RECEIVER, SIMULATOR
 from chalicelib.website.pages import Visit, error_page, message_page, page
 
 
@@ -88,6 +89,8 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
     ("GET", "/cards/{card_id}"): card_views.show_card,
     ("POST", SIMULATOR): card_views.simulate,
     ("GET", "/deliveries"): delivery_views.list_deliveries,
+    ("POST", RECEIVER): receiver_views.use_built_in_receiver,
+    ("GET", LATEST_EVENTS): delivery_views.list_latest,
     ("GET", "/deliveries/{delivery_id}"): delivery_views.show_delivery,
     ("POST", "/deliveries/{delivery_id}"): delivery_views.resend_delivery,
 }

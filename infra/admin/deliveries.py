@@ -137,13 +137,18 @@ def delivery_members(delivery: Delivery, now: int) -> dict[str, Any]:
         "delivered_at": _format_time(delivery.delivered_at),
         "failed_at": _format_time(delivery.failed_at),
         "kept_until": timestamp(delivery.expires_at),
-        "history": [{**entry, "at": timestamp(entry["at"])} for entry in delivery.history],
+        "history": [_attempt_members(entry) for entry in delivery.history],
     }
 
 
 def format_delivery(shown: Mapping[str, Any]) -> str:
     """Format the result of ``delivery_members`` as text."""
     return format_members({**shown, "history": [line for entry in shown["history"] for line in _format_attempt(entry)]})
+
+
+def _attempt_members(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An attempt's members for display, without what the receiver said."""
+    return {name: value for name, value in entry.items() if name != "reply"} | {"at": timestamp(entry["at"])}
 
 
 def _format_attempt(entry: Mapping[str, Any]) -> Iterator[str]:

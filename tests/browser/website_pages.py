@@ -132,6 +132,9 @@ def _deliveries() -> Stops:
         ("none", _opens_no_deliveries),
         ("event", _sends_a_test_event),
         ("list", opens("/deliveries")),
+        ("filtered", opens("/deliveries?type=test&from=2026-01-01T00:00")),
+        ("filter-refused", opens("/deliveries?from=yesterday")),
+        ("built-in-receiver", _uses_the_built_in_receiver),
         ("not-found", opens("/deliveries/nothing")),
     )
 
@@ -264,6 +267,11 @@ def _opens_no_deliveries(visitor: Visitor) -> None:
     user.register(visitor)
     user.create_client(visitor, events_url=_DEAF)
     user.go_to(visitor, "Events")
+
+
+def _uses_the_built_in_receiver(visitor: Visitor) -> None:
+    visitor.open("/deliveries")
+    visitor.press("Answers 500")
 
 
 def _sends_a_test_event(visitor: Visitor) -> None:

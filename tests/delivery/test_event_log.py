@@ -303,3 +303,39 @@ def test_writers_that_race_with_a_reader_lose_and_repeat_nothing(world: World) -
 
     assert meanwhile > 0
     assert sorted(reader.got) == sorted(written)
+
+
+# -- the latest, for the owner of a client
+
+
+@pytest.mark.dynamodb
+def test_the_latest_events_are_listed_newest_first_and_complete_from_where_it_says(world: World) -> None:
+    log, now = world.hub.delivery.event_log, milliseconds(world.clock)
+    made = [(now + number, write(world, (now + number) / 1000)) for number in range(40)]
+    write(world, receiver="client#another")
+
+    whole, reached = log.latest(RECEIVER, (0, ""), (now + 40, ""), 1000)
+    assert ([row.position for row in whole], reached) == (made[::-1], None)
+    assert {(row.type, row.created_at) for row in whole} == {("test", now // 1000)}
+
+    first, reached = log.latest(RECEIVER, (0, ""), (now + 40, ""), 8)
+    assert reached is not None
+    complete = [row.position for row in first if row.position >= reached]
+    assert complete == made[::-1][: len(complete)]
+    assert len(complete) >= 1
+    assert log.latest(RECEIVER, made[5], made[7], 8) == (
+        [row for row in whole if made[5] <= row.position <= made[7]],
+        None,
+    )
+    assert log.latest(RECEIVER, made[7], made[5], 8) == ([], None)
+
+
+def test_an_event_is_found_by_its_position(world: World) -> None:
+    log, at = world.hub.delivery.event_log, milliseconds(world.clock)
+    event_id = write(world)
+
+    found = log.find(RECEIVER, (at, event_id))
+    assert found is not None
+    assert (found.event_id, found.type, found.body) == (event_id, "test", "{}")
+    assert log.find(RECEIVER, (at + 1, event_id)) is None
+    assert log.find("client#another", (at, event_id)) is None

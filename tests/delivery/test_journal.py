@@ -5,16 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from chalicelib.delivery import journal as module
 from chalicelib.delivery.delivery_record import Delivery, State, update_revival
-from chalicelib.delivery.journal import ClientPage, Journal, NotResendable, Party, SearchTooWide, UnknownDelivery
+from chalicelib.delivery.journal import Journal, NotResendable, Party, SearchTooWide, UnknownDelivery
 from chalicelib.delivery.outcomes import StoredAnswer
 from chalicelib.delivery.schedule import DAY, Kind
-from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, Update
 from tests.delivery.deliveries import Receiver, begun, fail, record, worker_of
 from tests.world import World
@@ -127,86 +126,6 @@ def test_a_long_list_is_read_page_by_page_and_nothing_is_left_out_or_twice(
 
 
 # -- what a client's owner sees
-
-
-def test_an_owner_sees_the_latest_of_its_client_first_and_nothing_between_the_service_and_a_bank(
-    world: World, journal: Journal
-) -> None:
-    mine, made = world.client.client_id, []
-    for kind in get_args(Kind):
-        made.append(record(world, kind))
-        world.clock.advance(1)
-    record(world, client_id="another")
-
-    event, relay, payment = (made[get_args(Kind).index(kind)] for kind in ("event", "relay", "payment"))
-    assert ids(journal.of_client(mine).deliveries) == [payment, relay, event]
-    assert ids(journal.of_client(mine, kinds=["event", "payment"]).deliveries) == [payment, event]
-    assert journal.of_client("nobody") == ClientPage([], more=False, incomplete=False)
-
-
-def test_an_owner_sees_what_is_in_one_state(world: World, journal: Journal) -> None:
-    made: dict[State, str] = {"failed": ended(world, "failed"), "delivered": ended(world, "delivered")}
-    made["due"] = record(world)
-
-    for state, delivery_id in made.items():
-        assert ids(journal.of_client(world.client.client_id, state=state).deliveries) == [delivery_id]
-
-
-@pytest.mark.dynamodb
-def test_an_owner_turns_pages_without_missing_one_or_seeing_one_twice(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "PAGE", 2)
-    made = []
-    for kind in ("event", "revoke_token", "relay", "event", "revoke_token", "payment"):
-        made.append(record(world, kind))
-        world.clock.advance(1)
-    pages = [journal.of_client(world.client.client_id, page=page) for page in (1, 2, 3)]
-
-    assert [ids(page.deliveries) for page in pages] == [[made[5], made[3]], [made[2], made[0]], []]
-    assert [page.more for page in pages] == [True, False, False]
-    assert not any(page.incomplete for page in pages)
-
-
-def test_only_so_many_deliveries_are_looked_through_and_that_is_said(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "PAGE", 1)
-    monkeypatch.setattr(module, "LOOKED_THROUGH", 3)
-    mine = world.client.client_id
-    failed = ended(world, "failed")
-    for number in range(3):
-        world.clock.advance(1)
-        record(world)
-        page = journal.of_client(mine, state="failed")
-        assert (ids(page.deliveries), page.more) == (([failed] if number < 2 else []), False)
-        assert page.incomplete == (number > 0)
-    assert [journal.of_client(mine, page=page).more for page in (1, 2, 3, 99)] == [True, True, False, False]
-    assert [journal.of_client(mine, page=page).incomplete for page in (1, 2, 3, 99)] == [False, False, True, True]
-
-
-def test_an_owners_page_is_read_from_the_index_of_its_client_and_no_other(
-    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked: list[str] = []
-    store, query, batch_get = world.hub.store, world.hub.store.query, world.hub.store.batch_get
-
-    def note_query(*arguments: Any, **named: Any) -> Any:
-        asked.append(named["index"])
-        return query(*arguments, **named)
-
-    def note_batch_get(keys: Any) -> Any:
-        asked.append(f"{len(keys)} records")
-        return batch_get(keys)
-
-    monkeypatch.setattr(store, "query", note_query)
-    monkeypatch.setattr(store, "batch_get", note_batch_get)
-    record(world)
-
-    journal.of_client(world.client.client_id)
-    journal.of_client(world.client.client_id, state="failed")
-
-    assert asked == [*["client"] * SHARDS, "1 records"] * 2
 
 
 # -- looking at one, and sending again

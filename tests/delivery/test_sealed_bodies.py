@@ -9,6 +9,7 @@ from chalicelib.delivery.sealed_bodies import PART_BYTES
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Item
 from tests.delivery.deliveries import intended, record
+from tests.dynamodb_calls import counted
 from tests.volume.round_trips import RoundTrips
 from tests.world import World
 
@@ -101,3 +102,19 @@ def test_a_part_that_was_read_with_the_record_is_not_read_again(world: World) ->
     with RoundTrips().counted() as trips:
         assert world.hub.delivery.bodies.open(recorded, BODY, Delivery.from_item(item).body_parts, first) == "short"
     assert trips.made == 0
+
+
+def test_several_bodies_are_read_in_one_call_and_lost_ones_left_out(world: World) -> None:
+    recorded = record(world, body="the body")
+    bodies = world.hub.delivery.bodies
+    for put in bodies.seal(recorded, "answer-1", "b" * (PART_BYTES + 1), 0):
+        world.hub.store.put(put.table, put.item)
+    (moved,) = bodies.seal(recorded, "answer-2", "moved", 0)
+    world.hub.store.put(moved.table, {**moved.item, "part": "answer-3#000"})
+    counts = {BODY: 1, "answer-1": 2, "answer-3": 1, "answer-4": 1}
+    with counted(world) as calls:
+        texts = bodies.open_stored(recorded, counts)
+
+    assert texts == {BODY: "the body", "answer-1": "b" * (PART_BYTES + 1)}
+    assert bodies.open_stored(recorded, {}) == {}
+    assert calls == ["BatchGetItem"]

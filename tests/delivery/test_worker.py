@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.delivery import worker as module
+from chalicelib.delivery.client_events import CLIENT_KINDS
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.outcomes import Delivered, StoredAnswer
 from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind
@@ -29,11 +30,19 @@ def wait(world: World, delivery_id: str) -> None:
     world.clock.advance(max(0, due_at - world.clock.time()))
 
 
-def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None) -> None:
+def exchanged(sent: Mapping[str, str], received: Mapping[str, str] | None = None, body: bytes = b"") -> None:
     """What goes over the wire during an attempt."""
     header_capture.record_sent(sent)
     if received is not None:
         header_capture.record_received(received)
+        header_capture.record_body(body)
+
+
+def replies(world: World, delivery_id: str) -> list[str]:
+    """What is stored of the receiver's answers, oldest first."""
+    names = [entry["reply"] for entry in world.delivery(delivery_id).history if "reply" in entry]
+    stored = world.hub.delivery.bodies.open_stored(delivery_id, dict.fromkeys(names, 1))
+    return [stored[name] for name in names]
 
 
 # -- one attempt
@@ -123,6 +132,59 @@ def test_what_was_recorded_before_headers_were_kept_goes_on(
     first, second = world.delivery(recorded).history
     assert first == before
     assert (second["sent"], second["received"]) == ({"accept": "*/*"}, {})
+
+
+# -- the receiver's answers
+
+
+def test_an_attempt_keeps_the_beginning_of_the_answer_sealed(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    receiver.failures = [fail(status=503)]
+    for words in (b"the queue is full", b"taken"):
+        receiver.meanwhile = lambda body=words: exchanged({}, {}, body)  # type: ignore[misc]
+        worker.attempt(recorded)
+        wait(world, recorded) if world.delivery(recorded).due_at else None
+
+    first, second = world.delivery(recorded).history
+    assert replies(world, recorded) == ["the queue is full", "taken"]
+    assert first["reply"] != second["reply"]
+    part = world.hub.store.get("deliveries", {"delivery_id": recorded, "part": f"{first['reply']}#000"})
+    assert part is not None
+    assert b"queue" not in part["sealed"]
+    assert part["expires_at"] == first["at"] + PLANS["event"].kept
+
+
+@pytest.mark.parametrize(("kind", "is_kept"), [(kind, PLANS[kind].keeps_replies) for kind in PLANS])
+def test_answers_are_kept_for_what_a_clients_owner_may_see_and_nothing_else(
+    world: World, worker: Worker, receiver: Receiver, kind: Kind, is_kept: bool
+) -> None:
+    recorded = record(world, kind)
+    receiver.meanwhile = lambda: exchanged({}, {}, b"words")
+    worker.attempt(recorded)
+
+    assert is_kept == (kind in CLIENT_KINDS)
+    assert replies(world, recorded) == (["words"] if is_kept else [])
+
+
+def test_the_answer_to_an_attempt_that_ends_a_delivery_is_kept(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    receiver.failures = [fail(status=410, final=True)]
+    receiver.meanwhile = lambda: exchanged({}, {}, b"gone for good")
+    worker.attempt(recorded)
+
+    assert world.delivery(recorded).state == "failed"
+    assert replies(world, recorded) == ["gone for good"]
+
+
+def test_an_answer_without_a_body_takes_no_item(
+    world: World, worker: Worker, receiver: Receiver, recorded: str
+) -> None:
+    receiver.meanwhile = lambda: exchanged({}, {}, b"")
+    worker.attempt(recorded)
+
+    assert "reply" not in world.delivery(recorded).last
 
 
 # -- logs

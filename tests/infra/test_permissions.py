@@ -13,6 +13,7 @@ from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.programs.programmes import entry_key
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.cards.reconciliation.progress_record import PROGRESS
+from chalicelib.delivery.client_events import ClientSearch
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.http.outbound import Reply
@@ -165,7 +166,7 @@ def test_the_interface_may_record_queue_and_look_up_what_it_tells_and_accepts(
         world.tpp("GET", "/tpp/consents")
         fetches_events(world).fetch()
         world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
-        world.hub.delivery.journal.of_client(world.client.client_id)
+        world.hub.delivery.client_events.page(ClientSearch(world.client.client_id))
 
     taken_up = working(work)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
+from chalicelib.foundation.clock import milliseconds
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.days import hours_of
@@ -58,6 +60,32 @@ def look_at_deliveries_in_the_web_interface(world: World) -> Run:
         delivery_id = world.hub.openbanking.tpp_events.send_test(client)
         answer = shown(fault, lambda: person.get(f"/deliveries?client_id={client.client_id}"))
         assert (answer.status, delivery_id in answer.text) == (200, True)
+
+    return run
+
+
+@scene()
+def look_at_an_event_in_the_web_interface(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        person, client = somebody(world)
+        world.receiver.answers = [Reply(503, b"words of the receiver", {}, 0.1)]
+        delivery_id = world.hub.openbanking.tpp_events.send_test(client)
+        world.hub.delivery.worker.attempt(delivery_id)
+        answer = shown(fault, lambda: person.get(f"/deliveries/{delivery_id}"))
+        assert all(words in answer.text for words in ("This is a test.", "words of the receiver"))
+
+    return run
+
+
+@scene()
+def look_at_an_event_for_fetching_in_the_web_interface(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        person, client = somebody(world)
+        client = world.hub.openbanking.clients.update(client.client_id, events="poll").client
+        event_id, at = world.hub.openbanking.tpp_events.send_test(client), milliseconds(world.clock)
+        place = f"/deliveries/{event_id}?client_id={client.client_id}&at={at}"
+        answer = shown(fault, lambda: person.get(place))
+        assert "This is a test." in answer.text
 
     return run
 

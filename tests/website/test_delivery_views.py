@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import html
 import re
+from urllib.parse import urlencode
 
 import pytest
 
+from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
+from chalicelib.website.event_inspection import DETAILED
 from chalicelib.website.records.attempts import LIMITS
 from tests.website.deliveries import send, send_test_event
 from tests.website.person import Person
-from tests.world import World
+from tests.world import Answer, World
 
 
 @pytest.fixture
@@ -38,14 +42,14 @@ def test_a_test_event_is_sent_and_seen(world: World, user: Person, client_id: st
     assert re.search(r"test Event delivered 1 \d+ ms 204", user.text)
     user.get(path)
     assert "status 204" in user.text
-    assert "This is a test" not in user.last.text
+    assert '"message" : "This is a test."' in user.text
 
 
-def test_a_failed_attempt_shows_its_status_and_when_the_next_is_made(
+def test_a_failed_attempt_shows_its_status_its_answer_and_when_the_next_is_made(
     world: World, user: Person, client_id: str
 ) -> None:
     world.receiver.answers = [
-        Reply(503, b"words of the receiver", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)
+        Reply(503, b"<b>words of the receiver</b>", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)
     ]
     path = send_test_event(user, client_id)
     send(world)
@@ -58,7 +62,8 @@ def test_a_failed_attempt_shows_its_status_and_when_the_next_is_made(
     assert "set-cookie ***" in user.text
     assert "webhook-signature ***" in user.text
     assert f"webhook-id {path.rpartition('/')[2]}" in user.text
-    for secret in ("secret=cookie", "words of the receiver", "v1,"):
+    assert "<b>words of the receiver</b>" in user.text
+    for secret in ("secret=cookie", "<b>words", "v1,"):
         assert secret not in user.last.text
 
 
@@ -87,6 +92,8 @@ def test_an_asynchronous_call_is_seen_and_not_sent_again(world: World, user: Per
     assert re.search(r"/tpp/accounts Asynchronous call · ALPHGB21 delivered", user.text)
     user.get(path)
     assert "x-api-key ***" in user.text
+    assert "Outcome status 200" in user.text
+    assert '"accounts" : []' in user.text
     assert "cannot be resent" in user.text
     assert user.post(path).status == 409
     assert "its caller has already received an outcome" in user.text
@@ -119,6 +126,93 @@ def test_deliveries_are_shown_by_state(world: World, user: Person, client_id: st
     assert "There is nothing here" in user.text
 
 
+def test_events_are_shown_by_type_and_time(world: World, user: Person, client_id: str) -> None:
+    send_test_event(user, client_id)
+    now = timestamp(world.clock.time())[:16]
+    world.clock.advance(3600)
+    later = timestamp(world.clock.time())[:16]
+
+    def rows(**fields: str) -> int:
+        user.get(f"/deliveries?{urlencode({'client_id': client_id, **fields})}")
+        return user.last.text.count('data-label="Recorded"')
+
+    assert rows() == rows(type="test") == rows(**{"from": now, "until": now}) == 1
+    assert rows(type="consent.revoked") == rows(type="relay") == rows(**{"from": later}) == 0
+    assert "There is nothing here" in user.text
+
+
+def test_a_time_that_is_none_is_refused_at_its_field(user: Person, client_id: str) -> None:
+    answer = user.get(f"/deliveries?client_id={client_id}&from=yesterday&until=2026-03-01T10:00")
+
+    assert answer.status == 400
+    assert "Enter a day and a time." in user.text
+    assert 'value="2026-03-01T10:00"' in answer.text
+
+
+def test_an_event_for_fetching_is_listed_and_shown(world: World, user: Person) -> None:
+    client_id = user.create_client("Polls")
+    world.hub.openbanking.clients.update(client_id, events="poll")
+    user.post(f"/clients/{client_id}", action="test-event")
+    user.get(f"/deliveries?client_id={client_id}&state=recorded")
+    assert "Event for fetching" in user.text
+    found = re.search(r'href="([^"]+at=\d+)"', user.last.text)
+    assert found is not None
+    path = html.unescape(found[1])
+
+    user.get(path)
+    assert "This is a test." in user.text
+    assert "GET /tpp/events" in user.text
+    assert user.get(path.replace("at=", "at=9")).status == 404
+    assert user.get(path.replace("at=", "at=x")).status == 404
+    other = Person.signed_in(world, "other@example.com")
+    assert other.get(path).status == 404
+
+
+# -- the rows that a script asks for
+
+
+def latest(user: Person, client_id: str, after: str = "", **fields: str) -> Answer:
+    return user.get(f"/deliveries/latest?{urlencode({'client_id': client_id, **fields, 'after': after})}")
+
+
+def cursor(answer: Answer) -> str:
+    found = re.search(r'data-cursor="([^"]+)"', answer.text)
+    assert found is not None
+    return found[1]
+
+
+def test_the_latest_rows_come_once_and_again_when_something_happens(world: World, user: Person, client_id: str) -> None:
+    first = latest(user, client_id)
+    assert (first.status, "<tr" in first.text, "<html" in first.text) == (200, False, False)
+    assert latest(user, client_id, cursor(first)).status == 204
+
+    send_test_event(user, client_id)
+    second = latest(user, client_id, cursor(first))
+    assert "due" in user.text
+    assert cursor(user.get(f"/deliveries?client_id={client_id}")) == cursor(second)
+    world.clock.advance(1)
+    assert latest(user, client_id, cursor(second)).status == 204
+
+    send(world)
+    third = latest(user, client_id, cursor(second))
+    assert "delivered" in user.text
+    assert latest(user, client_id, cursor(third)).status == 204
+    assert "<tr" not in latest(user, client_id, type="consent.revoked").text
+
+
+def test_the_latest_rows_keep_the_notice_for_the_next_page(user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+    latest(user, client_id)
+    user.get(path)
+
+    assert "on its way" in user.text
+
+
+def test_the_latest_rows_are_the_owners(world: World, user: Person, client_id: str) -> None:
+    assert latest(Person.signed_in(world, "other@example.com"), client_id).status == 404
+    assert latest(Person(world), client_id).status == 303
+
+
 def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id: str) -> None:
     for _ in range(26):
         world.hub.openbanking.tpp_events.send_test(world.client)
@@ -129,7 +223,7 @@ def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id:
 
     assert user.last.text.count('data-label="Recorded"') == 1
     assert 'rel="prev"' in user.last.text
-    assert user.get("/deliveries?page=x").status == 200
+    assert user.get("/deliveries?before=x").status == 200
 
 
 def test_deliveries_of_somebody_elses_client_do_not_exist(world: World, user: Person, client_id: str) -> None:
@@ -181,7 +275,7 @@ def test_a_client_that_fetches_its_events_is_sent_a_test_event_and_stays_so_when
     user.follow()
     assert "the client can fetch it" in user.text
     user.get("/deliveries")
-    assert "It fetches its events" in user.text
+    assert "Event for fetching" in user.text
     revision = str(clients.get(client_id).revision)
     user.post(f"/clients/{client_id}", action="update", title="Renamed", events_url="", revision=revision)
 
@@ -212,12 +306,13 @@ def test_the_page_of_a_delivery_stays_small_however_much_there_is_to_show(
     path = send_test_event(user, client_id)
     headers = {f"X-Header-{number:02}-{'n' * 48}": "v" * 200 for number in range(40)}
     for _ in range(10):
-        world.receiver.answers = [Reply(503, b"", {**headers, "Server": "s" * 200}, 0.1)]
+        world.receiver.answers = [Reply(503, b'"' * 3000, {**headers, "Server": "s" * 200}, 0.1)]
         send(world)
         world.clock.advance(30 * 3600)
     user = Person.signed_in(world, email)
     answer = user.get(path)
 
     assert user.text.count("status 503") == 20  # the tag and the sentence
-    assert answer.text.count("<summary>Headers</summary>") == 5
-    assert len(answer.text.encode()) < 50_000
+    assert answer.text.count("<summary>Headers</summary>") == DETAILED
+    assert answer.text.count("<summary>Beginning of the answer</summary>") == DETAILED
+    assert len(answer.text.encode()) < 100_000

@@ -164,10 +164,13 @@ class Outbound:
 
 def _read(raw: Any) -> bytes:
     content = bytearray()
-    while chunk := raw.read(_CHUNK, decode_content=False):
-        content += chunk
-        if len(content) > current_call.largest:
-            raise ResponseTooLarge(f"the response is larger than {_in_units(current_call.largest)}")
+    try:
+        while chunk := raw.read(_CHUNK, decode_content=False):
+            content += chunk
+            if len(content) > current_call.largest:
+                raise ResponseTooLarge(f"the response is larger than {_in_units(current_call.largest)}")
+    finally:
+        header_capture.record_body(content)
     return bytes(content)
 
 

@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from chalice.app import Response
 
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.web import BODY_BYTES, Incoming, text_answer
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -259,5 +260,6 @@ class Templates:
             auto_reload=False,
         )
         environment.filters.update(self.filters)
+        environment.filters["json_text"] = jsontext.dumps
         environment.globals["heroicon"] = heroicon
         return environment

@@ -125,3 +125,12 @@ class DeferredCalls:
             return {"state": state, "status": TPP_ERRORS.status(lost), "body": body}
         text = self.bodies.open(delivery.delivery_id, answer["name"], answer["parts"])
         return {"state": state, "status": answer["status"], "body": jsontext.loads(text)}
+
+
+def request_text(body: str) -> str:
+    """The request of a deferred call or payment as JSON, from the ``body`` of its delivery.
+
+    The other members of the body, for example the PSU's address, are not part of the request.
+    """
+    members = jsontext.loads(body)
+    return jsontext.dumps(members["request"] if "request" in members else {"payment_id": members["payment_id"]})

@@ -79,6 +79,15 @@ def test_an_answer_that_is_not_taken_whole_is_noted_with_its_headers(behaviour: 
 
     assert exchange.received is not None
     assert "Content-Length" in exchange.received
+    assert 0 < len(exchange.beginning) <= module.CAPTURED_BYTES
+
+
+def test_the_beginning_of_an_answer_is_noted() -> None:
+    with serving(good) as server:
+        replies: list[bytes] = []
+        exchange = looked_on(lambda: replies.append(post(server.url).body))
+
+    assert exchange.beginning == replies[0] != b""
 
 
 def test_of_a_call_that_is_tried_again_the_second_try_is_noted() -> None:
@@ -88,7 +97,8 @@ def test_of_a_call_that_is_tried_again_the_second_try_is_noted() -> None:
     assert exchange.received is not None
     assert exchange.received["Content-Length"] == "20"
     with serving(lambda connection: (half_an_answer if connection.number == 1 else hang_up)(connection)) as server:
-        assert looked_on(lambda: post(server.url, repeat=True)).received is None
+        exchange = looked_on(lambda: post(server.url, repeat=True))
+    assert (exchange.received, exchange.beginning) == (None, b"")
 
 
 def test_what_others_call_or_is_called_afterwards_is_not_noted() -> None:
@@ -110,5 +120,6 @@ def test_what_was_seen_is_not_told_by_its_form_as_text() -> None:
     with capture_headers(exchange):
         module.record_sent({"X-Api-Key": "a secret"})
         module.record_received({"Set-Cookie": "a secret"})
+        module.record_body(b"a secret")
 
     assert "a secret" not in repr(exchange)

@@ -1,0 +1,198 @@
+"""A client's events and deferred calls for its owner, newest first: deliveries, and events that the client fetches.
+
+Pages are read from a position backwards: by the index of the client's own deliveries, since the other indexes span all
+clients, and from the partitions of the events that it fetches. A page takes the same number of calls however many there
+are. An event that was a delivery until its client began to fetch is both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Literal, get_args
+
+from chalicelib.delivery.delivery_record import OF_CLIENT, Delivery, record_key
+from chalicelib.delivery.event_log import EventLog, LoggedRow, Position
+from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+ClientKind = Literal["event", "relay", "payment"]
+"""Kinds of deliveries that a client's owner may see; revocations concern only the service and the bank."""
+ClientState = Literal["due", "delivered", "failed", "recorded"]
+"""The state of a delivery; ``recorded`` is an event for fetching."""
+
+CLIENT_KINDS: Collection[ClientKind] = get_args(ClientKind)
+CLIENT_STATES: Sequence[ClientState] = get_args(ClientState)
+PAGE = 25
+"""Entries per page."""
+LOOKED_THROUGH = 1000
+"""Maximum number of a client's deliveries, and of its events for fetching, searched for a page."""
+_FIRST = 60
+"""Rows of the first read: enough for a page, unless most are filtered out."""
+_BATCH = 100
+"""Records per read."""
+LAST_SECOND = 9_999_999_998
+_LEAST_ID = "0"
+_CURSOR = re.compile(r"([0-9]{1,13})-([0-9A-Za-z_-]{1,64})")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSearch:
+    """What to list.
+
+    Attributes:
+        client_id: the client.
+        type: the type of an event, or a kind of call; empty for everything.
+        state: ``None`` for any.
+        since: Unix seconds of recording, inclusive, as is ``until``.
+        until: see ``since``.
+        before: the position of the last entry of the page before; ``None`` for the first page.
+    """
+
+    client_id: str
+    type: str = ""
+    state: ClientState | None = None
+    since: int = 0
+    until: int = LAST_SECOND
+    before: Position | None = None
+
+    @property
+    def wants_deliveries(self) -> bool:
+        return self.state != "recorded"
+
+    @property
+    def wants_fetched(self) -> bool:
+        return self.state in (None, "recorded") and self.type not in ("relay", "payment")
+
+    def matches(self, delivery: Delivery) -> bool:
+        is_visible = delivery.kind in CLIENT_KINDS and delivery.client_id == self.client_id
+        is_wanted = self.type in ("", delivery.kind) or (delivery.kind == "event" and delivery.topic == self.type)
+        return is_visible and is_wanted and self.state in (None, delivery.state)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientEntry:
+    """A delivery, or an event for fetching: exactly one of both is set."""
+
+    position: Position
+    delivery: Delivery | None = None
+    fetched: LoggedRow | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClientPage:
+    """A page of a client's events and calls, newest first.
+
+    Attributes:
+        entries: at most ``PAGE``.
+        older: where the next page begins; ``None`` after the last.
+        is_cut: whether the search ended before the page was full: there may be older entries.
+    """
+
+    entries: Sequence[ClientEntry]
+    older: Position | None
+    is_cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Rows by position; complete for positions from ``reached`` on, or without a limit if it is ``None``."""
+
+    rows: Sequence[tuple[Position, LoggedRow | None]]
+    reached: Position | None
+
+
+class ClientEvents:
+    """Lists the events and deferred calls of clients."""
+
+    def __init__(self, store: Store, event_log: EventLog) -> None:
+        self._store = store
+        self._event_log = event_log
+
+    def page(self, search: ClientSearch) -> ClientPage:
+        """A page for the owner of the client."""
+        for size in (_FIRST, LOOKED_THROUGH):
+            found = self._find(search, size)
+            entries = [*islice(self._select(search, found), PAGE + 1)]
+            if len(entries) > PAGE or found.reached is None:
+                break
+        if len(entries) > PAGE:
+            return ClientPage(entries[:PAGE], entries[PAGE - 1].position)
+        return ClientPage(entries, found.reached, is_cut=found.reached is not None)
+
+    def _find(self, search: ClientSearch, size: int) -> _Found:
+        """The rows of both sources before the search's position, newest first."""
+        parts = [self._find_deliveries(search, size)] if search.wants_deliveries else []
+        parts += [self._find_fetched(search, size)] if search.wants_fetched else []
+        reached = max((part.reached for part in parts if part.reached is not None), default=None)
+        rows = [
+            row
+            for part in parts
+            for row in part.rows
+            if (reached is None or row[0] >= reached) and (search.before is None or row[0] < search.before)
+        ]
+        return _Found(sorted(rows, key=lambda row: row[0], reverse=True), reached)
+
+    def _find_deliveries(self, search: ClientSearch, size: int) -> _Found:
+        until = search.until if search.before is None else min(search.until, _last_second(search.before))
+        if search.since > until:
+            return _Found([], None)
+        rows = self._index_rows(search, search.since, until, size)
+        if len(rows) < size:
+            return _Found([(_position(row), None) for row in rows], None)
+        last = int(rows[-1][OF_CLIENT.time])  # there may be more of this second
+        whole = [row for row in rows if row[OF_CLIENT.time] != last]
+        if whole:
+            return _Found([(_position(row), None) for row in whole], ((last + 1) * 1000, ""))
+        rows = self._index_rows(search, last, last, None)
+        return _Found([(_position(row), None) for row in rows], (last * 1000, ""))
+
+    def _find_fetched(self, search: ClientSearch, size: int) -> _Found:
+        first, end = (search.since * 1000, ""), ((search.until + 1) * 1000, "")
+        before = min(search.before or end, end)
+        rows, reached = self._event_log.latest(f"client#{search.client_id}", first, before, size)
+        return _Found([(row.position, row) for row in rows], reached)
+
+    def _index_rows(self, search: ClientSearch, since: int, until: int, limit: int | None) -> Sequence[Item]:
+        return OF_CLIENT.rows(
+            self._store, owner=search.client_id, since=since, until=until, limit=limit, newest_first=True
+        )
+
+    def _select(self, search: ClientSearch, found: _Found) -> Iterator[ClientEntry]:
+        """The matching entries; reads the records of a page first, then in larger batches."""
+        rows, size = found.rows, PAGE + 1
+        while rows:
+            yield from self._read(search, rows[:size])
+            rows, size = rows[size:], _BATCH
+
+    def _read(self, search: ClientSearch, rows: Sequence[tuple[Position, LoggedRow | None]]) -> Iterator[ClientEntry]:
+        keys = [record_key(position[1]) for position, fetched in rows if fetched is None]
+        items = self._store.batch_get(keys) if keys else []
+        deliveries = {item["delivery_id"]: Delivery.from_item(item) for item in items if item is not None}
+        for position, fetched in rows:
+            delivery = deliveries.get(position[1]) if fetched is None else None
+            if fetched is not None and search.type in ("", fetched.type):
+                yield ClientEntry(position, fetched=fetched)
+            if delivery is not None and search.matches(delivery):
+                yield ClientEntry(position, delivery)
+
+
+def encode_position(position: Position) -> str:
+    """A position as text for an address."""
+    return f"{position[0]}-{position[1] or _LEAST_ID}"
+
+
+def decode_position(text: str) -> Position | None:
+    """The position of a text; ``None`` if it is none."""
+    found = _CURSOR.fullmatch(text)
+    return (int(found[1]), found[2]) if found else None
+
+
+def _position(row: Item) -> Position:
+    return int(row[OF_CLIENT.time]) * 1000, row["delivery_id"]
+
+
+def _last_second(before: Position) -> int:
+    """The latest second with positions before ``before``."""
+    return (before[0] if before[1] > _LEAST_ID else before[0] - 1) // 1000

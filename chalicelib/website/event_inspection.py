@@ -1,0 +1,107 @@
+"""The bodies of a delivery for its page: payload, outcome of a call, and what the receiver answered to each attempt.
+
+Everything is decrypted at once and cut to a size that a page can have. The page does without a body that is no longer
+stored: records of earlier versions have none of the receiver's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from chalicelib.delivery.delivery_record import BODY, Delivery
+from chalicelib.delivery.schedule import PLANS
+from chalicelib.delivery.sealed_bodies import SealedBodies
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+DETAILED = 4
+"""The latest attempts shown with headers and answer, to keep the page small."""
+SHOWN_CHARACTERS = 6_000
+"""The characters of a body on a page."""
+FOLDED_VALUES = 120
+"""The most values of a JSON text that is shown folded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownBody:
+    """A body on a page.
+
+    Attributes:
+        text: its beginning, at most ``SHOWN_CHARACTERS``.
+        size: characters of the whole.
+        is_folded: whether it is JSON that the page can fold: ``value``.
+    """
+
+    text: str
+    size: int
+    is_folded: bool = False
+    value: Any = None
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.text) == self.size
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAttempt:
+    """A finished attempt: its history entry, whether it is shown with headers, and the beginning of the answer."""
+
+    entry: Mapping[str, Any]
+    is_detailed: bool
+    reply: ShownBody | None
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """A delivery's bodies; ``None`` for one that was never stored or is no longer. Attempts are newest first."""
+
+    payload: ShownBody | None
+    outcome: ShownBody | None
+    attempts: Sequence[ShownAttempt]
+
+
+def inspect_delivery(bodies: SealedBodies, delivery: Delivery, request_text: Callable[[str], str]) -> Inspection:
+    """Read the bodies of a delivery that a client's owner may see, in one call.
+
+    ``request_text`` answers the request of a deferred call from the body of its delivery.
+    """
+    latest, answer = delivery.history[-DETAILED:], delivery.answer
+    counts = {BODY: delivery.body_parts} if delivery.body_parts else {}
+    counts |= {answer["name"]: int(answer["parts"])} if answer else {}
+    counts |= {entry["reply"]: 1 for entry in latest if "reply" in entry}
+    texts = bodies.open_stored(delivery.delivery_id, counts)
+    has_caller = PLANS[delivery.kind].has_caller
+    body = texts.get(BODY)
+    attempts = [
+        ShownAttempt(entry, entry in latest, _shown(texts.get(entry.get("reply", ""))))
+        for entry in reversed(delivery.history)
+    ]
+    return Inspection(
+        _shown(request_text(body) if has_caller and body is not None else body),
+        _shown(texts.get(answer["name"]) if answer else None),
+        attempts,
+    )
+
+
+def show_body(text: str) -> ShownBody:
+    """A text for a page, folded if it is JSON of a moderate size."""
+    beginning = ShownBody(text[:SHOWN_CHARACTERS], len(text))
+    if not beginning.is_whole:
+        return beginning
+    try:
+        value = jsontext.loads(text)
+    except jsontext.InvalidJson:
+        return beginning
+    is_folded = isinstance(value, dict | list) and _count(value) <= FOLDED_VALUES
+    return ShownBody(text, len(text), is_folded=is_folded, value=value if is_folded else None)
+
+
+def _shown(text: str | None) -> ShownBody | None:
+    return None if text is None else show_body(text)
+
+
+def _count(value: Any) -> int:
+    """The number of values in a JSON value, itself included."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(_count(each) for each in inner)

@@ -1,0 +1,151 @@
+"""What the owner of a client sees of its events and calls: everything once, newest first, however much there is."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+
+from chalicelib.delivery import client_events as module
+from chalicelib.delivery.client_events import (
+    CLIENT_KINDS,
+    CLIENT_STATES,
+    LOOKED_THROUGH,
+    PAGE,
+    ClientEntry,
+    ClientEvents,
+    ClientSearch,
+    decode_position,
+    encode_position,
+)
+from chalicelib.delivery.delivery_record import State
+from chalicelib.delivery.schedule import Kind
+from chalicelib.foundation.clock import milliseconds
+from chalicelib.foundation.dynamodb.sharded_index import SHARDS
+from tests.delivery.deliveries import record
+from tests.delivery.made_up_store import CLIENT, MadeUpStore, event_log, made_up
+from tests.world import World
+
+ALL = ClientSearch(CLIENT)
+KINDS: Sequence[Kind] = get_args(Kind)
+STATES: Sequence[State] = get_args(State)
+
+
+def ids(entries: Sequence[ClientEntry]) -> list[str]:
+    return [entry.position[1] for entry in entries]
+
+
+def walk(events: ClientEvents, search: ClientSearch) -> list[str]:
+    """The ids on all pages."""
+    found: list[str] = []
+    while True:
+        page = events.page(search)
+        found += ids(page.entries)
+        if page.older is None:
+            return found
+        again = decode_position(encode_position(page.older))
+        assert again is not None
+        assert search.before is None or again < search.before
+        search = replace(search, before=again)
+
+
+@pytest.mark.dynamodb
+def test_an_owner_sees_its_clients_latest_first_and_nothing_between_the_service_and_a_bank(world: World) -> None:
+    mine, made = world.client.client_id, {}
+    events = world.hub.delivery.client_events
+    for kind in KINDS:
+        made[kind] = record(world, kind)
+        world.clock.advance(1)
+    record(world, client_id="another")
+    event_id, put = world.hub.delivery.event_log.put_event(f"client#{mine}", "test", "{}", milliseconds(world.clock))
+    world.hub.store.transact([put])
+
+    visible = [made[kind] for kind in reversed(KINDS) if kind in CLIENT_KINDS]
+    page = events.page(ClientSearch(mine))
+    assert (ids(page.entries), page.older, page.is_cut) == ([event_id, *visible], None, False)
+    assert ids(events.page(ClientSearch(mine, type="relay")).entries) == [made["relay"]]
+    assert ids(events.page(ClientSearch(mine, type="test")).entries) == [event_id]
+    assert ids(events.page(ClientSearch(mine, type="a.topic")).entries) == [made["event"]]
+    assert ids(events.page(ClientSearch(mine, state="due")).entries) == visible
+    assert ids(events.page(ClientSearch(mine, state="recorded")).entries) == [event_id]
+    assert ids(events.page(ClientSearch(mine, since=world.clock.time())).entries) == [event_id]
+    assert events.page(ClientSearch("nobody")).entries == []
+
+
+def test_pages_miss_nothing_and_repeat_nothing_whatever_is_asked_for(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance, now = random.Random(23), world.clock.time()
+    monkeypatch.setattr(module, "PAGE", 3)
+    monkeypatch.setattr(module, "_FIRST", 5)
+    monkeypatch.setattr(module, "LOOKED_THROUGH", 9)
+    for _ in range(25):
+        store = MadeUpStore()
+        expected: list[tuple[tuple[int, str], str, str, str]] = []
+        for number in range(chance.choice([0, 3, 40, 90])):
+            at = now - chance.randrange(chance.choice([1, 5, 60]))
+            if chance.random() < 0.4:
+                position = (at * 1000 + chance.randrange(1000), f"{number:022x}")
+                store.add_event(position, topic := chance.choice(["test", "consent.revoked"]))
+                expected.append((position, "event", topic, "recorded"))
+                continue
+            kind, state = chance.choice(KINDS), chance.choice(STATES)
+            store.deliveries.append(made_up(number, at, kind, state))
+            expected.append(((at * 1000, f"{number:022x}"), kind, "test", state))
+        events = ClientEvents(store, event_log(store, world))
+        for search in _searches(chance, now):
+            wanted = [position for position, *rest in sorted(expected, reverse=True) if _fits(search, position, *rest)]
+            assert walk(events, search) == [event_id for _, event_id in wanted]
+
+
+def _searches(chance: random.Random, now: int) -> list[ClientSearch]:
+    since, until = sorted((now - chance.randrange(60), now - chance.randrange(60)))
+    return [
+        ALL,
+        ClientSearch(CLIENT, since=since, until=until),
+        ClientSearch(CLIENT, since=until + 1, until=since),
+        ClientSearch(CLIENT, type=chance.choice(["test", "consent.revoked", "relay", "payment"])),
+        *(ClientSearch(CLIENT, state=state, until=until) for state in CLIENT_STATES),
+    ]
+
+
+def _fits(search: ClientSearch, position: tuple[int, str], kind: Any, topic: str, state: str) -> bool:
+    is_typed = search.type in ("", kind) or (kind == "event" and topic == search.type)
+    is_timed = search.since <= position[0] // 1000 <= search.until
+    return kind in CLIENT_KINDS and is_typed and is_timed and search.state in (None, state)
+
+
+@pytest.mark.parametrize("count", [100, 10_000])
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_page_of_10_000_takes_as_many_calls_as_one_of_100(world: World, count: int, deep: bool) -> None:
+    now = world.clock.time()
+    store = MadeUpStore([made_up(number, now - 2 * number) for number in range(count)])
+    for number in range(count):
+        store.add_event(((now - 2 * number - 1) * 1000, f"{count + number:022x}"))
+    middle = (now - count) * 1000, "0"
+    page = ClientEvents(store, event_log(store, world)).page(replace(ALL, before=middle if deep else None))
+
+    assert len(page.entries) == PAGE
+    assert page.older is not None
+    assert store.calls == ["Query"] * (SHARDS + 4) + ["BatchGetItem"]
+
+
+def test_a_rare_match_ends_the_search_after_1000_and_goes_on_from_there(world: World) -> None:
+    now, count = world.clock.time(), 2500
+    rows = [made_up(number, now - number) for number in range(count - 1)]
+    store = MadeUpStore([*rows, made_up(count - 1, now - count + 1, state="failed")])
+    events, search = ClientEvents(store, event_log(store, world)), replace(ALL, state="failed")
+    page = events.page(search)
+
+    assert (page.entries, page.is_cut) == ([], True)
+    assert store.calls.count("Query") == 2 * SHARDS
+    assert store.calls.count("BatchGetItem") <= 2 + LOOKED_THROUGH // 100 + 1
+    assert walk(events, search) == [f"{count - 1:022x}"]
+
+
+@pytest.mark.parametrize("text", ["", "x", "1", "1-", "-1-a", "1-a b", f"{'9' * 14}-a", f"1-{'a' * 65}", "\u0661-a"])
+def test_what_is_no_position_is_none(text: str) -> None:
+    assert decode_position(text) is None

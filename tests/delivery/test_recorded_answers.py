@@ -1,0 +1,46 @@
+"""The beginning of an answer as it is kept: readable text, never too much, and no secret of the request in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.delivery.recorded_answers import KEPT_BYTES, record_answer
+from chalicelib.delivery.recorded_headers import MASK
+from chalicelib.foundation.http.header_capture import CapturedHeaders
+
+SIGNATURE = "v1,c2lnbmF0dXJlIG9mIHRoZSBldmVudA=="
+SENT = {"Content-Type": "application/json", "webhook-id": "an-id", "webhook-signature": SIGNATURE}
+
+
+def kept(body: bytes) -> str:
+    return record_answer(CapturedHeaders(SENT, {}, body))
+
+
+def test_a_short_answer_is_kept_whole() -> None:
+    assert kept(b'{"error": "queue full"}\n') == '{"error": "queue full"}\n'
+    assert record_answer(CapturedHeaders()) == ""
+
+
+@pytest.mark.parametrize("letter", ["a", "ä", "€", "\U0001f600"])
+def test_of_a_long_answer_the_first_2_kb_are_kept_and_no_letter_is_cut(letter: str) -> None:
+    text = kept(f"x{letter * 5000}".encode())
+
+    assert KEPT_BYTES - 4 < len(text.encode()) <= KEPT_BYTES == 2048
+    assert set(text) == {"x", letter}
+
+
+def test_what_is_no_text_is_replaced() -> None:
+    assert kept(b"a\x00b\xff\x1b[31mc\td\r\ne") == "a\ufffdb\ufffd\ufffd[31mc\td\r\ne"
+
+
+@pytest.mark.parametrize("repeated", [SIGNATURE, SIGNATURE.upper(), SIGNATURE.partition(",")[2]])
+def test_a_receiver_that_repeats_the_request_has_its_signature_masked(repeated: str) -> None:
+    text = kept(f"you sent an-id with {repeated}.".encode())
+
+    assert text.startswith("you sent an-id with ")
+    assert text.endswith(f"{MASK}.")
+    assert SIGNATURE.partition(",")[2].lower() not in text.lower()
+
+
+def test_a_secret_at_the_cut_is_masked_before_the_answer_is_cut() -> None:
+    assert kept(b"x" * (KEPT_BYTES - 10) + SIGNATURE.encode()).endswith(f"x{MASK}")
