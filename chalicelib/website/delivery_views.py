@@ -24,8 +24,8 @@ _STATES: Sequence[State] = get_args(State)
 
 def list_deliveries(visit: Visit) -> Response:
     """``GET /deliveries``: the latest deliveries of a client (by default the newest), filtered by ``state``."""
-    clients = newest_first(visit.website.openbanking.clients, visit.user)
     wanted = visit.field("client_id")
+    clients = newest_first(visit.website.openbanking.clients, visit.user, wanted)
     client = next((client for client in clients if wanted in ("", client.client_id)), None)
     if client is None and clients:
         return _not_found_page(visit, "None of your clients has this Client ID.")
