@@ -39,12 +39,14 @@ class ClientForm:
         action: its name, which its button sends as ``action``.
         show: the values of its fields for a client; of a box that is ticked ``yes``.
         read: the changes that the values of a submitted form mean. Raises: InvalidClient.
+        is_open: whether the page has the form, or only the values.
     """
 
     tab: str
     action: str
     show: Callable[[Client], Values]
     read: Callable[[Visit, Client, Values], Details]
+    is_open: Callable[[Visit, Client], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ def save_form(visit: Visit, client: Client, form: ClientForm, show: Callable[...
             **form.read(visit, client, submitted(visit, form, client)),
         )
     except InvalidClient as error:
-        return show(visit, client, status=400, message=_refusal(error, form, client))
+        return show(visit, client, status=400, message=_refusal(error, form, visit, client))
     except ClientChanged:
         return show(visit, own_client(visit), status=409, message=Message(problem=_CHANGED))
     if made.secret or made.events_secret:
@@ -158,9 +160,9 @@ def client_page(
     )
 
 
-def _refusal(error: InvalidClient, form: ClientForm, client: Client) -> Message:
-    """The error beside its field, or at the top if the form has no such field."""
+def _refusal(error: InvalidClient, form: ClientForm, visit: Visit, client: Client) -> Message:
+    """The error beside its field, or at the top if the page has no such field."""
     text, name = field_error(error.member, str(error)), _FIELDS.get(error.member, error.member)
-    if name in form.show(client):
+    if form.is_open(visit, client) and name in form.show(client):
         return Message(problem=_REFUSED, errors={name: text})
     return Message(problem=text)

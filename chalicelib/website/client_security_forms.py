@@ -102,5 +102,10 @@ def _binding(security: ClientSecurity) -> str:
     return "dpop" if security.requires_proof else "none"
 
 
-AUTHENTICATION = ClientForm(TAB, "authentication", _show_authentication, _read_authentication)
-TOKENS = ClientForm(TAB, "tokens", _show_tokens, _read_tokens)
+def may_change_security(visit: Visit, client: Client) -> bool:
+    """Whether the owner may use the forms, which are the operator's outside sandboxes."""
+    return visit.website.shared.settings.is_sandbox and not client.is_archived
+
+
+AUTHENTICATION = ClientForm(TAB, "authentication", _show_authentication, _read_authentication, may_change_security)
+TOKENS = ClientForm(TAB, "tokens", _show_tokens, _read_tokens, may_change_security)

@@ -19,7 +19,15 @@ from chalicelib.website.client_page import (
     serve_actions,
     serve_client,
 )
-from chalicelib.website.client_security_forms import AUTHENTICATION, BINDINGS, METHODS, PROFILES, TAB, TOKENS
+from chalicelib.website.client_security_forms import (
+    AUTHENTICATION,
+    BINDINGS,
+    METHODS,
+    PROFILES,
+    TAB,
+    TOKENS,
+    may_change_security,
+)
 from chalicelib.website.pages import Visit
 
 _OVERLAPS: Mapping[str, str] = {"0": "immediately", "3600": "in an hour", "86400": "in a day", "604800": "in a week"}
@@ -42,6 +50,7 @@ def _security_page(
         bindings=BINDINGS,
         profiles=PROFILES,
         unavailable=() if settings.mtls_url else ("tls_client_auth", "certificate"),
+        may_change=may_change_security(visit, client),
         draft=visit.website.drafts.create(),
         overlaps=_OVERLAPS,
     )

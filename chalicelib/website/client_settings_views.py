@@ -36,7 +36,7 @@ def _show_general(client: Client) -> Values:
 def _read_general(visit: Visit, client: Client, values: Values) -> Details:
     urls = [line.strip() for line in values["callback_urls"].splitlines() if line.strip()]
     details = Details(title=values["title"], callback_urls=urls)
-    if may_number(visit, client):
+    if _may_number(visit, client):
         details["registration_number"] = values["registration_number"]
     return details
 
@@ -50,11 +50,20 @@ def _read_events(visit: Visit, client: Client, values: Values) -> Details:
     return Details(events_url=values["events_url"]) if values["events"] == "url" else Details(events=values["events"])
 
 
-GENERAL = ClientForm(_TAB, "general", _show_general, _read_general)
-EVENTS = ClientForm(_TAB, "events", _show_events, _read_events)
+def _may_rename(visit: Visit, client: Client) -> bool:
+    """Whether the owner may change what people see at their bank."""
+    return not client.is_archived and (visit.website.shared.settings.is_sandbox or not client.active)
 
 
-def may_number(visit: Visit, client: Client) -> bool:
+def _may_choose_events(visit: Visit, client: Client) -> bool:
+    return not client.is_archived
+
+
+GENERAL = ClientForm(_TAB, "general", _show_general, _read_general, _may_rename)
+EVENTS = ClientForm(_TAB, "events", _show_events, _read_events, _may_choose_events)
+
+
+def _may_number(visit: Visit, client: Client) -> bool:
     """Whether the owner may set the Registration number, which is otherwise the operator's or the certificate's."""
     return visit.website.shared.settings.is_sandbox and client.security.organization_identifier is None
 
@@ -72,8 +81,8 @@ def _settings_page(
         made=made,
         given=form_values(visit, client, (GENERAL, EVENTS), is_refused=status >= 400),
         modes=EVENTS_MODES,
-        may_number=may_number(visit, client),
-        may_rename=visit.website.shared.settings.is_sandbox or not client.active,
+        may_number=_may_number(visit, client),
+        may_rename=_may_rename(visit, client),
         title_length=client_validation.TITLE_LENGTH,
         most=client_validation.MOST_CALLBACK_URLS,
         default_callback=clients.default_callback,

@@ -161,7 +161,7 @@ def test_events_are_sent_fetched_or_stopped_as_chosen(user: Person, clients: Cli
 @pytest.mark.parametrize(
     ("events", "url", "member", "said"),
     [
-        ("url", "", "events_url", "Events URL must begin with"),
+        ("url", "", "events_url", "2048 printable ASCII characters"),
         ("url", "//x", "events_url", "Events URL must begin with"),
         ("sometimes", "", "events", "Events must be poll or none"),
         ("", "", "events", "Events must be poll or none"),
