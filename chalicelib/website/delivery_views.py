@@ -28,8 +28,8 @@ _MOST_MILLISECONDS = 13  # digits
 
 def list_deliveries(visit: Visit) -> Response:
     """``GET /deliveries``: the latest events and calls of a client (by default the newest) that fit a filter."""
-    clients = newest_first(visit.website.openbanking.clients, visit.user)
     wanted = visit.field("client_id")
+    clients = newest_first(visit.website.openbanking.clients, visit.user, wanted)
     client = next((client for client in clients if wanted in ("", client.client_id)), None)
     if client is None and clients:
         return _not_found_page(visit, "None of your clients has this Client ID.")

@@ -41,6 +41,18 @@ LABELS: Mapping[str, str] = {
     "callback_urls": "Callback URLs",
     "registration_number": "Registration number",
     "events_url": "Events URL",
+    "events": "Events",
+    "auth_method": "Authentication method",
+    "jwks": "Key set",
+    "jwks_uri": "Key set URL",
+    "tls_client_auth_subject_dn": "Certificate subject",
+    "organization_identifier": "Organization identifier",
+    "security_profile": "Profile",
+    "require_pushed_authorization_requests": "Pushed requests",
+    "dpop_bound_access_tokens": "Tokens bound to a DPoP key",
+    "tls_client_certificate_bound_access_tokens": "Tokens bound to the certificate",
+    "dpop_nonce_required": "DPoP nonces",
+    "old_secret_until": "Old secret until",
 }
 """Labels of form fields, by the record member that they fill."""
 
@@ -81,6 +93,15 @@ def refusal_advice(refusal: Refusal) -> str:
 
 def return_advice(error: str) -> str:
     return RETURN_ADVICE.get(error, _DEFAULT_ADVICE)
+
+
+def change_value(value: object) -> str:
+    """The value of a member of a client in its history; keys by their ids."""
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    if isinstance(value, Mapping):
+        return ", ".join(str(key.get("kid") or f"{key.get('kty')} without kid") for key in value["keys"])
+    return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
 
 
 def payment_status(status: object) -> str:
@@ -127,6 +148,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "timestamp": timestamp,
     "span": span,
     "sentence": sentence,
+    "change_value": change_value,
     "service_name": SERVICES.__getitem__,
     "journey_stage": JOURNEY_STAGES.__getitem__,
 }

@@ -25,6 +25,8 @@ class Notice(StrEnum):
     CLIENT_CHANGED = "client-changed"
     CLIENT_ACTIVATED = "client-activated"
     CLIENT_DEACTIVATED = "client-deactivated"
+    CLIENT_ARCHIVED = "client-archived"
+    CLIENT_RESTORED = "client-restored"
     EVENT_RECORDED = "event-recorded"
     EVENT_SENT = "event-sent"
     EVENT_RESENT = "event-resent"
@@ -48,6 +50,8 @@ TEXTS: Mapping[str, str] = {
     Notice.CLIENT_CHANGED: "The client has been changed.",
     Notice.CLIENT_ACTIVATED: "The client is active again.",
     Notice.CLIENT_DEACTIVATED: "The client is no longer active: all its calls are refused.",
+    Notice.CLIENT_ARCHIVED: "The client is archived: all its calls are refused, and lists leave it out.",
+    Notice.CLIENT_RESTORED: "The client is restored. It is inactive until it is reactivated.",
     Notice.EVENT_RECORDED: "A test event is recorded: the client can fetch it.",
     Notice.EVENT_SENT: "A test event is on its way. Reload the page to see its state.",
     Notice.EVENT_RESENT: "It is being sent again, with as many retries as before if it fails.",

@@ -40,9 +40,16 @@ def clamp_page_number(asked: str, last: int) -> int:
 MAX_CHOICES = 100  # clients offered in a form, to keep the page small
 
 
-def newest_first(clients: Clients, owner: str) -> Sequence[Client]:
-    """All clients of a user, newest first."""
+def all_newest_first(clients: Clients, owner: str) -> Sequence[Client]:
+    """All clients of a user, newest first, with those that are archived."""
     return sorted(clients.all(owner), key=lambda client: client.created_at, reverse=True)
+
+
+def newest_first(clients: Clients, owner: str, chosen: str = "") -> Sequence[Client]:
+    """The clients of a user, newest first; of those that are archived, only the ``chosen`` one."""
+    return [
+        client for client in all_newest_first(clients, owner) if not client.is_archived or client.client_id == chosen
+    ]
 
 
 def select_choices(own: Sequence[Client], chosen: str = "", *, active: bool = False) -> Sequence[Client]:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.flows.tpp_events import NoEvents
-from chalicelib.openbanking.records.client_record import Client, ClientChange, Registered
 from chalicelib.openbanking.records.client_validation import Details
 from infra.admin import client_security, connection, output
-from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members, format_table
+from infra.admin.client_report import (
+    change_members,
+    client_members,
+    format_events_secret,
+    format_secret,
+    summarize_change,
+)
+from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table
 
 group = command_group("Add, list, activate and deactivate clients (TPPs), and manage their events.")
 
@@ -106,23 +111,25 @@ def add(
         active=not inactive,
         security=security,
     )
-    text = format_members(_client_members(made.client)) + _format_secret(made) + _format_events_secret(made)
-    data = {"client": _client_members(made.client), "client_secret": made.secret, "events_secret": made.events_secret}
+    text = format_members(client_members(made.client)) + format_secret(made) + format_events_secret(made)
+    data = {"client": client_members(made.client), "client_secret": made.secret, "events_secret": made.events_secret}
     return Report(data, text)
 
 
 @command(group, "list")
 def list_clients(
     owner: Annotated[str | None, typer.Option(metavar="EMAIL", help="Only this user's clients.")] = None,
+    archived: Annotated[bool, typer.Option("--archived", help="List the archived clients instead.")] = False,
 ) -> Report:
-    """List all clients, or those of one user.
+    """List all clients, or those of one user; archived ones only with --archived.
 
     \b
     Example:
       .venv/bin/python -m infra.admin clients list --owner ada@example.com
     """
     found = connection.connect().openbanking.clients.all(owner.strip().lower() if owner else None)
-    rows = sorted((_client_members(client) for client in found), key=lambda row: (row["owner"], row["client_id"]))
+    listed = (client_members(client) for client in found if client.is_archived == archived)
+    rows = sorted(listed, key=lambda row: (row["owner"], row["client_id"]))
     columns = ("client_id", "title", "owner", "active", "has_secret", "has_events_secret", "registration_number")
     return Report({"clients": rows}, format_table(rows, columns) if rows else "There are no clients.")
 
@@ -137,12 +144,12 @@ def show(client_id: ClientArgument) -> Report:
     """
     clients = connection.connect().openbanking.clients
     client = clients.get(client_id)
-    changes = [_change_members(change) for change in clients.history(client)]
-    text = format_members(_client_members(client))
+    changes = [change_members(change) for change in clients.history(client)]
+    text = format_members(client_members(client))
     if changes:
-        rows = [{**row, "what": _summarize_change(row)} for row in changes]
+        rows = [{**row, "what": summarize_change(row)} for row in changes]
         text += f"\n\n{format_table(rows, ('at', 'by', 'action', 'what'))}"
-    return Report({"client": _client_members(client), "history": changes}, text)
+    return Report({"client": client_members(client), "history": changes}, text)
 
 
 @command(group, "activate")
@@ -154,7 +161,7 @@ def activate(client_id: ClientArgument) -> Report:
       .venv/bin/python -m infra.admin clients activate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     client = connection.connect().openbanking.clients.activate(client_id)
-    return Report({"client": _client_members(client)}, f"{client.title} is active.")
+    return Report({"client": client_members(client)}, f"{client.title} is active.")
 
 
 @command(group, "deactivate")
@@ -166,7 +173,31 @@ def deactivate(client_id: ClientArgument) -> Report:
       .venv/bin/python -m infra.admin clients deactivate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     client = connection.connect().openbanking.clients.deactivate(client_id)
-    return Report({"client": _client_members(client)}, f"{client.title} is no longer active.")
+    return Report({"client": client_members(client)}, f"{client.title} is no longer active.")
+
+
+@command(group, "archive")
+def archive(client_id: ClientArgument) -> Report:
+    """Deactivate a client for good: it is hidden from lists and cannot be changed. Its consents and history are kept.
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin clients archive 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+    """
+    client = connection.connect().openbanking.clients.archive(client_id)
+    return Report({"client": client_members(client)}, f"{client.title} is archived.")
+
+
+@command(group, "restore")
+def restore(client_id: ClientArgument) -> Report:
+    """Restore an archived client. It stays inactive until `clients activate`.
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin clients restore 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
+    """
+    client = connection.connect().openbanking.clients.restore(client_id)
+    return Report({"client": client_members(client)}, f"{client.title} is restored, and inactive.")
 
 
 @command(group, "registration-number")
@@ -182,8 +213,8 @@ def registration_number(
     Example:
       .venv/bin/python -m infra.admin clients registration-number 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 PSDGB-FCA-123456
     """
-    client = connection.connect().openbanking.clients.set_registration_number(client_id, number)
-    return Report({"client": _client_members(client)}, f"{client.title} has the registration number {number}.")
+    client = connection.connect().openbanking.clients.update(client_id, registration_number=number).client
+    return Report({"client": client_members(client)}, f"{client.title} has the registration number {number}.")
 
 
 @command(group, "update")
@@ -259,8 +290,8 @@ def update(
     if not details:
         raise typer.BadParameter("pass at least one change, for example --title or --auth-method")
     made = connection.connect().openbanking.clients.update(client_id, **details)
-    members = _client_members(made.client)
-    text = format_members(members) + _format_secret(made) + _format_events_secret(made)
+    members = client_members(made.client)
+    text = format_members(members) + format_secret(made) + format_events_secret(made)
     data = {"client": members, "client_secret": made.secret, "events_secret": made.events_secret}
     return Report(data, text)
 
@@ -287,7 +318,7 @@ def rotate_secret(
     made = connection.connect().openbanking.clients.rotate_secret(client_id, overlap)
     ends = next((timestamp(entry.valid_until) for entry in made.client.secrets if entry.valid_until), None)
     text = output.format_new_secret(made.client.title, made.secret, "is accepted", ends)
-    return Report({"client": _client_members(made.client), "client_secret": made.secret, "old_until": ends}, text)
+    return Report({"client": client_members(made.client), "client_secret": made.secret, "old_until": ends}, text)
 
 
 @command(group, "events-url")
@@ -310,8 +341,8 @@ def events_url(
         raise typer.BadParameter("pass either the URL or --none")
     made = connection.connect().openbanking.clients.update(client_id, events_url=url)
     where = f"go to {url}" if url else "are no longer sent"
-    text = f"The events of {made.client.title} {where}.{_format_events_secret(made)}"
-    return Report({"client": _client_members(made.client), "events_secret": made.events_secret}, text)
+    text = f"The events of {made.client.title} {where}.{format_events_secret(made)}"
+    return Report({"client": client_members(made.client), "events_secret": made.events_secret}, text)
 
 
 @command(group, "rotate-events-secret")
@@ -332,7 +363,7 @@ def rotate_events_secret(client_id: ClientArgument, overlap: output.EventsOverla
     made = connection.connect().openbanking.clients.rotate_events_secret(client_id, overlap)
     ends = next((timestamp(entry.valid_until) for entry in made.client.event_secrets if entry.valid_until), None)
     text = output.format_new_secret(f"the events of {made.client.title}", made.events_secret, "signs", ends)
-    data = {"client": _client_members(made.client), "events_secret": made.events_secret, "old_until": ends}
+    data = {"client": client_members(made.client), "events_secret": made.events_secret, "old_until": ends}
     return Report(data, text)
 
 
@@ -359,42 +390,3 @@ def send_test_event(client_id: ClientArgument) -> Report:
         f"Its result: .venv/bin/python -m infra.admin deliveries show {event_id}"
     )
     return Report({"delivery_id": event_id}, text)
-
-
-def _format_secret(made: Registered) -> str:
-    """Format a new client secret for printing; empty if none was created."""
-    return f"\n\nThe client's secret: {made.secret}\n{ONCE}" if made.secret else ""
-
-
-def _format_events_secret(made: Registered) -> str:
-    """Format a new events secret for printing; empty if none was created."""
-    return f"\n\nThe secret of its events: {made.events_secret}\n{ONCE}" if made.events_secret else ""
-
-
-def _client_members(client: Client) -> dict[str, Any]:
-    """A client without the hashes of its secrets and without its events secrets."""
-    return {
-        **{name: getattr(client, name) for name in ("client_id", "title", "owner", "active")},
-        "callback_urls": list(client.callback_urls),
-        **{name: getattr(client, name) for name in ("registration_number", "events_url", "has_secret")},
-        "events": client.events_mode,
-        "has_events_secret": bool(client.event_secrets),
-        **client_security.describe_security(client),
-        "created_at": timestamp(client.created_at),
-    }
-
-
-def _change_members(change: ClientChange) -> dict[str, Any]:
-    names = ("revision", "by", "action", "before", "after")
-    return {"at": timestamp(change.at), **{name: getattr(change, name) for name in names}}
-
-
-def _summarize_change(row: Mapping[str, Any]) -> str:
-    """Summarise a change in one line."""
-    return "; ".join(f"{name.replace('_', ' ')}: {_format_value(value)}" for name, value in row["after"].items()) or "-"
-
-
-def _format_value(value: object) -> str:
-    if isinstance(value, dict):  # a key set
-        return ", ".join(str(key.get("kid")) for key in value["keys"])
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value or "none")

@@ -24,6 +24,11 @@ def walks() -> tuple[Walk, ...]:
         Walk("website-returned", _returned(), ("/authorize/callback", "/payments/callback")),
         Walk("website-newcomer", _newcomer(), ("/", "/clients", "/authorize", "/deliveries")),
         Walk("website-user", _user(), ("/clients/new", "/clients/{client_id}", "/clients", "/", "/sign-out")),
+        Walk(
+            "website-client",
+            _client(),
+            tuple(f"/clients/{{client_id}}/{page}" for page in ("settings", "security", "history")),
+        ),
         Walk("website-account", _account(), ("/account", "/forgotten", "/reset/{secret}", "/confirm/{secret}")),
         Walk("website-journey", _journey(), ("/authorize", "/authorize/callback", "/specifications/{screen}")),
         Walk("website-journey-with-a-secret", _journey_with_a_secret(), ("/authorize/callback",)),
@@ -78,10 +83,31 @@ def _user() -> Stops:
         ("clients-none-fits", opens("/clients?title=nothing")),
         ("client-asked", _asks_to_deactivate),
         ("client-inactive", presses("Deactivate")),
-        ("client-change-refused", _changes_a_client_to_nothing),
         ("client-not-found", opens("/clients/nothing")),
         ("home", opens("/")),
         ("sign-out", opens("/sign-out")),
+    )
+
+
+def _client() -> Stops:
+    return (
+        ("history-empty", _opens_the_history_of_a_new_client),
+        ("settings", follows("Settings")),
+        ("settings-refused", _saves("general", title=" ")),
+        ("events-refused", _chooses_events_without_an_address),
+        ("events-secret", _saves("events", events_url=_DEAF)),
+        ("security", follows("Security")),
+        ("security-refused", _enters_no_key_set),
+        ("tokens-refused", _demands_the_profile),
+        ("new-secret", presses("New client secret")),
+        ("history", follows("History")),
+        ("archive-asked", _asks_to_archive),
+        ("archived", presses("Archive")),
+        ("archived-settings", follows("Settings")),
+        ("archived-security", follows("Security")),
+        ("clients-archived", opens("/clients?active=archived")),
+        ("clients-all-archived", opens("/clients")),
+        ("restored", _restores),
     )
 
 
@@ -216,11 +242,48 @@ def _asks_to_deactivate(visitor: Visitor) -> None:
     visitor.follow("Deactivate")
 
 
-def _changes_a_client_to_nothing(visitor: Visitor) -> None:
-    visitor.page.get_by_text("Create a new secret").click()
-    visitor.page.get_by_text("Change the client").click()
-    visitor.fill("Title", " ")
-    visitor.press("Save")
+def _opens_the_history_of_a_new_client(visitor: Visitor) -> None:
+    user.register(visitor)
+    client_id = user.create_client(visitor, "A client with a rather long title, which has to find its place")
+    visitor.open(f"/clients/{client_id}/history")
+
+
+def _saves(action: str, **fields: str) -> Step:
+    """The page behind the button of a form of a client, once the fields (by their ids) are filled in."""
+
+    def step(visitor: Visitor) -> None:
+        for name, value in fields.items():
+            visitor.page.locator(f"#{name}").fill(value)
+        with visitor.page.expect_navigation():
+            visitor.page.locator(f'button[name=action][value="{action}"]').click()
+
+    return step
+
+
+def _chooses_events_without_an_address(visitor: Visitor) -> None:
+    visitor.page.get_by_label("Sent to an Events URL").check()
+    _saves("events", events_url="")(visitor)
+
+
+def _enters_no_key_set(visitor: Visitor) -> None:
+    visitor.page.get_by_label("Authentication method").select_option("private_key_jwt")
+    _saves("authentication", jwks="{")(visitor)
+
+
+def _demands_the_profile(visitor: Visitor) -> None:
+    visitor.page.get_by_label("Profile").select_option("fapi2")
+    _saves("tokens")(visitor)
+
+
+def _asks_to_archive(visitor: Visitor) -> None:
+    visitor.follow("Overview")
+    visitor.follow("Archive")
+
+
+def _restores(visitor: Visitor) -> None:
+    visitor.open("/clients?active=archived")
+    visitor.page.locator("tbody a").first.click()
+    visitor.press("Restore")
 
 
 def _opens_authorize(visitor: Visitor) -> None:

@@ -14,6 +14,7 @@ from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
 from tests.statistics.made_up import hourly, keeping, record
+from tests.website.page_forms import form_of
 from tests.website.person import Person
 from tests.world import Answer, World
 
@@ -49,6 +50,36 @@ def create_a_client_in_the_web_interface(world: World) -> Run:
         (client,) = world.hub.openbanking.clients.all(owner)
         secret = answer.text.partition('<code id="client-secret">')[2].partition("<")[0]
         assert client.accepts_secret(secret, world.clock.time())
+
+    return run
+
+
+@scene()
+def change_a_client_in_the_web_interface(world: World) -> Run:
+    """A form that is sent again after a lost answer is not taken for an outdated one."""
+
+    def run(fault: Fault) -> None:
+        person, client = somebody(world)
+        person.get(f"/clients/{client.client_id}/settings")
+        address, fields = form_of(person, "general")
+        token = person.token
+        answer = shown(fault, lambda: person.post(address, token, form=fields | {"title": "Renamed"}))
+        changed = world.hub.openbanking.clients.get(client.client_id)
+        assert (answer.status, changed.title, changed.revision) == (303, "Renamed", 1)
+
+    return run
+
+
+@scene()
+def archive_a_client_in_the_web_interface(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        person, client = somebody(world)
+        place = f"/clients/{client.client_id}"
+        person.get(f"{place}?ask=archive")
+        token = person.token
+        answer = shown(fault, lambda: person.post(place, token, action="archive"))
+        archived = world.hub.openbanking.clients.get(client.client_id)
+        assert (answer.status, archived.is_archived, archived.revision) == (303, True, 1)
 
     return run
 

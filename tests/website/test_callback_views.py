@@ -234,10 +234,10 @@ def test_a_client_with_a_key_gets_no_secret(world: World, user: Person, client_i
         client_id, security={"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}
     )
 
-    user.get(f"/clients/{client_id}")
+    user.get(f"/clients/{client_id}/security")
 
     assert "private_key_jwt" in user.text
-    assert 'value="rotate-secret"' not in user.text
+    assert 'value="rotate-secret"' not in user.last.text
 
 
 def test_the_token_is_offered_to_the_api_screens(world: World, user: Person, client_id: str) -> None:

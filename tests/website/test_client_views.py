@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from chalicelib.website.pagination import PAGE
+from tests.website.page_forms import CALLBACK, secrets_of
 from tests.website.person import Person
-from tests.world import Answer, World
+from tests.world import World
 
-CALLBACK = "http://127.0.0.1:8000/authorize/callback"
+_CHANGES = ("deactivate", "activate", "test-event", "archive", "restore")
 
 
 @pytest.fixture
@@ -92,11 +93,6 @@ def test_what_cannot_be_accepted_is_said_beside_its_field(
     assert f'name="{next(iter(fields))}"' in focused
     assert world.hub.openbanking.clients.all(email) == []
     assert "location" not in answer.headers
-
-
-def secrets_of(user: Person) -> dict[str, str]:
-    """The Client ID and the secrets that the page shows."""
-    return dict(re.findall(r'<code id="(client-id|client-secret|events-secret)">([^<]+)</code>', user.last.text))
 
 
 def test_a_form_that_is_sent_twice_makes_one_client_and_shows_its_secrets_again(
@@ -191,10 +187,10 @@ def test_another_users_client_does_not_exist(world: World, user: Person, other: 
 
     answers = [
         other.get(f"/clients/{client_id}"),
-        *(other.post(f"/clients/{client_id}", action=action) for action in ("deactivate", "activate", "test-event")),
+        *(other.post(f"/clients/{client_id}", action=action) for action in _CHANGES),
         other.get(f"/deliveries?client_id={client_id}"),
     ]
-    assert [answer.status for answer in answers] == [404] * 5
+    assert [answer.status for answer in answers] == [404] * 7
     assert world.hub.openbanking.clients.get(client_id).active
     assert "Mine" not in other.get("/clients").text
     assert "Mine" not in other.get(f"/authorize?client_id={client_id}&bic=ALPHGB21").text
@@ -236,8 +232,61 @@ def test_a_client_is_not_switched_off_by_one_click(world: World, user: Person) -
     assert "Deactivate this client?" not in user.get(link).text
 
 
+def test_a_client_is_archived_after_a_question_hidden_from_lists_and_restored(world: World, user: Person) -> None:
+    world.client = world.hub.openbanking.clients.get(user.create_client("Budget Friend"))
+    client_id = world.client.client_id
+    path = f"/clients/{client_id}"
+
+    user.get(f"{path}?ask=archive")
+    assert "Archive this client?" in user.text
+    assert world.hub.openbanking.clients.get(client_id).active
+    user.post(path, action=user.hidden("action"))
+    user.follow()
+    assert "The client is archived" in user.text
+    assert "Archive this client?" not in user.get(f"{path}?ask=archive").text
+    assert world.tpp("GET", "/tpp/banks").status == 401
+
+    links = [path in user.get(place).text for place in ("/clients", "/clients?active=no", "/clients?active=archived")]
+    assert links == [False, False, True]
+    assert "Budget Friend" not in user.get("/deliveries").text
+    assert "Budget Friend" in user.get(f"/deliveries?client_id={client_id}").text
+    assert user.post(path, action="activate").status == 400
+    assert "restore it first" in user.text
+
+    user.get(path)
+    user.post(path, action="restore")
+    user.follow()
+    assert "The client is restored." in user.text
+    assert not world.hub.openbanking.clients.get(client_id).active
+    user.post(path, action="activate")
+    assert world.tpp("GET", "/tpp/banks").status == 200
+    assert path in user.get("/clients").text
+
+
+def test_whose_clients_are_all_archived_is_told_where_they_are(world: World, user: Person) -> None:
+    world.hub.openbanking.clients.archive(user.create_client())
+    user.get("/clients")
+
+    assert "All your clients are archived." in user.text
+    assert 'href="/clients?active=archived"' in user.last.text
+
+
+def test_in_production_an_owner_archives_and_the_operator_restores(world: World, user: Person) -> None:
+    client_id = user.create_client()
+    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
+    path = f"/clients/{client_id}"
+
+    user.post(path, action="archive")
+    user.follow()
+    assert "only the operator can restore it" in user.text
+    assert user.post(path, action="restore").status == 400
+    assert world.hub.openbanking.clients.get(client_id).is_archived
+
+
 def test_nobody_is_asked_about_somebody_elses_client(user: Person, other: Person) -> None:
-    assert other.get(f"/clients/{user.create_client()}?ask=deactivate").status == 404
+    client_id = user.create_client()
+
+    assert [other.get(f"/clients/{client_id}?ask={what}").status for what in ("deactivate", "archive")] == [404, 404]
 
 
 def test_in_production_only_the_operator_activates_and_numbers_clients(world: World, user: Person) -> None:
@@ -252,6 +301,16 @@ def test_in_production_only_the_operator_activates_and_numbers_clients(world: Wo
     assert user.post(f"/clients/{client_id}", action="activate").status == 400
     assert not world.hub.openbanking.clients.get(client_id).active
     assert 'name="registration_number"' not in user.get("/clients/new").text
+
+
+def test_a_form_that_is_sent_again_with_another_title_loses_nothing(world: World, user: Person, email: str) -> None:
+    user.get("/clients/new")
+    draft, token = user.hidden("draft"), user.token
+    for title in ("First", "Second", "Second"):
+        assert user.post("/clients/new", token, draft=draft, title=title, active="yes").status == 201
+        assert f"<h1>{title}</h1>" in user.last.text
+
+    assert sorted(client.title for client in world.hub.openbanking.clients.all(email)) == ["First", "Second"]
 
 
 # -- the list
@@ -336,231 +395,3 @@ def test_who_has_no_client_is_told_how_to_get_one(user: Person) -> None:
 
     assert "You have no clients yet" in user.text
     assert 'href="/clients/new"' in user.last.text
-
-
-# -- changes
-
-
-def test_a_form_that_is_sent_again_with_another_title_loses_nothing(world: World, user: Person, email: str) -> None:
-    user.get("/clients/new")
-    draft, token = user.hidden("draft"), user.token
-    for title in ("First", "Second", "Second"):
-        assert user.post("/clients/new", token, draft=draft, title=title, active="yes").status == 201
-        assert f"<h1>{title}</h1>" in user.last.text
-
-    assert sorted(client.title for client in world.hub.openbanking.clients.all(email)) == ["First", "Second"]
-
-
-def change(user: Person, client_id: str, **fields: Any) -> Answer:
-    """Fill in the form of the client's page, and send it."""
-    user.get(f"/clients/{client_id}")
-    given = {
-        "title": "Budget Friend",
-        "callback_urls": CALLBACK,
-        "events_url": "",
-        "revision": user.hidden("revision"),
-        "action": "update",
-    }
-    return user.post(f"/clients/{client_id}", **(given | fields))
-
-
-def test_an_owner_changes_a_client_and_sees_who_changed_what_when(world: World, user: Person, email: str) -> None:
-    client_id = user.create_client()
-
-    change(user, client_id, title="Money Friend", callback_urls=f"{CALLBACK}\r\nhttps://two.example/back")
-    user.follow()
-
-    client = world.hub.openbanking.clients.get(client_id)
-    assert "The client has been changed." in user.text
-    assert (client.title, client.callback_urls) == ("Money Friend", (CALLBACK, "https://two.example/back"))
-    assert (
-        f"UTC {email} Updated. Title: Money Friend. Callback URLs: {CALLBACK}, https://two.example/back." in user.text
-    )
-    world.hub.openbanking.clients.update(client_id, title="Changed by the operator")
-    user.get(f"/clients/{client_id}")
-    assert "the operator Updated. Title: Changed by the operator." in user.text
-
-
-def test_a_form_that_others_have_overtaken_changes_nothing_and_keeps_what_was_entered(
-    world: World, user: Person
-) -> None:
-    client_id = user.create_client()
-    user.get(f"/clients/{client_id}")
-    seen, token = user.hidden("revision"), user.token
-    world.hub.openbanking.clients.update(client_id, title="Theirs")
-    mine = {"title": "Mine", "callback_urls": CALLBACK, "action": "update"}
-
-    overtaken = user.post(f"/clients/{client_id}", token, revision=seen, form=mine)
-    assert overtaken.status == 409
-    assert "was changed after you opened this form" in user.text
-    assert 'value="Mine"' in overtaken.text
-    assert world.hub.openbanking.clients.get(client_id).title == "Theirs"
-
-    assert user.post(f"/clients/{client_id}", token, revision=user.hidden("revision"), form=mine).status == 303
-    assert world.hub.openbanking.clients.get(client_id).title == "Mine"
-
-
-def test_a_change_that_is_sent_twice_is_made_once(world: World, user: Person) -> None:
-    client_id = user.create_client()
-    user.get(f"/clients/{client_id}")
-    fields = {"title": "Twice", "callback_urls": CALLBACK, "revision": user.hidden("revision"), "action": "update"}
-    token = user.token
-
-    assert [user.post(f"/clients/{client_id}", token, form=fields).status for _ in range(2)] == [303, 303]
-    assert len(world.hub.openbanking.clients.history(world.hub.openbanking.clients.get(client_id))) == 1
-
-
-@pytest.mark.parametrize(
-    ("fields", "member", "said"),
-    [
-        ({"title": ""}, "title", "Title must be 1 to 128 printable characters"),
-        ({"callback_urls": "ftp://x"}, "callback_urls", "Callback URL must begin with https://"),
-        ({"callback_urls": f"{CALLBACK}\n{CALLBACK}"}, "callback_urls", "must contain at most 10 different URLs"),
-        ({"callback_urls": "\n".join(f"https://{n}.example/" for n in range(11))}, "callback_urls", "at most 10"),
-        ({"events_url": "//x"}, "events_url", "Events URL must begin with https://"),
-    ],
-)
-def test_a_change_that_cannot_be_accepted_is_said_beside_its_field(
-    world: World, user: Person, fields: dict[str, str], member: str, said: str
-) -> None:
-    client_id = user.create_client()
-    before = world.hub.openbanking.clients.get(client_id)
-
-    answer = change(user, client_id, **fields)
-
-    assert answer.status == 400
-    assert f'id="{member}-error"' in answer.text
-    assert said in user.text
-    assert "Please correct the marked field: nothing was changed." in user.text
-    (focused,) = re.findall(r"<(?:input|textarea) [^>]*\bautofocus\b[^>]*>", answer.text)
-    assert f'name="{member}"' in focused
-    assert world.hub.openbanking.clients.get(client_id) == before
-
-
-def test_with_its_first_events_url_the_page_shows_the_secret_of_its_events(world: World, user: Person) -> None:
-    client_id = user.create_client()
-
-    change(user, client_id, events_url="https://a.example/")
-    shown = secrets_of(user)["events-secret"]
-    assert user.last.headers["referrer-policy"] == "no-referrer"
-    change(user, client_id, events_url="")
-
-    assert world.hub.openbanking.clients.events_secrets(world.hub.openbanking.clients.get(client_id)) == [shown]
-    assert world.hub.openbanking.clients.get(client_id).events_url is None
-
-
-@pytest.mark.parametrize(("overlap", "lives"), [("0", 0), ("3600", 3600), ("86400", 86400), ("604800", 604800)])
-def test_a_new_client_secret_is_shown_once_and_the_old_one_lives_on_as_chosen(
-    world: World, user: Person, overlap: str, lives: int
-) -> None:
-    client_id = user.create_client(secret="yes")
-    old = secrets_of(user)["client-secret"]
-    user.get(f"/clients/{client_id}")
-    fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": overlap}
-    token = user.token
-
-    made = []
-    for _ in range(2):  # pressed twice
-        assert user.post(f"/clients/{client_id}", token, form=fields).status == 200
-        made.append(secrets_of(user)["client-secret"])
-
-    client, now = world.hub.openbanking.clients.get(client_id), world.clock.time()
-    assert made[0] == made[1] != old
-    assert client.accepts_secret(made[0], now + lives)
-    assert client.accepts_secret(old, now + lives - 1) == (lives > 0)
-    assert not client.accepts_secret(old, now + lives)
-    assert made[0] not in user.get(f"/clients/{client_id}").text
-    world.clock.advance(600)
-    assert user.post(f"/clients/{client_id}", token, form=fields).status == 400
-    assert "cannot be shown again" in user.text
-
-
-def test_a_client_without_a_secret_is_not_asked_when_the_old_one_ends(world: World, user: Person) -> None:
-    client_id = user.create_client()
-    assert "<select" not in user.get(f"/clients/{client_id}").text.partition("Create a new secret")[2]
-    fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": user.hidden("overlap")}
-    token = user.token
-
-    for _ in range(2):  # pressed twice
-        assert user.post(f"/clients/{client_id}", token, form=fields).status == 200
-        assert "The new secret is valid from now on." in user.text
-        assert "The old one ends" not in user.text
-    assert world.hub.openbanking.clients.get(client_id).accepts_secret(
-        secrets_of(user)["client-secret"], world.clock.time()
-    )
-    assert "The old secret ends" in user.get(f"/clients/{client_id}").text
-    user.post(f"/clients/{client_id}", action="rotate-secret", draft=user.hidden("draft"), overlap="3600")
-    assert "The old one ends in an hour." in user.text
-
-
-def test_a_client_with_events_alone_is_asked_when_their_old_secret_ends(user: Person) -> None:
-    client_id = user.create_client(events_url="https://a.example/")
-
-    assert "The old events secret ends" in user.get(f"/clients/{client_id}").text
-
-
-@pytest.mark.parametrize("overlap", ["", "60", "-1", "a week"])
-def test_a_new_secret_is_not_made_with_an_overlap_that_nobody_offered(world: World, user: Person, overlap: str) -> None:
-    client_id = user.create_client(secret="yes")
-    old = secrets_of(user)["client-secret"]
-    user.get(f"/clients/{client_id}")
-    fields = {"draft": user.hidden("draft"), "action": "rotate-secret", "overlap": overlap}
-
-    assert user.post(f"/clients/{client_id}", form=fields).status == 400
-    client = world.hub.openbanking.clients.get(client_id)
-    assert len(client.secrets) == 1
-    assert client.accepts_secret(old, world.clock.time())
-
-
-def test_a_new_events_secret_is_shown_once_and_signs(world: World, user: Person) -> None:
-    client_id = user.create_client(events_url="https://a.example/")
-    old = secrets_of(user)["events-secret"]
-    user.get(f"/clients/{client_id}")
-    fields = {"draft": user.hidden("draft"), "action": "rotate-events-secret", "overlap": "3600"}
-    token = user.token
-
-    for _ in range(2):
-        assert user.post(f"/clients/{client_id}", token, form=fields).status == 200
-        assert world.hub.openbanking.clients.events_secrets(world.hub.openbanking.clients.get(client_id)) == [
-            secrets_of(user)["events-secret"],
-            old,
-        ]
-    world.clock.advance(600)
-    assert user.post(f"/clients/{client_id}", token, form=fields).status == 400
-
-
-def test_another_users_client_is_not_changed(world: World, user: Person, other: Person) -> None:
-    client_id = user.create_client()
-    before = world.hub.openbanking.clients.get(client_id)
-    other.create_client()
-
-    for action in ("update", "rotate-secret", "rotate-events-secret"):
-        assert other.post(f"/clients/{client_id}", action=action, title="Stolen", revision="0").status == 404
-    assert world.hub.openbanking.clients.get(client_id) == before
-
-
-def test_in_production_what_people_at_the_bank_see_of_an_active_client_is_the_operators(
-    world: World, user: Person
-) -> None:
-    world.hub.settings = world.hub.openbanking.clients._settings = replace(
-        world.hub.settings, stage="prod", public_url="https://hub.example"
-    )
-    urls = "https://tpp.example/back"
-    client_id = user.create_client(callback_urls=urls)
-    same = {"title": "Budget Friend", "callback_urls": urls}
-    assert change(user, client_id, **(same | {"title": "Before"})).status == 303
-    assert change(user, client_id, **same).status == 303
-    world.hub.openbanking.clients.activate(client_id)
-
-    for fields in ({"title": "Bank of England"}, {"callback_urls": "https://other.example/"}):
-        assert change(user, client_id, **(same | fields)).status == 400
-        assert "nly the operator can change the" in user.text
-    assert change(user, client_id, **same, events_url="https://tpp.example/events").status == 200
-
-    client = world.hub.openbanking.clients.get(client_id)
-    assert client.title == "Budget Friend"
-    assert client.callback_urls == (urls,)
-    assert client.active is True
-    user.post(f"/clients/{client_id}", action="deactivate")
-    assert change(user, client_id, **(same | {"title": "Renamed"}), events_url=client.events_url).status == 303
-    assert not world.hub.openbanking.clients.get(client_id).active

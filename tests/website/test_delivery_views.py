@@ -13,6 +13,7 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.event_inspection import DETAILED
 from chalicelib.website.records.attempts import LIMITS
 from tests.website.deliveries import send, send_test_event
+from tests.website.page_forms import rename
 from tests.website.person import Person
 from tests.world import Answer, World
 
@@ -268,7 +269,7 @@ def test_a_client_that_fetches_its_events_is_sent_a_test_event_and_stays_so_when
     clients.update(client_id, events="poll")
 
     user.get(f"/clients/{client_id}")
-    assert "fetches its events from" in user.text
+    assert "The client fetches them from GET /tpp/events" in user.text
     assert "Send a test event" in user.text
     answer = user.post(f"/clients/{client_id}", action="test-event")
     assert (answer.status, answer.headers["location"]) == (303, f"/clients/{client_id}")
@@ -276,8 +277,7 @@ def test_a_client_that_fetches_its_events_is_sent_a_test_event_and_stays_so_when
     assert "the client can fetch it" in user.text
     user.get("/deliveries")
     assert "Event for fetching" in user.text
-    revision = str(clients.get(client_id).revision)
-    user.post(f"/clients/{client_id}", action="update", title="Renamed", events_url="", revision=revision)
+    rename(user, client_id, title="Renamed")
 
     changed = clients.get(client_id)
     page = world.hub.delivery.event_log.page(f"client#{client_id}", None, 20)

@@ -91,3 +91,19 @@ def test_patience_says_how_long() -> None:
 )
 def test_how_far_time_was_moved_is_said_in_its_two_largest_units(seconds: int, said: str) -> None:
     assert display_text.elapsed(seconds) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        (None, "none"),
+        (True, "yes"),
+        (False, "no"),
+        ([], "none"),
+        (["https://a.example/", "https://b.example/"], "https://a.example/, https://b.example/"),
+        ({"keys": [{"kty": "EC", "kid": "one"}, {"kty": "RSA"}]}, "one, RSA without kid"),
+        ("fapi2", "fapi2"),
+    ],
+)
+def test_a_value_of_the_history_is_said_in_words(value: object, said: str) -> None:
+    assert display_text.change_value(value) == said

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import pagination
-from chalicelib.website.pagination import PAGE, newest_first, paginate, select_choices
+from chalicelib.website.pagination import PAGE, all_newest_first, newest_first, paginate, select_choices
 from tests.world import World
 
 
@@ -47,6 +47,15 @@ def test_the_newest_client_comes_first_and_nobody_elses(world: World, own: Seque
     world.hub.openbanking.clients.create(owner="other@example.com", title="x")
 
     assert titles(own) == "4321"
+
+
+def test_an_archived_client_is_left_out_unless_it_is_chosen(world: World, own: Sequence[Client], email: str) -> None:
+    clients = world.hub.openbanking.clients
+    clients.archive(own[1].client_id)
+
+    assert titles(newest_first(clients, email)) == "421"
+    assert titles(newest_first(clients, email, own[1].client_id)) == "4321"
+    assert titles(all_newest_first(clients, email)) == "4321"
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,10 @@ def test_every_icon_exists_and_is_hidden_from_screen_readers() -> None:
         "/",
         "/clients",
         "/clients/new",
+        "/clients/{client_id}",
+        "/clients/{client_id}/settings",
+        "/clients/{client_id}/security",
+        "/clients/{client_id}/history",
         "/authorize",
         "/deliveries",
         "/account",
@@ -77,6 +81,7 @@ def test_every_icon_exists_and_is_hidden_from_screen_readers() -> None:
     ],
 )
 def test_a_page_has_at_most_100_kb_and_takes_at_most_100_ms_of_processor_time(user: Person, path: str) -> None:
+    path = path.format(client_id=user.create_client())
     assert len(user.get(path).text.encode()) <= BYTES
     assert quickest(lambda: user.get(path)) <= SECONDS
 

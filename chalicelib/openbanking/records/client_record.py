@@ -20,7 +20,9 @@ OPERATOR = "operator"
 """The author of changes from the command line; in the web interface the author is the user's email address."""
 CLIENT_ID_LENGTH = 64
 
-Action = Literal["updated", "activated", "deactivated", "client secret rotated", "events secret rotated"]
+Action = Literal[
+    "updated", "activated", "deactivated", "archived", "restored", "client secret rotated", "events secret rotated"
+]
 EventsMode = Literal["none", "url", "poll"]
 """How a client gets events: not at all, at its Events URL, or by fetching them."""
 _DETAILS = ("title", "callback_urls", "registration_number", "events_url", "events")
@@ -46,7 +48,7 @@ class Client:
     The first of ``callback_urls`` is the default. ``secrets`` and ``event_secrets`` are ordered from oldest to newest,
     at most two each. A client has event secrets once an ``events_url`` has been set. ``events`` is ``poll`` for a
     client that fetches its events, which has no ``events_url``. ``security`` says how it proves who it is. Every change
-    increments ``revision``.
+    increments ``revision``. A client archived at ``archived_at`` (Unix seconds) is inactive and unchangeable.
     """
 
     client_id: str
@@ -62,6 +64,7 @@ class Client:
     security: ClientSecurity = _UNSPECIFIED
     revision: int = 0
     events: Literal["poll"] | None = None
+    archived_at: int | None = None
 
     @classmethod
     def from_item(cls, item: Item) -> Client:
@@ -84,6 +87,7 @@ class Client:
             security=ClientSecurity.from_item(item["security"]) if "security" in item else _UNSPECIFIED,
             revision=item.get("revision", 0),
             events=item.get("events"),
+            archived_at=item.get("archived_at"),
         )
 
     def as_item(self) -> Item:
@@ -106,6 +110,10 @@ class Client:
     def events_mode(self) -> EventsMode:
         """How the client gets events."""
         return "url" if self.events_url is not None else self.events or "none"
+
+    @property
+    def is_archived(self) -> bool:
+        return self.archived_at is not None
 
     @property
     def has_secret(self) -> bool:

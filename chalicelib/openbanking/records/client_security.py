@@ -155,7 +155,7 @@ def _check_method(security: ClientSecurity, is_sandbox: bool) -> None:
 def _check_keys(security: ClientSecurity) -> None:
     given = [name for name in _KEY_SETS if getattr(security, name) is not None]
     if security.auth_method == "private_key_jwt" and len(given) != 1:
-        raise InvalidSecurity("jwks", "the method private_key_jwt needs one key set: pass its file or its URL (--jwks)")
+        raise InvalidSecurity("jwks", "the method private_key_jwt needs one key set, or its URL")
     if security.auth_method != "private_key_jwt" and given:
         raise InvalidSecurity(given[0], "a key set can only be used with the method private_key_jwt")
     if security.jwks is not None:

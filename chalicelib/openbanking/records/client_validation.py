@@ -32,6 +32,7 @@ class Details(TypedDict, total=False):
 
     title: str
     callback_urls: Sequence[str]
+    registration_number: str
     events_url: str | None
     events: str
     security: Mapping[str, Any]
@@ -43,6 +44,8 @@ def check_details(details: Details, settings: Settings, default_callback: str) -
         yield "title", check_title(details["title"])
     if "callback_urls" in details:
         yield "callback_urls", check_callback_urls(details["callback_urls"], settings, default_callback)
+    if "registration_number" in details:
+        yield "registration_number", check_registration_number(details["registration_number"])
     yield from check_events(details, settings)
 
 
@@ -61,15 +64,34 @@ def check_events(details: Details, settings: Settings) -> Iterator[tuple[str, An
 
 def check_owner_may(client: Client, updated: Client, settings: Settings) -> None:
     """Refuse an owner's changes that need the operator's approval. Raises: InvalidClient."""
-    if settings.is_sandbox or not client.active:
+    if settings.is_sandbox:
         return
-    for member, name in (("title", "title"), ("callback_urls", "Callback URLs")):
+    for member, name in (("registration_number", "registration number"), ("security", "authentication and security")):
         if getattr(client, member) != getattr(updated, member):
+            raise InvalidClient(member, f"only the operator can change the {name} of a client")
+    for member, name in (("title", "title"), ("callback_urls", "Callback URLs")):
+        if client.active and getattr(client, member) != getattr(updated, member):
             raise InvalidClient(
                 member,
                 f"only the operator can change the {name} of an active client: ask the operator, or deactivate "
                 "the client, make the change, and have the operator reactivate it",
             )
+
+
+def check_changeable(client: Client, updated: Client) -> None:
+    """Refuse changes of an archived client, and of a registration number that its certificate names.
+
+    Raises:
+        InvalidClient.
+    """
+    if client.is_archived and updated.is_archived:
+        raise InvalidClient("archived_at", "the client is archived: restore it first")
+    certified = updated.security.organization_identifier
+    if (
+        certified not in (None, updated.registration_number)
+        and updated.registration_number != client.registration_number
+    ):
+        raise InvalidClient("registration_number", "the registration number of this client is that of its certificate")
 
 
 def check_callback_urls(urls: Sequence[str], settings: Settings, default: str) -> tuple[str, ...]:
@@ -90,6 +112,10 @@ def check_url(name: str, url: str, settings: Settings, member: str = "") -> str:
 
 def check_title(value: str) -> str:
     return check_text("title", value, TITLE_LENGTH)
+
+
+def check_registration_number(value: str) -> str:
+    return check_text("registration_number", value, TITLE_LENGTH)
 
 
 def check_text(member: str, value: str, length: int) -> str:

@@ -33,14 +33,14 @@ from chalicelib.openbanking.records.client_record import (
     client_key,
 )
 from chalicelib.openbanking.records.client_validation import (
-    TITLE_LENGTH,
     Details,
     InvalidClient,
     check_callback_urls,
+    check_changeable,
     check_details,
     check_events,
     check_owner_may,
-    check_text,
+    check_registration_number,
     check_title,
     needs_first_secret,
     with_security,
@@ -113,9 +113,7 @@ class Clients:
             owner=owner,
             title=check_title(title),
             callback_urls=check_callback_urls(callback_urls, self._settings, self.default_callback),
-            registration_number=check_text(
-                "registration_number", registration_number or f"SANDBOX-{client_id[:8]}", TITLE_LENGTH
-            ),
+            registration_number=check_registration_number(registration_number or f"SANDBOX-{client_id[:8]}"),
             active=active,
             events_url=None,
             secrets=(),
@@ -163,25 +161,26 @@ class Clients:
         return [ClientChange.from_item(item) for item in found if item]
 
     def activate(self, client_id: str, owner: str | None = None) -> Client:
-        """Allow the client's calls. Raises: UnknownClient."""
+        """Allow the client's calls. Raises: UnknownClient, or InvalidClient if it is archived."""
         return self._change_members(client_id, owner, "activated", active=True)
 
     def deactivate(self, client_id: str, owner: str | None = None) -> Client:
         """Refuse all further calls of the client. Raises: UnknownClient."""
         return self._change_members(client_id, owner, "deactivated", active=False)
 
-    def set_registration_number(self, client_id: str, number: str) -> Client:
-        """Set the registration number that banks show to PSUs. Raises: UnknownClient, InvalidClient."""
-        checked = check_text("registration_number", number, TITLE_LENGTH)
+    def archive(self, client_id: str, owner: str | None = None) -> Client:
+        """Deactivate the client and hide it from lists, until it is restored. Raises: UnknownClient."""
 
         def apply_change(client: Client) -> Registered:
-            if client.security.organization_identifier is not None:
-                raise InvalidClient(
-                    "registration_number", "the registration number of this client is that of its certificate"
-                )
-            return Registered(replace(client, registration_number=checked))
+            return Registered(
+                client if client.is_archived else replace(client, active=False, archived_at=self._clock.time())
+            )
 
-        return self._change(client_id, None, "updated", apply_change).client
+        return self._change(client_id, owner, "archived", apply_change).client
+
+    def restore(self, client_id: str, owner: str | None = None) -> Client:
+        """Undo ``archive``; the client stays inactive. Raises: UnknownClient."""
+        return self._change_members(client_id, owner, "restored", archived_at=None)
 
     def update(
         self, client_id: str, *, owner: str | None = None, revision: int | None = None, **details: Unpack[Details]
@@ -194,7 +193,7 @@ class Clients:
         Args:
             client_id: the client.
             owner: the user, who must own the client; omit for the operator.
-            revision: the expected revision; omit to accept any.
+            revision: the expected revision; omit to accept any. What is in effect already is accepted at each revision.
 
         Raises:
             UnknownClient, InvalidClient.
@@ -321,16 +320,18 @@ class Clients:
 
         Raises:
             UnknownClient.
+            InvalidClient: the client cannot be changed so.
             ClientChanged: the client is not at the requested ``revision``.
             Conflict: concurrent changes interfered with every attempt.
         """
         for attempt in range(ATTEMPTS):
             before = self.get(client_id, owner)
-            if revision not in (None, before.revision):
-                raise ClientChanged(client_id)
             made = apply_change(before)
             if made.client == before:
                 return made
+            if revision not in (None, before.revision):
+                raise ClientChanged(client_id)
+            check_changeable(before, made.client)
             made = replace(made, client=replace(made.client, revision=before.revision + 1))
             try:
                 self._store.transact(self._put_change(before, made.client, owner or OPERATOR, action))

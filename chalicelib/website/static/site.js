@@ -24,6 +24,14 @@ for (const menu of document.querySelectorAll("[data-menu]")) {
   });
 }
 
+// A file is read into the field that it fills.
+for (const input of document.querySelectorAll("[data-fills]")) {
+  input.closest(".field").hidden = false;
+  input.addEventListener("change", async () => {
+    document.getElementById(input.dataset.fills).value = await input.files[0].text();
+  });
+}
+
 // A form that takes long says so, and is not sent twice.
 for (const form of document.querySelectorAll("[data-busy]")) {
   const button = form.querySelector("[type=submit]");

@@ -61,6 +61,8 @@ GROUPS = {
         "show",
         "activate",
         "deactivate",
+        "archive",
+        "restore",
         "registration-number",
         "update",
         "rotate-secret",
@@ -768,12 +770,30 @@ def test_a_client_is_switched_off_and_on(world: World) -> None:
     assert world.hub.openbanking.clients.get(client_id).active is True
 
 
+def test_an_archived_client_is_listed_only_if_wanted_and_can_be_restored(world: World) -> None:
+    client_id, owner = world.client.client_id, world.client.owner
+
+    def listed(*flags: str) -> bool:
+        return client_id in [row["client_id"] for row in done("clients", "list", "--owner", owner, *flags)["clients"]]
+
+    assert (listed(), listed("--archived")) == (True, False)
+    assert run("clients", "archive", client_id).stdout == "Budget Friend is archived.\n"
+    assert (listed(), listed("--archived")) == (False, True)
+    assert done("clients", "show", client_id)["client"]["archived_at"] == timestamp(world.clock.time())
+    assert refused("clients", "activate", client_id) == "the client is archived: restore it first"
+    assert run("clients", "restore", client_id).stdout == "Budget Friend is restored, and inactive.\n"
+    assert "archived_at" not in done("clients", "activate", client_id)["client"]
+    assert listed()
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ("show", "nobody"),
         ("activate", "nobody"),
         ("deactivate", "nobody"),
+        ("archive", "nobody"),
+        ("restore", "nobody"),
         ("update", "nobody", "--title", "a"),
         ("rotate-secret", "nobody"),
         ("events-url", "nobody", "http://127.0.0.1:9/events"),

@@ -147,7 +147,7 @@ def test_certificates_serve_as_method_binding_and_psd2_identity(mutual: Clients)
     assert not made.security.requires_proof
     assert made.security.requires_bound_tokens
     with pytest.raises(InvalidClient, match="that of its certificate"):
-        mutual.set_registration_number(made.client_id, "PSDGB-FCA-999999")
+        mutual.update(made.client_id, registration_number="PSDGB-FCA-999999")
 
 
 def test_a_key_takes_the_place_of_a_secret(clients: Clients) -> None:
@@ -195,12 +195,35 @@ def test_changes_of_security_are_in_the_history(clients: Clients) -> None:
     assert change.after == {"auth_method": "private_key_jwt", "jwks": JWKS, "dpop_bound_access_tokens": True}
 
 
-def test_in_production_a_client_has_a_secret_or_a_key(shared_world: World) -> None:
-    of = shared_world.hub.settings
+@pytest.fixture
+def production(shared_world: World) -> Clients:
+    """The clients of the stage prod."""
     settings = Settings.from_environment(
-        {"STAGE": "prod", "PUBLIC_URL": "https://hub.example.com", "RESOURCE_PREFIX": of.prefix}
+        {"STAGE": "prod", "PUBLIC_URL": "https://hub.example.com", "RESOURCE_PREFIX": shared_world.hub.settings.prefix}
     )
-    clients = shared_world.again(settings).hub.openbanking.clients
+    return shared_world.again(settings).hub.openbanking.clients
+
+
+@pytest.mark.parametrize("active", [True, False])
+@pytest.mark.parametrize(
+    ("details", "member"),
+    [({"registration_number": "PSDGB-FCA-1"}, "registration_number"), ({"security": BY_KEY}, "security")],
+)
+def test_in_production_only_the_operator_changes_how_a_client_proves_who_it_is(
+    production: Clients, details: Any, member: str, active: bool
+) -> None:
+    client_id = production.create(owner="a@example.com", title="TPP", active=active).client.client_id
+
+    with pytest.raises(InvalidClient, match="only the operator can change the") as caught:
+        production.update(client_id, owner="a@example.com", **details)
+
+    assert caught.value.member == member
+    assert production.get(client_id).revision == 0
+    assert production.update(client_id, **details).client.revision == 1
+
+
+def test_in_production_a_client_has_a_secret_or_a_key(production: Clients) -> None:
+    clients = production
 
     assert refused(clients, auth_method="none").startswith("auth_method: the method none is available in sandbox")
     assert not create(clients, **BY_KEY).has_secret

@@ -365,7 +365,7 @@ def test_every_change_is_in_the_history_with_who_and_when(world: World, clients:
         lambda: clients.update(client_id, owner=owner, title="Renamed", callback_urls=["https://a.example/"]),
         lambda: clients.update(client_id, events_url=None),
         lambda: clients.update(client_id, events_url=URL, owner=owner),
-        lambda: clients.set_registration_number(client_id, "PSDGB-FCA-1"),
+        lambda: clients.update(client_id, registration_number="PSDGB-FCA-1"),
         lambda: clients.rotate_secret(client_id, 0, owner=owner),
         lambda: clients.rotate_secret(client_id, DAY),
         lambda: clients.rotate_events_secret(client_id, DAY),
@@ -430,6 +430,82 @@ def test_a_client_of_before_there_were_several_addresses_and_secrets_stays_reada
     assert rotated.client.accepts_secret(secret, world.clock.time())
     assert [each.action for each in clients.history(rotated.client)] == ["client secret rotated"]
     assert not {"callback_url", "secret_digest"} & set(world.hub.store.get("clients", {"client_id": client_id}) or {})
+
+
+# -- archived clients
+
+
+def test_an_archived_client_is_inactive_unchangeable_and_restorable(
+    world: World, clients: Clients, client_id: str
+) -> None:
+    archived = clients.archive(client_id, "a@example.com")
+
+    assert archived == clients.get(client_id)
+    assert (archived.active, archived.archived_at) == (False, world.clock.time())
+    world.clock.advance(60)
+    assert clients.archive(client_id) == archived, "once is enough"
+    changes: list[Callable[[], object]] = [
+        lambda: clients.activate(client_id),
+        lambda: clients.update(client_id, title="Renamed"),
+        lambda: clients.rotate_secret(client_id, 0),
+        lambda: clients.rotate_events_secret(client_id, 0),
+    ]
+    for change in changes:
+        with pytest.raises(InvalidClient, match="archived: restore it first"):
+            change()
+    assert clients.get(client_id) == archived
+
+    restored = clients.restore(client_id)
+    assert (restored.active, restored.archived_at) == (False, None)
+    assert clients.activate(client_id).active
+    history = clients.history(clients.get(client_id))
+    assert [(each.by, each.action) for each in history] == [
+        ("operator", "activated"),
+        ("operator", "restored"),
+        ("a@example.com", "archived"),
+    ]
+
+
+def test_restoring_a_client_that_is_not_archived_changes_nothing(clients: Clients, made: Registered) -> None:
+    assert clients.restore(made.client.client_id) == made.client
+
+
+def test_calls_of_an_archived_client_are_refused_until_it_is_restored_and_activated(world: World) -> None:
+    clients, client_id = world.hub.openbanking.clients, world.client.client_id
+    token = world.tokens(1)["access_token"]
+    statuses = []
+    for change in (clients.archive, clients.restore, clients.activate):
+        change(client_id)
+        statuses.append(
+            (
+                world.tpp("GET", "/tpp/accounts", bearer=token).status,
+                world.tpp("GET", "/tpp/banks").status,
+                world.tpp("POST", "/tpp/authorize", {"bic": "BETADEF1", "scopes": ["accounts"]}).status,
+                world.tpp("GET", "/tpp/events").status,
+            )
+        )
+
+    assert statuses[0] == statuses[1] == (401,) * 4
+    assert statuses[2][1:3] == (200, 200)
+
+
+def test_a_client_that_was_stored_before_clients_could_be_archived_is_not_archived(
+    world: World, clients: Clients, client_id: str
+) -> None:
+    item = world.hub.store.get("clients", {"client_id": client_id})
+
+    assert item is not None
+    assert "archived_at" not in item
+    assert not clients.get(client_id).is_archived
+
+
+def test_what_is_in_effect_already_is_accepted_at_an_old_revision(clients: Clients, client_id: str) -> None:
+    seen = clients.get(client_id).revision
+    made = clients.update(client_id, revision=seen, title="Ours")
+
+    assert clients.update(client_id, revision=seen, title="Ours") == Registered(made.client)
+    with pytest.raises(ClientChanged):
+        clients.update(client_id, revision=seen, title="Others'")
 
 
 def test_a_change_by_what_somebody_saw_is_refused_when_others_were_faster(

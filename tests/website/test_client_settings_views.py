@@ -1,0 +1,258 @@
+"""A client's settings: its forms change what they say, say what cannot be, and lose nothing that others changed."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.openbanking.records.clients import Clients
+from tests.website.page_forms import CALLBACK, form_of, rename, save, secrets_of
+from tests.website.person import Person
+from tests.world import World
+
+EVENTS_URL = "https://a.example/"
+
+
+@pytest.fixture
+def clients(world: World) -> Clients:
+    return world.hub.openbanking.clients
+
+
+def test_an_owner_changes_a_client_and_sees_who_changed_what_when(user: Person, clients: Clients, email: str) -> None:
+    client_id = user.create_client()
+
+    rename(user, client_id, title="Money Friend", callback_urls=f"{CALLBACK}\r\nhttps://two.example/back")
+    user.follow()
+
+    client = clients.get(client_id)
+    assert "The client has been changed." in user.text
+    assert (client.title, client.callback_urls) == ("Money Friend", (CALLBACK, "https://two.example/back"))
+    user.get(f"/clients/{client_id}/history")
+    assert (
+        f"UTC {email} Updated. Title: Budget Friend → Money Friend "
+        f"Callback URLs: {CALLBACK} → {CALLBACK}, https://two.example/back"
+    ) in user.text
+    clients.update(client_id, title="Changed by the operator")
+    user.get(f"/clients/{client_id}/history")
+    assert "the operator Updated. Title: Money Friend → Changed by the operator" in user.text
+
+
+def test_a_form_that_is_saved_as_it_is_changes_nothing(user: Person, clients: Clients) -> None:
+    client_id = user.create_client(events_url=EVENTS_URL, secret="yes")
+    before = clients.get(client_id)
+
+    for page, action in (
+        ("settings", "general"),
+        ("settings", "events"),
+        ("security", "authentication"),
+        ("security", "tokens"),
+    ):
+        assert save(user, f"/clients/{client_id}/{page}", action).status == 303
+    assert clients.get(client_id) == before
+
+
+def test_a_form_that_others_have_overtaken_changes_nothing_and_keeps_what_was_entered(
+    user: Person, clients: Clients
+) -> None:
+    client_id = user.create_client()
+    user.get(f"/clients/{client_id}/settings")
+    address, fields = form_of(user, "general")
+    token = user.token
+    clients.update(client_id, title="Theirs")
+
+    overtaken = user.post(address, token, form=fields | {"title": "Mine"})
+    assert overtaken.status == 409
+    assert "was changed after you opened this form" in user.text
+    address, fields = form_of(user, "general")
+    assert fields["title"] == "Mine"
+    assert clients.get(client_id).title == "Theirs"
+
+    assert user.post(address, token, form=fields).status == 303
+    assert clients.get(client_id).title == "Mine"
+
+
+def test_a_form_of_another_subject_keeps_what_the_client_has(user: Person, clients: Clients) -> None:
+    client_id = user.create_client()
+
+    assert rename(user, client_id, title=" ").status == 400
+    assert form_of(user, "events")[1]["events"] == "none"
+    assert save(user, f"/clients/{client_id}/settings", "events", events="url", events_url="//x").status == 400
+    assert form_of(user, "general")[1]["title"] == "Budget Friend"
+    assert form_of(user, "events")[1]["events_url"] == "//x"
+
+
+def test_a_change_that_is_sent_twice_is_made_once(user: Person, clients: Clients) -> None:
+    client_id = user.create_client()
+    user.get(f"/clients/{client_id}/settings")
+    address, fields = form_of(user, "general")
+    token = user.token
+
+    sent = [user.post(address, token, form=fields | {"title": "Twice"}).status for _ in range(2)]
+    assert sent == [303, 303]
+    assert len(clients.history(clients.get(client_id))) == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "member", "said"),
+    [
+        ({"title": ""}, "title", "Title must be 1 to 128 printable characters"),
+        ({"callback_urls": "ftp://x"}, "callback_urls", "Callback URL must begin with https://"),
+        ({"callback_urls": f"{CALLBACK}\n{CALLBACK}"}, "callback_urls", "must contain at most 10 different URLs"),
+        ({"callback_urls": "\n".join(f"https://{n}.example/" for n in range(11))}, "callback_urls", "at most 10"),
+        ({"registration_number": ""}, "registration_number", "Registration number must be 1 to 128 printable"),
+    ],
+)
+def test_a_change_that_cannot_be_accepted_is_said_beside_its_field(
+    user: Person, clients: Clients, fields: dict[str, str], member: str, said: str
+) -> None:
+    client_id = user.create_client()
+    before = clients.get(client_id)
+
+    answer = rename(user, client_id, **fields)
+
+    assert answer.status == 400
+    assert f'id="{member}-error"' in answer.text
+    assert said in user.text
+    assert "Please correct the marked field: nothing was changed." in user.text
+    (focused,) = re.findall(r"<(?:input|textarea) [^>]*\bautofocus\b[^>]*>", answer.text)
+    assert f'name="{member}"' in focused
+    assert clients.get(client_id) == before
+
+
+@pytest.mark.parametrize("revision", ["", "x", "-1", "9" * 10])
+def test_a_form_without_a_good_revision_changes_nothing(user: Person, clients: Clients, revision: str) -> None:
+    client_id = user.create_client()
+
+    assert rename(user, client_id, title="Blind", revision=revision).status == 409
+    assert clients.get(client_id).revision == 0
+
+
+def test_an_owner_sets_the_registration_number_in_a_sandbox(user: Person, clients: Clients) -> None:
+    client_id = user.create_client()
+
+    assert rename(user, client_id, registration_number="PSDGB-FCA-7").status == 303
+    assert clients.get(client_id).registration_number == "PSDGB-FCA-7"
+
+
+# -- events
+
+
+def test_events_are_sent_fetched_or_stopped_as_chosen(user: Person, clients: Clients) -> None:
+    client_id = user.create_client()
+    path, modes = f"/clients/{client_id}/settings", []
+
+    save(user, path, "events", events="url", events_url=EVENTS_URL)
+    shown = secrets_of(user)["events-secret"]
+    assert user.last.headers["referrer-policy"] == "no-referrer"
+    modes.append(clients.get(client_id).events_mode)
+    for mode in ("poll", "none"):
+        assert save(user, path, "events", events=mode).status == 303
+        client = clients.get(client_id)
+        modes.append(client.events_mode)
+        assert client.events_url is None
+
+    assert modes == ["url", "poll", "none"]
+    assert clients.events_secrets(clients.get(client_id)) == [shown]
+    assert shown not in user.get(path).text
+
+
+@pytest.mark.parametrize(
+    ("events", "url", "member", "said"),
+    [
+        ("url", "", "events_url", "2048 printable ASCII characters"),
+        ("url", "//x", "events_url", "Events URL must begin with"),
+        ("sometimes", "", "events", "Events must be poll or none"),
+        ("", "", "events", "Events must be poll or none"),
+    ],
+)
+def test_a_way_to_get_events_that_cannot_be_is_said_beside_its_field(
+    user: Person, clients: Clients, events: str, url: str, member: str, said: str
+) -> None:
+    client_id = user.create_client()
+
+    answer = save(user, f"/clients/{client_id}/settings", "events", events=events, events_url=url)
+
+    assert answer.status == 400
+    assert f'id="{member}-error"' in answer.text
+    assert said in user.text
+    assert clients.get(client_id).revision == 0
+
+
+# -- who may change what
+
+
+@pytest.mark.parametrize("page", ["settings", "security", "history"])
+def test_pages_of_another_users_client_do_not_exist(world: World, user: Person, clients: Clients, page: str) -> None:
+    client_id, other = user.create_client(), Person.signed_in(world, "somebody@example.com")
+    before = clients.get(client_id)
+
+    assert other.get(f"/clients/{client_id}/{page}").status == 404
+    for action in ("general", "events", "authentication", "tokens", "rotate-secret", "rotate-events-secret"):
+        fields = {"action": action, "revision": "0", "title": "Stolen", "overlap": "0"}
+        assert other.post(f"/clients/{client_id}/{page}", form=fields).status in (404, 405)
+    assert clients.get(client_id) == before
+
+
+@pytest.mark.parametrize("page", ["settings", "security"])
+def test_an_action_that_does_not_exist_changes_nothing(user: Person, page: str) -> None:
+    client_id = user.create_client()
+
+    assert user.post(f"/clients/{client_id}/{page}", action="destroy", revision="0").status == 400
+    assert "Nothing was changed." in user.text
+
+
+def test_an_archived_client_shows_its_settings_without_forms(user: Person, clients: Clients) -> None:
+    client_id = user.create_client(secret="yes", events_url=EVENTS_URL)
+    archived = clients.archive(client_id)
+
+    for page, action in (("settings", "general"), ("security", "tokens"), ("security", "rotate-secret")):
+        user.get(f"/clients/{client_id}/{page}")
+        assert 'name="revision"' not in user.last.text
+        assert "This client is archived." in user.text
+        refused = user.post(
+            f"/clients/{client_id}/{page}",
+            form={
+                "action": action,
+                "revision": str(archived.revision),
+                "title": "Renamed",
+                "registration_number": "7",
+                "bound_tokens": "dpop",
+                "overlap": "0",
+            },
+        )
+        assert refused.status == 400
+        assert "The client is archived: restore it first." in user.text
+    assert clients.get(client_id) == archived
+
+
+def test_in_production_what_people_at_the_bank_see_of_an_active_client_is_the_operators(
+    world: World, user: Person
+) -> None:
+    world.hub.settings = world.hub.openbanking.clients._settings = replace(
+        world.hub.settings, stage="prod", public_url="https://hub.example"
+    )
+    clients, urls = world.hub.openbanking.clients, "https://tpp.example/back"
+    client_id = user.create_client(callback_urls=urls)
+    path = f"/clients/{client_id}/settings"
+    assert rename(user, client_id, title="Before").status == 303
+    assert rename(user, client_id, title="Budget Friend").status == 303
+    assert 'name="registration_number"' not in user.get(path).text
+    assert f"clients registration-number {client_id} NUMBER" in user.text
+    clients.activate(client_id)
+
+    user.get(path)
+    assert f"clients update {client_id} --title TEXT" in user.text
+    revision = str(clients.get(client_id).revision)
+    same = {"title": "Budget Friend", "callback_urls": urls, "action": "general", "revision": revision}
+    for fields in ({"title": "Bank of England"}, {"callback_urls": "https://other.example/"}):
+        assert user.post(path, form=same | fields).status == 400
+        assert "nly the operator can change the" in user.text
+    assert save(user, path, "events", events="url", events_url="https://tpp.example/events").status == 200
+
+    client = clients.get(client_id)
+    assert (client.title, client.callback_urls, client.active) == ("Budget Friend", (urls,), True)
+    user.post(f"/clients/{client_id}", action="deactivate")
+    assert rename(user, client_id, title="Renamed").status == 303
+    assert not clients.get(client_id).active
