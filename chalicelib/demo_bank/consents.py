@@ -191,9 +191,7 @@ def record_use(bank: DemoBank, consent: DemoConsent) -> None:
     if consent.last_used_at is not None and consent.last_used_at // _DAY == now // _DAY:
         return
     with contextlib.suppress(ConditionFailed):  # it has just been deleted
-        bank.store.update(
-            TABLE, bank.key(consent.record), set={"last_used_at": now}, condition=Attr("token").exists()
-        )
+        bank.store.update(TABLE, bank.key(consent.record), set={"last_used_at": now}, condition=Attr("token").exists())
 
 
 def revoke(bank: DemoBank, record: str, *, told: bool) -> bool:

@@ -12,6 +12,7 @@ from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
 from tests.statistics.made_up import hourly, keeping, record
+from tests.website.journey import with_tokens
 from tests.website.person import Person
 from tests.world import Answer, World
 
@@ -47,6 +48,24 @@ def create_a_client_in_the_web_interface(world: World) -> Run:
         (client,) = world.hub.openbanking.clients.all(owner)
         secret = answer.text.partition('<code id="client-secret">')[2].partition("<")[0]
         assert client.accepts_secret(secret, world.clock.time())
+
+    return run
+
+
+@scene()
+def look_at_a_journey_in_the_web_interface(world: World) -> Run:
+    """The page says so when its consent has ended, with or without a second look."""
+
+    def run(fault: Fault) -> None:
+        owner = f"{new_id()}@example.com"
+        person = Person.signed_in(world, owner)
+        state = with_tokens(world, person, person.create_client())
+        (journey,) = world.hub.website.journeys.list_latest(owner)
+        consent = world.hub.openbanking.consent_states.find(str(journey.consent_id))
+        assert consent is not None
+        world.hub.openbanking.token_flow.end_consent(consent, "bank")
+        answer = shown(fault, lambda: person.get(f"/authorize/callback?state={state}"))
+        assert (answer.status, "The consent has ended" in answer.text) == (200, True)
 
     return run
 
