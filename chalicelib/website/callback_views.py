@@ -33,6 +33,7 @@ _NOTICES: Mapping[str, Notice] = {
     "end": Notice.CONSENT_ENDED,
 }
 """What a page says after an action."""
+_PAYMENT_FIELDS = ("bic", "payment_id", "status", "message")
 _TEXT_LENGTH = 256  # characters shown of a value from the URL, which anyone can forge
 
 
@@ -100,7 +101,7 @@ def payment_callback(visit: Visit) -> Response:
         referrer=NO_REFERRER,
         is_final=is_final,
         is_executed=known is not None and is_executed(known.status),
-        address=visit.link("/payments/callback", **query),
+        address=visit.link("/payments/callback", **{name: query[name] for name in _PAYMENT_FIELDS if name in query}),
         payment_id=payment_id,
         told=query.get("status"),
         told_meaning=payment_status(query.get("status")),

@@ -85,7 +85,7 @@ def return_advice(error: str) -> str:
 
 END_REASONS: Mapping[str, str] = {
     "user": "You ended it here, and the bank was notified.",
-    "tpp": "The client ended it by POST /tpp/token/revoke, and the bank was notified.",
+    "tpp": "The client ended it, and the bank was notified.",
     "bank": "The bank reported that it has ended: the person may have ended it there.",
     "operator": "The operator ended it, and the bank was notified.",
     "service": "The service ended it, because a code or refresh token was used twice. The bank was notified.",
