@@ -287,7 +287,7 @@ def test_a_token_that_has_expired_is_not_brought_but_the_way_to_a_new_one_is(wor
 
 
 def test_the_token_of_a_consent_that_has_ended_is_not_brought(world: World, cookie: str) -> None:
-    world.hub.website.journeys.record_end(journey(world.hub, world.client))
+    world.hub.website.journeys.record_end(journey(world.hub, world.client), "bank")
 
     assert TOKEN not in shown(world, "account", cookie, state="a-state").text
 
