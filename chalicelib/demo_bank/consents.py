@@ -7,6 +7,7 @@ bank ends a consent by itself, if it does. ``days`` has the validity in days tha
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
@@ -33,7 +34,8 @@ class DemoConsent:
     """One consent. Times are Unix seconds; ``record`` is its storage key.
 
     ``told`` is false until the service has been notified that the bank ended the consent. ``payment_id``
-    is the payment for which a one-time consent was used; empty before.
+    is the payment for which a one-time consent was used; empty before. ``last_used_at`` is the first use of the latest
+    day (UTC) with one; it is missing before the first, and of days before it was recorded.
     """
 
     record: str
@@ -48,6 +50,7 @@ class DemoConsent:
     sealed_token: bytes = field(repr=False)
     is_one_time: bool = False
     payment_id: str = ""
+    last_used_at: int | None = None
 
     def is_active(self, now: int) -> bool:
         return self.status == "active" and now < self.valid_until
@@ -180,6 +183,15 @@ def update_payment(bank: DemoBank, consent: DemoConsent, payment_id: str) -> Ope
     unspent = Attr("payment_id").not_exists() | Attr("payment_id").eq(payment_id)
     condition = Attr("status").eq("active") & unspent
     return Update(TABLE, bank.key(consent.record), set={"payment_id": payment_id}, condition=condition)
+
+
+def record_use(bank: DemoBank, consent: DemoConsent) -> None:
+    """Record that an application used the consent, at most once on a day, so that reads rarely write."""
+    now = bank.clock.time()
+    if consent.last_used_at is not None and consent.last_used_at // _DAY == now // _DAY:
+        return
+    with contextlib.suppress(ConditionFailed):  # it has just been deleted
+        bank.store.update(TABLE, bank.key(consent.record), set={"last_used_at": now}, condition=Attr("token").exists())
 
 
 def revoke(bank: DemoBank, record: str, *, told: bool) -> bool:

@@ -198,8 +198,8 @@ def _find_customer(bank: DemoBank, consent: DemoConsent) -> Customer:
 
 
 def _find_consent(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> DemoConsent | None:
-    """The consent for X-Auth-Token; ended, expired and unknown ones are indistinguishable to the caller.
-    Raises: Refusal.
+    """The consent for X-Auth-Token, whose use is recorded; ended, expired and unknown ones are indistinguishable to the
+    caller. Raises: Refusal.
     """
     token = incoming.headers.get("x-auth-token", "")
     if row.consent == "ignored" or (row.consent == "if named" and not token):
@@ -212,4 +212,5 @@ def _find_consent(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> DemoCo
     scope = row.webhook.scope
     if scope is not None and scope.name not in consent.scopes:
         raise refusals.SCOPE_NOT_APPROVED(scope=scope.name)
+    consents.record_use(bank, consent)
     return consent

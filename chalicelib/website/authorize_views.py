@@ -16,6 +16,7 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
+from chalicelib.website.call_samples import authorize_programs
 from chalicelib.website.display_text import refusal_advice
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.pagination import newest_first, paginate, select_choices
@@ -86,7 +87,7 @@ def _first_page(visit: Visit) -> Response:
 
 
 def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", status: int = 200) -> Response:
-    body, client = visit.website.web_tpp_flow.request_body(choice), choice.client
+    body = visit.website.web_tpp_flow.request_body(choice)
     return page(
         visit,
         "authorize_request.html",
@@ -96,7 +97,7 @@ def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", 
         is_shared_callback=body["redirect_uri"] == visit.website.openbanking.clients.default_callback,
         callback_url=body["redirect_uri"],
         body=json.dumps(body, indent=2),
-        curl=_curl_command(visit, client, body),
+        programs=authorize_programs(visit.website.shared.settings.public_url, choice.client, body),
         problem=problem,
         services=_scopes_by_service(choice.bank),
     )
@@ -116,21 +117,3 @@ def _calls_of_scope(version: Version, scope: Scope) -> str:
     tables = [(call.method, call) for call in RELAYED] + [("POST", call) for call in PAYMENTS]
     rows = [(f"{method} {call.path}", version.webhook(call)) for method, call in tables]
     return ", ".join(name for name, webhook in rows if webhook and webhook.scope == scope)
-
-
-def _curl_command(visit: Visit, client: Client, body: object) -> str:
-    """The request as a curl command, with user input quoted for the shell."""
-    quoted = json.dumps(body, indent=2).replace("'", "'\\''")
-    return (
-        f"curl -s {visit.website.shared.settings.public_url}/tpp/authorize \\\n"
-        f"  {_curl_credentials(client)} \\\n"
-        f"  -H 'Content-Type: application/json' \\\n"
-        f"  -d '{quoted}'"
-    )
-
-
-def _curl_credentials(client: Client) -> str:
-    """The options of curl by which the client proves itself."""
-    if client.security.auth_method == "private_key_jwt":
-        return '-H "X-Client-Assertion: $CLIENT_ASSERTION"'
-    return f'-u "{client.client_id}:$CLIENT_SECRET"' if client.has_secret else f"-H 'X-Api-Key: {client.client_id}'"

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from chalice.app import Response
 
+from chalicelib.foundation.http.web import json_answer
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
-from chalicelib.website.display_text import payment_status, refusal_advice, return_advice
+from chalicelib.website import call_samples
+from chalicelib.website.call_samples import SampleCall
+from chalicelib.website.display_text import (
+    END_REASONS,
+    is_executed,
+    is_final_status,
+    payment_status,
+    refusal_advice,
+    return_advice,
+)
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.attempts import client_network
@@ -23,12 +33,18 @@ _NOTICES: Mapping[str, Notice] = {
     "end": Notice.CONSENT_ENDED,
 }
 """What a page says after an action."""
+_PAYMENT_FIELDS = ("bic", "payment_id", "status", "message")
 _TEXT_LENGTH = 256  # characters shown of a value from the URL, which anyone can forge
 
 
 def authorization_callback(visit: Visit) -> Response:
-    """``GET /authorize/callback``: continue the user's own journey; display any other callback."""
+    """``GET /authorize/callback``: continue the user's own journey; display any other callback.
+
+    With ``format=json``, only the stage of the user's journey, by which its page notices a change.
+    """
     query = dict(visit.incoming.query)
+    if query.get("format") == "json":
+        return _stage_answer(visit, query)
     if visit.email is not None:
         try:
             journey = (
@@ -41,8 +57,9 @@ def authorization_callback(visit: Visit) -> Response:
         if journey is not None:
             if query.get("ask") == "end" and journey.stage == "tokens":
                 return _end_consent_page(visit, journey)
-            arrived = query.keys() & {"code", "authorization_code", "error"}
-            return _redirect_to_journey(visit, journey) if arrived else _journey_page(visit, journey)
+            if query.keys() & {"code", "authorization_code", "error"}:
+                return _redirect_to_journey(visit, journey)
+            return _journey_page(visit, _check_consent(visit, journey))
     return _stranger_page(visit, query)
 
 
@@ -68,7 +85,8 @@ def continue_journey(visit: Visit) -> Response:
 def payment_callback(visit: Visit) -> Response:
     """``GET /payments/callback``: show the status in the URL and, because that can be forged, the status at the bank.
 
-    The bank is queried, within limits, if the payment's callback_url contained its ``bic``.
+    The bank is queried, within limits, if the payment's callback_url contained its ``bic``. The page asks for itself
+    again until the status is final.
     """
     query = dict(visit.incoming.query)
     bic, payment_id = query.get("bic", ""), query.get("payment_id", "")
@@ -76,10 +94,14 @@ def payment_callback(visit: Visit) -> Response:
     if bic and payment_id and not visit.incoming.is_head:
         own, visitor = visit.website.openbanking.clients.default_callback, client_network(visit.ip_address)
         known = visit.website.openbanking.callback_status.look_up(bic, payment_id, own, visitor)
+    is_final = known is not None and (known.outcome == "not_accepted" or is_final_status(known.status))
     return page(
         visit,
         "payment.html",
         referrer=NO_REFERRER,
+        is_final=is_final,
+        is_executed=known is not None and is_executed(known.status),
+        address=visit.link("/payments/callback", **{name: query[name] for name in _PAYMENT_FIELDS if name in query}),
         payment_id=payment_id,
         told=query.get("status"),
         told_meaning=payment_status(query.get("status")),
@@ -112,6 +134,18 @@ def _find_journey(visit: Visit, query: Mapping[str, str]) -> Journey | None:
     return visit.website.journeys.find(visit.user, query.get("state", ""))
 
 
+def _stage_answer(visit: Visit, query: Mapping[str, str]) -> Response:
+    """The stage of the user's own journey as JSON; 404 for anybody else."""
+    journey = _find_journey(visit, query) if visit.email is not None else None
+    if journey is None:
+        return json_answer({"state": None}, 404)
+    return json_answer({"state": _check_consent(visit, journey).stage})
+
+
+def _check_consent(visit: Visit, journey: Journey) -> Journey:
+    return journey if visit.incoming.is_head else visit.website.web_tpp_flow.check_consent(journey)
+
+
 def _redirect_to_journey(visit: Visit, journey: Journey) -> Response:
     """Redirect to the journey's page without the code in the URL, so that the page can be reloaded."""
     return visit.redirect(_CALLBACK, state=journey.state)
@@ -129,6 +163,7 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
         )
     now = visit.website.shared.clock.time()
     client = _journey_client(visit, journey)
+    secrets = visit.website.journeys.unseal_secrets(journey)
     return page(
         visit,
         "journey.html",
@@ -136,7 +171,9 @@ def _journey_page(visit: Visit, journey: Journey | None, problem: str = "", stat
         referrer=NO_REFERRER,
         journey=journey,
         steps=_journey_steps(journey),
-        secrets=visit.website.journeys.unseal_secrets(journey),
+        secrets=secrets,
+        calls=_journey_calls(visit, journey, client, secrets) if client else {},
+        end_reason=END_REASONS.get(journey.ended_by or "", ""),
         client=client,
         has_secret=client is not None and client.has_secret,
         stuck=journey.is_interrupted(now),
@@ -159,6 +196,26 @@ def _journey_steps(journey: Journey) -> list[tuple[str, int | None]]:
     ]
     expected = 2 if journey.error else 3
     return [(label, at) for number, (label, at) in enumerate(steps) if at or number < expected]
+
+
+def _journey_calls(
+    visit: Visit, journey: Journey, client: Client, secrets: Mapping[str, str]
+) -> Mapping[str, Sequence[SampleCall]]:
+    """The calls of a journey: those ``made``, and those that can be made ``next``."""
+    if "code" not in secrets:
+        return {}
+    base = visit.website.shared.settings.public_url
+    exchange = call_samples.exchange_call(base, client, journey, secrets)
+    if journey.stage == "code":
+        return {"next": [exchange]}
+    refreshed = call_samples.latest_refresh_call(base, client, secrets)
+    made = [exchange, refreshed] if refreshed else [exchange]
+    if journey.stage == "tokens":
+        refresh = call_samples.next_refresh_call(base, client, secrets)
+        return {"made": made, "next": [refresh, call_samples.revoke_call(base, client, secrets, is_done=False)]}
+    if journey.ended_by == "user":
+        made.append(call_samples.revoke_call(base, client, secrets, is_done=True))
+    return {"made": made}
 
 
 def _journey_client(visit: Visit, journey: Journey) -> Client | None:

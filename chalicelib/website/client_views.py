@@ -50,7 +50,10 @@ def new_client_form(visit: Visit) -> Response:
 
 
 def create_client(visit: Visit) -> Response:
-    """``POST /clients/new``: show the client and, once, its secrets. A form submitted twice creates one client."""
+    """``POST /clients/new``: show the client and, once, its secrets. A form submitted twice creates one client.
+
+    With ``authorize_at``, the BIC of a bank, continue to the authorization request of a client without secrets.
+    """
     settings, identity = visit.website.shared.settings, _derive_identity(visit)
     try:
         made = visit.website.openbanking.clients.create(
@@ -67,6 +70,9 @@ def create_client(visit: Visit) -> Response:
         return _new_client_page(visit, {error.member: field_error(error.member, str(error))}, 400)
     except client_records.ClientExists:
         return visit.redirect_with_notice(f"/clients/{identity.client_id}", Notice.CLIENT_CREATED_BEFORE)
+    if visit.field("authorize_at") and not (made.secret or made.events_secret):
+        query = {"client_id": made.client.client_id, "bic": visit.field("authorize_at")}
+        return visit.redirect_with_notice("/authorize", Notice.CLIENT_CREATED, **query)
     done = _REPEATED if made.repeated else TEXTS[Notice.CLIENT_CREATED]
     return _overview_page(visit, made.client, status=201, message=Message(done=done), made=made)
 

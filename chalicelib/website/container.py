@@ -79,6 +79,7 @@ class WebsiteContainer:
             self.journeys,
             self.openbanking.authorization_flow,
             self.openbanking.token_flow,
+            self.openbanking.consent_states,
         )
 
     @cached_property

@@ -104,6 +104,27 @@ def change_value(value: object) -> str:
     return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
 
 
+END_REASONS: Mapping[str, str] = {
+    "user": "You ended it here, and the bank was notified.",
+    "tpp": "The client ended it, and the bank was notified.",
+    "bank": "The bank reported that it has ended: the person may have ended it there.",
+    "operator": "The operator ended it, and the bank was notified.",
+    "service": "The service ended it, because a code or refresh token was used twice. The bank was notified.",
+    "expired": "It had reached the end of its validity.",
+}
+"""How a consent ended, by ``ended_by`` of its journey."""
+
+
+def is_final_status(status: object) -> bool:
+    """Whether a payment with this status, of any protocol version, is executed, rejected or cancelled."""
+    return any(version.statuses.is_final(status) for version in VERSIONS.values())
+
+
+def is_executed(status: object) -> bool:
+    """Whether a payment with this status, of any protocol version, is executed."""
+    return any(version.statuses.is_executed(status) for version in VERSIONS.values())
+
+
 def payment_status(status: object) -> str:
     """The meaning of a payment status of any protocol version; empty if unknown."""
     meanings = [version.statuses.meanings for version in VERSIONS.values()]

@@ -40,6 +40,7 @@ def show_home(visit: Visit) -> Response:
         banks=sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold()),
         clients=clients,
         journeys=journeys,
+        draft=visit.website.drafts.create(),
     )
 
 

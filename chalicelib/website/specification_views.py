@@ -80,7 +80,10 @@ class ClientChoice:
 
 
 def show_specification(visit: Visit) -> Response:
-    """``GET /specifications/{screen}``; ``state`` identifies the journey whose access token is used."""
+    """``GET /specifications/{screen}``; ``state`` identifies the journey whose access token is used.
+
+    With ``show=balance``, the account screen lists the accounts and shows the first one's balance at once.
+    """
     found = next((row for row in SCREENS if row.name == visit.incoming.uri["screen"]), None)
     if found is None:
         what, place = "There is no page with this name.", f"/specifications/{SCREENS[0].name}"
@@ -103,6 +106,7 @@ def show_specification(visit: Visit) -> Response:
         first_scopes=" ".join(next(iter(VERSIONS.values())).scopes),
         journey=journey,
         access_token=_access_token(visit, journey) if journey else "",
+        shows_balance=journey is not None and found.name == "account" and visit.field("show") == "balance",
     )
 
 

@@ -17,6 +17,7 @@ from chalicelib.foundation.identifiers import base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
+from chalicelib.openbanking.flows.consent_states import ConsentStates
 from chalicelib.openbanking.flows.tokens import TokenFlow
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
@@ -56,6 +57,7 @@ class WebTppFlow:
     journeys: Journeys
     authorization_flow: AuthorizationCodeFlow
     token_flow: TokenFlow
+    consent_states: ConsentStates
 
     def request_body(self, choice: AuthorizationChoice) -> dict[str, Any]:
         """The body of ``POST /tpp/authorize``."""
@@ -146,7 +148,7 @@ class WebTppFlow:
         except Refusal as refusal:
             current_call.record_failure("caller")  # the page that reports it may still be a success response
             if again and refusal.oauth_error == "invalid_grant":
-                self.journeys.record_end(marked)
+                self.journeys.record_end(marked, None)
             else:
                 self.journeys.release_exchange(marked, journey)
             raise
@@ -163,7 +165,7 @@ class WebTppFlow:
             answer = self.token_flow.refresh(TppCredentials(journey.client_id, secret), token)
         except Refusal as refusal:
             if refusal.oauth_error == "invalid_grant":
-                self.journeys.record_end(marked)
+                self.journeys.record_end(marked, None)
             else:
                 self.journeys.release_refresh(marked)
             raise
@@ -172,7 +174,21 @@ class WebTppFlow:
     def end_consent(self, journey: Journey, secret: str | None) -> Journey:
         """End the journey's consent and notify the bank. Raises: Refusal, JourneyChanged."""
         self.token_flow.revoke_by_tpp(TppCredentials(journey.client_id, secret), self._refresh_token(journey))
-        return self.journeys.record_end(journey)
+        return self.journeys.record_end(journey, "user")
+
+    def check_consent(self, journey: Journey) -> Journey:
+        """Look up the consent of a journey with tokens; if it has ended elsewhere, as at the bank, record that."""
+        if journey.stage != "tokens" or journey.consent_id is None:
+            return journey
+        consent, now = self.consent_states.find(journey.consent_id), self.clock.time()
+        if consent is not None and consent.can_be_queried(now):
+            return journey
+        is_revoked = consent is not None and consent.state(now) == "revoked"
+        by = consent.ended_by if consent is not None and is_revoked else "expired"
+        try:
+            return self.journeys.record_end(journey, by)
+        except JourneyChanged:
+            return self.journeys.find(journey.owner, journey.state) or journey
 
     def _refresh_token(self, journey: Journey) -> str:
         """The refresh token of a journey. Raises: JourneyChanged, if it has none."""

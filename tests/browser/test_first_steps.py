@@ -1,14 +1,17 @@
-"""A TPP developer who opens the web interface, reads nothing first, and gets as far as tokens.
+"""A TPP developer who opens the web interface, reads nothing first, and gets as far as tokens and a balance.
 
 One such way is played whenever tests run: nothing works in a browser where it does not.
 """
 
 from __future__ import annotations
 
+import secrets
+
 import pytest
 
-from tests.browser import user
-from tests.browser.visitor import Visitors
+from tests.browser import psu, user
+from tests.browser.specification_pages import answered
+from tests.browser.visitor import Visitor, Visitors
 from tests.e2e.parties import Tpp
 
 
@@ -45,3 +48,48 @@ def test_from_registering_to_tokens_that_work(visitors: Visitors, version: int, 
     visitor.follow("End the consent")
     visitor.press("End the consent")
     assert asker.call("GET", "/tpp/accounts", bearer=refreshed).status_code == 401
+
+
+MOST_CLICKS = 12
+"""From the first page to a balance: presses of buttons, links, boxes and options."""
+COUNTS = """() => {
+  const count = (event) => {
+    const wanted = event.target.closest('a, button, summary, input[type=checkbox], input[type=radio], select')
+    if (wanted) window.countClick(wanted.textContent.trim() || wanted.id || wanted.tagName)
+  }
+  addEventListener('click', (event) => event.isTrusted && count(event), true)
+  addEventListener('change', (event) => event.target.tagName === 'SELECT' && count(event), true)
+}"""
+"""Has each press counted on all pages, at the bank's, too; keys are not presses."""
+
+
+@pytest.mark.parametrize("version", [pytest.param(1, marks=pytest.mark.pages), 2])
+def test_from_registering_to_the_first_balance_in_at_most_12_clicks(visitor: Visitor, version: int) -> None:
+    clicks: list[str] = []
+    page, name = visitor.page, str(visitor.bank(version)["name"])
+    page.expose_function("countClick", clicks.append)
+    page.add_init_script(f"({COUNTS})()")
+    visitor.open("/")
+    with page.expect_navigation():
+        page.locator("main").get_by_role("link", name="Register").click()
+    visitor.fill("Email", f"{secrets.token_hex(6)}@example.com")
+    visitor.fill("Password", user.PASSWORD)
+    page.get_by_label("I agree to the terms").check()
+    visitor.press("Register")
+    page.get_by_label("In one step").select_option(label=name)
+    visitor.press("Create a client and authorize")
+    user.run_request(visitor)
+    psu.take_place(visitor, version)
+    page.get_by_role("checkbox").first.check()
+    visitor.press("Continue")
+    psu.give_key_code(visitor, "Approve")
+    visitor.follow("Show a balance")
+    page.wait_for_url("**#account_balance")
+    balance = answered(page)
+
+    assert balance.status == "200"
+    found = balance.body["accounts"][0]["balance"] if version == 1 else balance.body["balances"][0]["balance_amount"]
+    assert found
+    assert "show=" not in page.url, "loading the page again asks for nothing by itself"
+    assert len(clicks) <= MOST_CLICKS, clicks
+    assert len(clicks) >= 8, "the presses are counted"

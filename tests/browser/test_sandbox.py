@@ -57,7 +57,7 @@ def test_the_request_is_built_before_ones_eyes(visitor: Visitor) -> None:
     visitor.page.wait_for_function("() => document.querySelector('#request pre').textContent.includes('one_time')")
     assert body()["scopes"] == ["payment.init"]
     visitor.page.get_by_text("As curl").click()
-    assert client_id in visitor.page.locator("#curl").inner_text()
+    assert client_id in visitor.page.locator("#program").inner_text()
     at_the_bank = f"{visitor.bank(1)['domain']}/authorize?"
     with visitor.page.expect_request(lambda request: request.url.startswith(at_the_bank)) as sent:
         user.run_request(visitor)

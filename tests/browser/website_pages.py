@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from urllib.parse import urlencode
 
 from tests.browser import specification_pages, user
@@ -138,6 +139,7 @@ def _journey() -> Stops:
         ("specification-answer", lambda visitor: _executes(visitor, "accounts")),
         ("specification-balance", _asks_for_a_balance),
         ("specification-payment", _initiates_a_payment),
+        ("payment-pending", _looks_at_the_payment),
         ("authorize-again", opens("/authorize")),
         ("end-asked", _asks_to_end_the_consent),
         ("ended", presses("End the consent")),
@@ -177,6 +179,12 @@ def _asks_for_a_balance(visitor: Visitor) -> None:
 def _initiates_a_payment(visitor: Visitor) -> None:
     specification_pages.go_to_screen(visitor, "Payments")
     _executes(visitor, "payment_initiation")
+
+
+def _looks_at_the_payment(visitor: Visitor) -> None:
+    answer = json.loads(str(visitor.page.locator(".x-raw").text_content()))
+    query = {"bic": visitor.bank(1)["bic"], "payment_id": answer["payment_id"]}
+    visitor.open(f"/payments/callback?{urlencode(query)}")
 
 
 def _goes_to(entry: str) -> Step:

@@ -91,6 +91,32 @@ def test_a_customer_sees_the_own_consents_only(stage: Stage) -> None:
     assert "Budget" not in signed_in(stage, theirs).page.text
 
 
+def last_used(page: Reply) -> str:
+    """What a page says of the newest consent's last use."""
+    found = re.search(r"<dt>Last used</dt><dd>([^<]*)</dd>", page.text)
+    assert found is not None
+    return found[1]
+
+
+def test_a_customer_sees_until_when_a_consent_holds_and_the_day_on_which_it_was_last_used(stage: Stage) -> None:
+    token = approved(stage)
+    assert last_used(signed_in(stage).page).startswith("Not yet")
+    for days, day in ((0, "2 March 2026"), (3, "5 March 2026")):
+        stage.clock.advance(days * 86400)
+        assert works(stage, token)
+        browser = signed_in(stage)
+        assert "<dt>Valid until</dt><dd>29 August 2026</dd>" in browser.page.text
+        assert last_used(browser.page) == day
+        asked = browser.open(f"{stage.domain}/consents?{urlencode({'revoke': record(browser.page)})}")
+        assert last_used(asked) == day
+
+
+def test_a_call_that_is_refused_is_no_use_of_a_consent(stage: Stage) -> None:
+    token = approved(stage)
+    assert stage.webhook(ACCOUNTS[stage.profile.name], token=f"{token}x").status in (401, 404)
+    assert last_used(signed_in(stage).page).startswith("Not yet")
+
+
 def test_a_wrong_password_does_not_sign_in(stage: Stage) -> None:
     browser = stage.browser()
     browser.open(f"{stage.domain}/consents")

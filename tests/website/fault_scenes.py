@@ -14,6 +14,7 @@ from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
 from tests.statistics.made_up import hourly, keeping, record
+from tests.website.journey import with_tokens
 from tests.website.page_forms import form_of
 from tests.website.person import Person
 from tests.world import Answer, World
@@ -80,6 +81,24 @@ def archive_a_client_in_the_web_interface(world: World) -> Run:
         answer = shown(fault, lambda: person.post(place, token, action="archive"))
         archived = world.hub.openbanking.clients.get(client.client_id)
         assert (answer.status, archived.is_archived, archived.revision) == (303, True, 1)
+
+    return run
+
+
+@scene()
+def look_at_a_journey_in_the_web_interface(world: World) -> Run:
+    """The page says so when its consent has ended, with or without a second look."""
+
+    def run(fault: Fault) -> None:
+        owner = f"{new_id()}@example.com"
+        person = Person.signed_in(world, owner)
+        state = with_tokens(world, person, person.create_client())
+        (journey,) = world.hub.website.journeys.list_latest(owner)
+        consent = world.hub.openbanking.consent_states.find(str(journey.consent_id))
+        assert consent is not None
+        world.hub.openbanking.token_flow.end_consent(consent, "bank")
+        answer = shown(fault, lambda: person.get(f"/authorize/callback?state={state}"))
+        assert (answer.status, "The consent has ended" in answer.text) == (200, True)
 
     return run
 

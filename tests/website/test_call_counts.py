@@ -11,7 +11,7 @@ from chalicelib.statistics.day_overviews import DayOverview
 from chalicelib.statistics.days import hours_of
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import hourly, keeping
-from tests.website.journey import approve, open_request, run
+from tests.website.journey import approve, open_request, run, with_tokens
 from tests.website.person import PASSWORD, Person
 from tests.world import World
 
@@ -101,6 +101,18 @@ def test_coming_back_exchanges_the_code(world: World, user: Person, client_id: s
 
     writes = ["TransactWriteItems"]
     assert calls == [SESSION, *journey_and_client, *writes, *redemption, *writes, *writes]
+
+
+@pytest.mark.parametrize(("more", "client"), [("", ["BatchGetItem"]), ("&format=json", [])])
+def test_a_journey_looks_its_consent_up(
+    world: World, user: Person, client_id: str, more: str, client: list[str]
+) -> None:
+    state = with_tokens(world, user, client_id)
+    with counted(world) as calls:
+        user.get(f"/authorize/callback?state={state}{more}")
+
+    journey, consent = ["BatchGetItem"], ["BatchGetItem"]
+    assert calls == [SESSION, *journey, *consent, *client]
 
 
 def test_the_latest_journeys_take_one_call_however_many_there_are(world: World, user: Person, email: str) -> None:

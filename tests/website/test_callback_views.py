@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from chalicelib.foundation.http.outbound import TimedOut
+from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from tests.openbanking.key_holder import KeyHolder
 from tests.openbanking.payer import Payer
 from tests.website.journey import SCOPES, approve, open_request, run, shown_request, token, with_tokens
@@ -252,6 +253,60 @@ def test_the_token_is_offered_to_the_api_screens(world: World, user: Person, cli
     assert state in link[1]
 
 
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [("bank", "The bank reported"), ("operator", "The operator ended it"), ("service", "was used twice")],
+)
+def test_a_consent_that_ended_elsewhere_is_noticed(
+    world: World, user: Person, client_id: str, email: str, by: EndedBy, said: str
+) -> None:
+    state = with_tokens(world, user, client_id)
+    address = f"/authorize/callback?state={state}"
+    live = re.search(r'data-live-check="([^"]+)"', user.last.text)
+    assert live is not None
+    assert user.get(html.unescape(live[1])).body == {"state": "tokens"}
+    (journey,) = world.hub.website.journeys.list_latest(email)
+    consent = world.hub.openbanking.consent_states.find(str(journey.consent_id))
+    assert consent is not None
+    world.hub.openbanking.token_flow.end_consent(consent, by)
+
+    assert user.get(html.unescape(live[1])).body == {"state": "ended"}
+    user.get(address)
+    assert "The consent has ended" in user.text
+    assert said in user.text
+    assert "data-live-check" not in user.last.text, "nothing changes any more"
+    assert 'value="refresh"' not in user.last.text
+
+
+def test_a_consent_that_has_reached_its_end_is_noticed(world: World, user: Person, client_id: str, email: str) -> None:
+    state = with_tokens(world, user, client_id)
+    (journey,) = world.hub.website.journeys.list_latest(email)
+    flow = world.hub.website.web_tpp_flow
+    world.clock.advance(181 * 24 * 3600)
+
+    assert flow.check_consent(journey).ended_by == "expired"
+    assert state == journey.state
+
+
+def test_the_stage_of_a_journey_is_for_its_user_only(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    address = f"/authorize/callback?state={state}&format=json"
+
+    assert user.get(address).body == {"state": "tokens"}
+    for other in (Person(world), Person.signed_in(world, "other@example.com")):
+        assert (other.get(address).status, other.last.body) == (404, {"state": None})
+
+
+def test_asking_for_the_stage_uses_no_code(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    assert user.get(f"{back}&format=json").body == {"state": "begun"}
+    user.get(back)
+    user.follow()
+
+    assert "You have tokens" in user.text
+
+
 # -- as somebody else
 
 
@@ -326,6 +381,29 @@ def test_the_payment_page_shows_what_the_bank_says_and_not_what_the_address_says
     assert "all is well" in text
     assert "Failed" in text if version == 1 else "Rejected" in text
     assert ("The bank reported" if version == 1 else "The bank says") in text
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "is_final"), [(1, 1, False), (1, 4, True), (2, "ACSP", False), (2, "RJCT", True)]
+)
+def test_the_payment_page_asks_again_until_the_status_is_final(
+    world: World, version: int, status: Any, is_final: bool
+) -> None:
+    payer = Payer(world, version)
+    payer.pay()
+    payer.report(status)
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": status}
+    address = f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1"
+    text = world.call("GET", address).text
+
+    assert (f'data-live="{html.escape(address)}"' in text) is not is_final
+    assert ("asks again by itself" in text) is not is_final
+    assert ('<span class="tag good">Final' in text) is (status == 4)
+    assert ('<span class="tag bad">Final' in text) is (status == "RJCT")
+
+
+def test_the_payment_page_does_not_ask_again_for_what_cannot_be_confirmed(world: World) -> None:
+    assert "data-live=" not in world.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-9&status=1").text
 
 
 def test_the_payment_page_falls_back_to_what_was_reported(world: World) -> None:

@@ -62,6 +62,31 @@ def test_a_title_is_all_it_takes(world: World, user: Person) -> None:
     assert (client.events_url, client.has_secret) == (None, False)
 
 
+def test_a_new_user_creates_a_client_and_opens_its_request_in_one_step(world: World, user: Person, email: str) -> None:
+    user.get("/")
+    fields = {name: user.hidden(name) for name in ("draft", "title", "active")}
+    banks = re.findall(r'<option value="([A-Z0-9]+)">', user.last.text)
+    assert "BETADEF1" in banks
+    for _ in range(2):  # a second click opens the same request
+        assert user.post("/clients/new", **fields, authorize_at="BETADEF1").status == 303
+        (client,) = world.hub.openbanking.clients.all(email)
+        assert client.active
+        assert user.last.headers["location"] == f"/authorize?client_id={client.client_id}&bic=BETADEF1"
+        user.follow()
+        assert "Run and go to the bank" in user.text
+
+    user.get("/")
+    assert "Create a client and authorize" not in user.text
+
+
+def test_secrets_are_shown_before_a_new_client_is_used(user: Person) -> None:
+    user.get("/")
+    answer = user.post("/clients/new", draft=user.hidden("draft"), title="Own", secret="yes", authorize_at="BETADEF1")
+
+    assert answer.status == 201
+    assert 'id="client-secret"' in answer.text
+
+
 def test_a_client_whose_box_is_not_ticked_is_inactive(world: World, user: Person) -> None:
     assert not world.hub.openbanking.clients.get(user.create_client(active=None)).active
 

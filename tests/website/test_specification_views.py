@@ -23,7 +23,8 @@ from chalicelib.website.openapi_documents import SCREENS, load_document
 from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records.journeys import Journey
 from infra.openapi.cards import purposes
-from tests.website.person import known
+from tests.website.journey import with_tokens
+from tests.website.person import Person, known
 from tests.world import Answer, World
 
 ROOM = Path(str(website.__file__)).parent
@@ -286,7 +287,7 @@ def test_a_token_that_has_expired_is_not_brought_but_the_way_to_a_new_one_is(wor
 
 
 def test_the_token_of_a_consent_that_has_ended_is_not_brought(world: World, cookie: str) -> None:
-    world.hub.website.journeys.record_end(journey(world.hub, world.client))
+    world.hub.website.journeys.record_end(journey(world.hub, world.client), "bank")
 
     assert TOKEN not in shown(world, "account", cookie, state="a-state").text
 
@@ -304,3 +305,22 @@ def test_the_payments_screen_names_every_test_reference_and_what_comes_after_ini
 
     assert re.findall(r"TEST-[A-Z-]+", text) == [reference.name for reference in REFERENCES]
     assert "confirmation_url" in text
+
+
+@pytest.mark.parametrize(
+    ("address", "shows"),
+    [
+        ("/specifications/account?state={state}&show=balance", True),
+        ("/specifications/account?state={state}", False),
+        ("/specifications/account?show=balance", False),
+        ("/specifications/payments?state={state}&show=balance", False),
+    ],
+)
+def test_a_balance_is_shown_at_once_only_with_the_token_of_ones_own_journey(
+    world: World, user: Person, client_id: str, address: str, *, shows: bool
+) -> None:
+    state = with_tokens(world, user, client_id)
+    asked = address.format(state=state)
+
+    assert ('data-show="account_balance"' in user.get(asked).text) is shows
+    assert 'data-show="' not in Person.signed_in(world, "other@example.com").get(asked).text

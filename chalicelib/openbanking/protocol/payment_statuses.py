@@ -22,6 +22,7 @@ _AFTER_FINAL: Mapping[str, frozenset[str]] = {
     "ACSC": frozenset({"ACCC"}),
 }
 """The statuses that may follow each final status, in neutral form."""
+_EXECUTED = ("ACSC", "ACCC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,14 @@ class Statuses:
     def first_status(self, answered: object) -> Status:
         """A new payment's status from the bank's response, or the default if it is missing or unknown."""
         return answered if isinstance(answered, str) and answered in self.meanings else self.first
+
+    def is_final(self, status: object) -> bool:
+        """Whether nothing changes after this status, except that ``ACSC`` may become ``ACCC``."""
+        return self.read(status) in _AFTER_FINAL
+
+    def is_executed(self, status: object) -> bool:
+        """Whether the money has left the debtor's account."""
+        return self.read(status) in _EXECUTED
 
     def may_follow(self, current: Status, new: Status) -> bool:
         """Whether a status transition is allowed: final statuses are kept; otherwise the latest report wins."""

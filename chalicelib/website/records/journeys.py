@@ -43,7 +43,9 @@ class Journey:
         refreshes: how many times the tokens were refreshed; ``refreshed_at``: when they last were.
             ``refreshing_since`` is set during a refresh.
         access_valid_until: when the access token expires; ``valid_until``: when the consent expires.
-        ended_at: when the user ended the consent here.
+        ended_at: when the user ended the consent here, or when its end was noticed.
+        ended_by: ``user`` if it was ended here, ``expired``, or who revoked it (see ``EndedBy``); ``None`` if unknown,
+            also for journeys that ended before this was stored.
         sealed: the encrypted secrets (see ``Journeys.unseal_secrets``).
     """
 
@@ -71,6 +73,7 @@ class Journey:
     valid_until: int | None
     consent_id: str | None
     ended_at: int | None
+    ended_by: str | None
     sealed: bytes = field(repr=False)
 
     @property
@@ -132,7 +135,9 @@ class Journeys:
     def unseal_secrets(self, journey: Journey) -> Mapping[str, str]:
         """The decrypted secrets of a journey: ``code_verifier``, ``code``, ``access_token`` and ``refresh_token``.
 
-        Those of later steps are missing. Raises: Unsealable.
+        ``exchange_answer`` and ``refresh_answer`` are the latest responses as JSON, ``refreshed_token`` is the refresh
+        token of the latter's request. Those of later steps are missing; journeys of earlier versions have no
+        responses. Raises: Unsealable.
         """
         opened = self._vault.unseal(journey.sealed, _context(journey.owner, journey.state))
         secrets: Mapping[str, str] = jsontext.loads(opened)
@@ -166,7 +171,7 @@ class Journeys:
     def record_exchange(self, journey: Journey, answer: Mapping[str, Any]) -> Journey:
         """Store the tokens received for the code. Raises: JourneyChanged."""
         changes = {"exchanged_at": self._clock.time(), "consent_id": answer["consent_id"]}
-        return self._store_tokens(journey, answer, changes)
+        return self._store_tokens(journey, answer, changes, {"exchange_answer": jsontext.dumps(answer)})
 
     def begin_refresh(self, journey: Journey) -> Journey:
         """Mark the start of a token refresh. Raises: JourneyChanged, if another request was faster."""
@@ -187,19 +192,27 @@ class Journeys:
             "refreshes": journey.refreshes + 1,
             "refreshing_since": None,
         }
-        return self._store_tokens(journey, answer, changes)
+        used = self.unseal_secrets(journey)["refresh_token"]
+        shown = {"refreshed_token": used, "refresh_answer": jsontext.dumps(answer)}
+        return self._store_tokens(journey, answer, changes, shown)
 
-    def record_end(self, journey: Journey) -> Journey:
-        """Record that the consent and its tokens have ended. Raises: JourneyChanged, if the journey has expired."""
-        return self._update(journey, {"ended_at": self._clock.time()}, {}, Attr("begun_at").exists())
+    def record_end(self, journey: Journey, by: str | None) -> Journey:
+        """Record that the consent and its tokens have ended; ``by`` is as in ``Journey``.
 
-    def _store_tokens(self, journey: Journey, answer: Mapping[str, Any], changes: Item) -> Journey:
+        Raises: JourneyChanged, if that has already been recorded, or the journey has expired.
+        """
+        is_open = Attr("begun_at").exists() & Attr("ended_at").not_exists()
+        return self._update(journey, {"ended_at": self._clock.time(), "ended_by": by}, {}, is_open)
+
+    def _store_tokens(
+        self, journey: Journey, answer: Mapping[str, Any], changes: Item, shown: Mapping[str, str]
+    ) -> Journey:
         changes |= {
             "access_valid_until": self._clock.time() + answer["expires_in"],
             "valid_until": int(datetime.fromisoformat(answer["valid_until"]).timestamp()),
         }
         tokens = {name: answer[name] for name in ("access_token", "refresh_token")}
-        return self._update(journey, changes, tokens, Attr("refreshes").eq(journey.refreshes))
+        return self._update(journey, changes, {**tokens, **shown}, Attr("refreshes").eq(journey.refreshes))
 
     def _update(self, journey: Journey, changes: Item, secrets: Mapping[str, str], condition: ConditionBase) -> Journey:
         """Write ``changes``, removing attributes whose value is ``None``. Raises: JourneyChanged."""

@@ -14,6 +14,7 @@ export class CallPanel {
     this.answers = new Map(); // by operation: what was answered last
     this.last = new Map(); // by operation: the request that was sent last
     this.busy = false;
+    this.steps = []; // what the shown answer leads to
     place.append(this.#execution(), this.#samples(), this.#answer());
   }
 
@@ -160,15 +161,16 @@ export class CallPanel {
 
   #render(shown, isNew = false) {
     this.section.hidden = !shown && !this.view.isExecutable;
+    this.steps = [];
     if (!shown) {
       this.status.replaceChildren(this.view.isExecutable ? "Execute the call to see its answer here." : "");
       this.content.replaceChildren();
       return;
     }
     const { answer, origin } = shown;
-    const steps = answer.failure ? [] : this.explorer.party.steps(origin, answer, this.explorer);
+    this.steps = answer.failure ? [] : this.explorer.party.steps(origin, answer, this.explorer);
     this.status.replaceChildren(...summaryOf(answer));
-    this.content.replaceChildren(...answerView(answer, steps, (step) => this.act(step)));
+    this.content.replaceChildren(...answerView(answer, this.steps, (step) => this.act(step)));
     if (isNew) this.#bringIntoView();
   }
 

@@ -44,6 +44,20 @@ class Explorer {
       event.preventDefault();
       this.panel.run();
     });
+    await this.#showAtOnce();
+  }
+
+  // A call that reads may be asked for by the address, together with those that lead to it; once, not on reloading.
+  async #showAtOnce() {
+    const wanted = place.dataset.show;
+    if (!wanted) return;
+    const address = new URL(location.href);
+    address.searchParams.delete("show");
+    history.replaceState(null, "", address);
+    this.open("accounts");
+    await this.panel.run();
+    const step = this.panel.steps.find(({ open }) => open === wanted);
+    if (step) await this.panel.act(step);
   }
 
   get context() {

@@ -99,7 +99,7 @@ function replacing(id, apply) {
 // What a form would show is fetched as soon as something is changed.
 for (const form of document.querySelectorAll("[data-preview]")) {
   const show = replacing(form.dataset.preview, (shown, made) => {
-    for (const part of ["pre code", "#curl"]) {
+    for (const part of ["pre code", "#program", "#program-2"]) {
       shown.querySelector(part).textContent = made.querySelector(part).textContent;
     }
   });

@@ -1,0 +1,158 @@
+"""The calls that the web interface makes for a user, as its pages show them: body, curl, Python and answer.
+
+Python uses ``causeway.tpp``. Secrets that only the user has are variables of the environment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.website.records.journeys import Journey
+
+_TOKEN, _REVOKE = "/tpp/token", "/tpp/token/revoke"
+_LINE = 88
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCall:
+    """A call of a journey.
+
+    Attributes:
+        name: an identifier within the page; ``title`` is its heading.
+        address: the URL; the method is POST.
+        body: the body as indented JSON.
+        programs: the same call as a program, by language.
+        answer: the response's members, if it has been made and its response was stored.
+    """
+
+    name: str
+    title: str
+    address: str
+    body: str
+    programs: Mapping[str, str]
+    answer: Mapping[str, Any] | None = None
+
+
+def authorize_programs(base: str, client: Client, body: Mapping[str, Any]) -> Mapping[str, str]:
+    """``POST /tpp/authorize`` as curl and Python. Python makes a new code verifier if the body has a challenge."""
+    members = {name: value for name, value in body.items() if not name.startswith("code_challenge")}
+    arguments = [f"{name}={_literal(value)}" for name, value in members.items()]
+    is_protected = "code_challenge" in body
+    before = ["verifier = new_code_verifier()"] if is_protected else []
+    arguments += ["code_verifier=verifier"] if is_protected else []
+    lines = [*before, f"asked = {_call('tpp.authorize', arguments)}", "print(asked.redirect_url)"]
+    names = ("Tpp", "new_code_verifier") if is_protected else ("Tpp",)
+    return {
+        "curl": curl_command(base, "/tpp/authorize", client, body),
+        "Python": _python_program(base, client, lines, names),
+    }
+
+
+def exchange_call(base: str, client: Client, journey: Journey, secrets: Mapping[str, str]) -> SampleCall:
+    """The exchange of a journey's code, with its answer if that is stored."""
+    body = {"authorization_code": secrets["code"], "redirect_uri": journey.callback_url}
+    if "code_verifier" in secrets:
+        body["code_verifier"] = secrets["code_verifier"]
+    code, *others = body.items()
+    arguments = [_literal(code[1]), *(f"{name}={_literal(value)}" for name, value in others)]
+    lines = [f"consent = {_call('tpp.redeem', arguments)}", "print(consent.tokens.to_json())"]
+    answer = _read_answer(secrets.get("exchange_answer"))
+    return _sample("exchange", "Token request", base, _TOKEN, client, body, lines, answer)
+
+
+def latest_refresh_call(base: str, client: Client, secrets: Mapping[str, str]) -> SampleCall | None:
+    """The latest refresh with its answer; ``None`` if there was none, or it was not stored."""
+    if "refreshed_token" not in secrets:
+        return None
+    answer = _read_answer(secrets["refresh_answer"])
+    return _refresh_call("refreshed", "Latest refresh", base, client, secrets["refreshed_token"], answer)
+
+
+def next_refresh_call(base: str, client: Client, secrets: Mapping[str, str]) -> SampleCall:
+    """The refresh that the page's button makes."""
+    return _refresh_call("refresh", "Refresh the tokens", base, client, secrets["refresh_token"], None)
+
+
+def revoke_call(base: str, client: Client, secrets: Mapping[str, str], *, is_done: bool) -> SampleCall:
+    """The end of the consent; its answer is always an empty object (RFC 7009)."""
+    token = secrets["refresh_token"]
+    lines = [_call("tpp.revoke", [_literal(token)])]
+    answer: Mapping[str, Any] | None = {} if is_done else None
+    return _sample("revoke", "End the consent", base, _REVOKE, client, {"token": token}, lines, answer)
+
+
+def curl_command(base: str, path: str, client: Client, body: object) -> str:
+    """A POST request as a curl command, with the values of the body quoted for the shell."""
+    quoted = json.dumps(body, indent=2).replace("'", "'\\''")
+    return (
+        f"curl -s {base}{path} \\\n"
+        f"  {_curl_credentials(client)} \\\n"
+        f"  -H 'Content-Type: application/json' \\\n"
+        f"  -d '{quoted}'"
+    )
+
+
+def _refresh_call(
+    name: str, title: str, base: str, client: Client, token: str, answer: Mapping[str, Any] | None
+) -> SampleCall:
+    lines = [f"answer = {_call('tpp.exchange', [f'refresh_token={_literal(token)}'])}", "print(answer)"]
+    return _sample(name, title, base, _TOKEN, client, {"refresh_token": token}, lines, answer)
+
+
+def _sample(
+    name: str,
+    title: str,
+    base: str,
+    path: str,
+    client: Client,
+    body: Mapping[str, Any],
+    lines: list[str],
+    answer: Mapping[str, Any] | None,
+) -> SampleCall:
+    programs = {"curl": curl_command(base, path, client, body), "Python": _python_program(base, client, lines)}
+    return SampleCall(name, title, f"{base}{path}", json.dumps(body, indent=2), programs, answer)
+
+
+def _read_answer(stored: str | None) -> Mapping[str, Any] | None:
+    """A stored answer; journeys of earlier versions have none."""
+    answer: Mapping[str, Any] | None = jsontext.loads(stored) if stored else None
+    return answer
+
+
+def _curl_credentials(client: Client) -> str:
+    """The options of curl by which the client proves itself."""
+    if client.security.auth_method == "private_key_jwt":
+        return '-H "X-Client-Assertion: $CLIENT_ASSERTION"'
+    return f'-u "{client.client_id}:$CLIENT_SECRET"' if client.has_secret else f"-H 'X-Api-Key: {client.client_id}'"
+
+
+def _python_program(base: str, client: Client, lines: list[str], names: tuple[str, ...] = ("Tpp",)) -> str:
+    """A program that makes a client and runs ``lines``."""
+    arguments = [_literal(base), f"client_id={_literal(client.client_id)}"]
+    before: list[str] = []
+    after: list[str] = []
+    if client.security.auth_method == "private_key_jwt":
+        after = ["from causeway.tpp.crypto import PrivateKeyJwt"]
+        arguments.append('assertion=PrivateKeyJwt.load("client-key.json")')
+    elif client.has_secret:
+        before = ["import os", ""]
+        arguments.append('client_secret=os.environ["CLIENT_SECRET"]')
+    imports = [*before, f"from causeway.tpp import {', '.join(names)}", *after, ""]
+    head = [*imports, f"tpp = {_call('Tpp', arguments)}"]
+    return "\n".join([*head, *lines])
+
+
+def _call(name: str, arguments: list[str]) -> str:
+    """A call on one line or, if that is long, with an argument per line."""
+    line = f"{name}({', '.join(arguments)})"
+    return line if len(line) <= _LINE else "\n".join([f"{name}(", *(f"    {each}," for each in arguments), ")"])
+
+
+def _literal(value: object) -> str:
+    """A text or a list of texts in Python's notation."""
+    return json.dumps(value, ensure_ascii=False)
