@@ -1,29 +1,27 @@
-"""Card pages for users linked to a programme manager: cards, activity, and the simulator.
+"""The page of a card for users linked to its programme manager, with the simulator's forms.
 
 All data comes from the card API's portal, which only exposes masked card numbers.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import wraps
 from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
+from chalicelib.cards.protocol.portal_messages import SHOW_CARD
 from chalicelib.cards.protocol.states import NEW
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, balance_chart
+from chalicelib.website.card_access import CARD_ID, card_id_of, for_linked_users
 from chalicelib.website.card_text import ENTRIES
-from chalicelib.website.display_text import sentence, span
-from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
-from chalicelib.website.records.one_time_secrets import LIFETIMES
+from chalicelib.website.display_text import sentence
+from chalicelib.website.pages import Visit, page
 from chalicelib.website.simulation_forms import (
     InvalidForm,
     SimulationResult,
@@ -35,77 +33,25 @@ from chalicelib.website.simulation_forms import (
 )
 from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
 
-MESSAGES = 25  # messages per activity page
 LATEST = 10  # messages, and transactions per account, on the page of a card
 MOVEMENTS = 60  # movements in the chart of an account's balance
 _NO_ERRORS: Mapping[str, str] = {}
-_CARD_ID = re.compile("[0-9]{1,20}")
-_BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 
 
-def _for_linked_users(view: Callable[[Visit, int], Response]) -> Callable[[Visit], Response]:
-    """Pass the user's programme manager to a view, and handle missing cards."""
-
-    @wraps(view)
-    def serve(visit: Visit) -> Response:
-        manager_id = visit.signed_in_user.manager_id
-        if manager_id is None:
-            return _not_linked_page(visit)
-        try:
-            return view(visit, manager_id)
-        except Refused as refusal:
-            return _missing_card_page(visit, refusal)
-
-    return serve
-
-
-@_for_linked_users
-def list_cards(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards``: the newest cards, or those before the card ``before``."""
-    wanted = _card_id_member("before", visit.field("before"))
-    found = visit.website.portal.read(manager_id, LIST_CARDS, item_count=CARDS, **wanted)
-    return page(
-        visit,
-        "cards.html",
-        manager=found["programme_manager"],
-        cards=found["data"],
-        is_first=not wanted,
-        more=found["has_more_records"] == "Y",
-    )
-
-
-@_for_linked_users
-def list_activity(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards/activity``: the latest network messages, or those before ``before``; for all cards or one."""
-    wanted = _card_id_member("card_id", visit.field("card_id"))
-    before = _BEFORE.fullmatch(visit.field("before"))
-    position = {"before_at": before[1], "before_id": before[2]} if before else {}
-    found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **wanted, **position)
-    return page(
-        visit,
-        "card_activity.html",
-        manager=found["programme_manager"],
-        card_id=wanted.get("card_id", ""),
-        messages=found["data"],
-        is_first=not position,
-        more=found["has_more_records"] == "Y",
-    )
-
-
-@_for_linked_users
+@for_linked_users
 def show_card(visit: Visit, manager_id: int) -> Response:
     """``GET /cards/{card_id}``: a card with its accounts, its activity, and the simulator."""
     return _card_page(visit, _read_card(visit, manager_id))
 
 
-@_for_linked_users
+@for_linked_users
 def simulate(visit: Visit, manager_id: int) -> Response:
     """``POST /cards/{card_id}/simulator``: run one of ``SIMULATIONS``. A form submitted twice runs once."""
     form = BY_ACTION.get(visit.field("action"))
     if form is None:
         return _card_page(visit, _read_card(visit, manager_id), problem="There is no such form.", status=400)
     try:
-        asked = read_members(form, _card_id(visit), visit.field)
+        asked = read_members(form, card_id_of(visit), visit.field)
         data = visit.website.portal.act(manager_id, form.action, visit.field("draft"), **asked)
     except InvalidForm as error:
         return _card_page(visit, _read_card(visit, manager_id), form=form, errors=error.errors, status=400)
@@ -121,25 +67,12 @@ def simulate(visit: Visit, manager_id: int) -> Response:
 def redirect_to_card(visit: Visit) -> Response:
     """``GET /cards/{card_id}/simulator``: redirect to the card, because a form's result cannot be reloaded."""
     written = visit.incoming.uri["card_id"]
-    return visit.redirect(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
-
-
-def _card_id_member(name: str, written: str) -> dict[str, str]:
-    """The request member for a card id; none if the input is not a valid id."""
-    return {name: written} if _CARD_ID.fullmatch(written) and int(written) else {}
-
-
-def _card_id(visit: Visit) -> int:
-    """The card id in the URL. Raises: Refused, if it is not a number."""
-    written = visit.incoming.uri["card_id"]
-    if not _CARD_ID.fullmatch(written):
-        raise Refused(Status.NO_CARD)
-    return int(written)
+    return visit.redirect(f"/cards/{written}" if CARD_ID.fullmatch(written) else "/cards")
 
 
 def _read_card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
     """The card in the URL, with everything that its page shows. Raises: Refused."""
-    asked = {"card_id": _card_id(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
+    asked = {"card_id": card_id_of(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
     found: Mapping[str, Any] = visit.website.portal.read(manager_id, SHOW_CARD, **asked)["data"]
     return found
 
@@ -194,6 +127,7 @@ def _card_page(
         offers=build_offers(shown),
         defaults=build_defaults(shown),
         opened=form.action if form else "",
+        is_shown=form in forms,
         given=visit.field,
         draft=new_id(),
         outcome=outcome,
@@ -201,18 +135,3 @@ def _card_page(
         refusal=refusal,
         errors=errors,
     )
-
-
-def _missing_card_page(visit: Visit, refusal: Refused) -> Response:
-    """The page for a missing card. Raises: Refused, for any other refusal."""
-    if refusal.status != Status.NO_CARD:
-        raise refusal
-    what = "The programme manager has no card with this number."
-    return message_page(visit, "No such card", what, "/cards", "To the cards")
-
-
-def _not_linked_page(visit: Visit) -> Response:
-    """The introduction for users who are not linked to a programme manager."""
-    is_found = "card_id" not in visit.incoming.uri
-    referrer, status = ("same-origin", 200) if is_found else (NO_REFERRER, 404)
-    return page(visit, "cards_none.html", status=status, referrer=referrer, good=span(LIFETIMES["code"]))

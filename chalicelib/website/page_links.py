@@ -29,6 +29,7 @@ PAGES: Mapping[str, Sequence[str]] = {
     "/cards": ("GET",),
     "/cards/activity": ("GET",),
     "/cards/{card_id}": ("GET",),
+    "/cards/{card_id}/statement": ("GET",),
     "/deliveries": ("GET",),
     "/deliveries/{delivery_id}": ("GET", "POST"),
     "/performance": ("GET",),

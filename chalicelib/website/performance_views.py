@@ -13,7 +13,8 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.statistics import export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
 from chalicelib.statistics.day_records import DayRecord, measured, summarize
-from chalicelib.statistics.days import DayRange, parse_day, yesterday
+from chalicelib.statistics.days import DayRange, yesterday
+from chalicelib.website.day_fields import read_day
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart
 from chalicelib.website.performance_chart import day as written
@@ -72,8 +73,8 @@ def _read_query(visit: Visit) -> PerformanceQuery:
             bank = found
             banks = [*(each for each in banks if each.bic != found.bic), bank]
     latest = yesterday(visit.website.shared.clock)
-    until = _read_day(visit, "to", errors) or latest
-    since = _read_day(visit, "from", errors) or _first_day(until, DAYS)
+    until = read_day(visit, "to", errors) or latest
+    since = read_day(visit, "from", errors) or _first_day(until, DAYS)
     if "to" not in errors and until > latest:
         errors["to"] = f"The latest complete day is {written(latest)}."
     elif not errors.keys() & {"from", "to"}:
@@ -83,18 +84,6 @@ def _read_query(visit: Visit) -> PerformanceQuery:
             earliest = written(_first_day(until, LONGEST))
             errors["from"] = f"This is more than {LONGEST} days. Start on {earliest} or later."
     return PerformanceQuery(banks, bank, DayRange(since, until), latest, errors)
-
-
-def _read_day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
-    """The day in a field; ``None`` if the field is empty or, with an error added to ``errors``, invalid."""
-    given = visit.field(name).strip()
-    if not given:
-        return None
-    try:
-        return parse_day(given)
-    except ValueError:
-        errors[name] = "This is not a date. Enter one such as 2026-11-21."
-        return None
 
 
 def _first_day(until: date, days: int) -> date:

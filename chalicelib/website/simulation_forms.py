@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from chalicelib.cards.protocol.payment_states import PAYMENT_STATES
 from chalicelib.cards.protocol.schemes import DEFAULT_SCHEMES, METHOD_CURRENCIES
@@ -31,6 +31,7 @@ from chalicelib.website.simulations import Choices, FormField, Offer, Simulation
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}
 """The payment scheme for incoming payments, by currency."""
+_AUTHENTICATED: Mapping[str, Literal["good", "plain"]] = {FRICTIONLESS: "good", CHALLENGE: "plain"}
 _DEBIT = "debit"
 _LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
 """The states of authorizations, in the order in which a clearing is most likely."""
@@ -194,11 +195,11 @@ Members = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """The text of a result; ``good`` if the request succeeded."""
+    """The text of a result. ``kind`` is good or bad news for the cardholder, or ``plain``."""
 
     title: str
     told: str
-    good: bool = True
+    kind: Literal["good", "bad", "plain"] = "good"
 
 
 def describe_result(action: str, members: Members, data: Any, shown: Members) -> SimulationResult:
@@ -209,17 +210,18 @@ def describe_result(action: str, members: Members, data: Any, shown: Members) ->
         case "simulateReversal" | "simulateExpiry":
             currency = _currency_of_authorization(members["trans_link"], shown)
             told = f"{_amount(data['released_amount'], currency)} is no longer held."
-            return SimulationResult("Released", f"{told} {_balances(data, currency)}")
+            return SimulationResult("Released", f"{told} {_balances(data, currency)}", "plain")
         case "simulateClearing" | "simulateRefund":
             return _booking_result(action, data, _currency_of_authorization(data["trans_link"], shown))
         case "simulateDispute":
             step, currency = members["step"], _currency_of_transaction(int(members["transaction_id"]), shown)
-            return SimulationResult(
-                f"Dispute {step}", f"{DISPUTE_STEPS[step].capitalize()}. {_balances(data, currency)}"
-            )
+            told = f"{DISPUTE_STEPS[step].capitalize()}. {_balances(data, currency)}"
+            return SimulationResult(f"Dispute {step}", told, "plain")
         case "simulateInboundPayment":
             told = data.get("reason") or f"It is transaction {data['transaction_id']}."
-            return SimulationResult(f"The payment is {PAYMENT_STATES[data['state']]}", told, "reason" not in data)
+            return SimulationResult(
+                f"The payment is {PAYMENT_STATES[data['state']]}", told, "bad" if "reason" in data else "good"
+            )
         case "simulateAuthentication":
             return _authentication_result(data)
         case "assignExternalPaymentAddress":
@@ -238,7 +240,7 @@ def _authorization_result(action: str, data: Members, shown: Members) -> Simulat
         parts.append(_approval_text(action, data, shown))
     parts += [f"Risk rules: {fired}."] if fired else []
     parts.append(_balances(data, currency))
-    return SimulationResult("Approved" if approved else "Declined", " ".join(parts), approved)
+    return SimulationResult("Approved" if approved else "Declined", " ".join(parts), "good" if approved else "bad")
 
 
 def _approval_text(action: str, data: Members, shown: Members) -> str:
@@ -273,7 +275,7 @@ def _authentication_result(data: Members) -> SimulationResult:
         FRICTIONLESS: "The cardholder is not challenged.",
         CHALLENGE: "The cardholder is challenged: {validation_value} would be sent, for request {auth_request_id}.",
     }.get(outcome, "The card cannot be used.")
-    return SimulationResult(f"3-D Secure: {outcome}", told.format_map(data), outcome in (FRICTIONLESS, CHALLENGE))
+    return SimulationResult(f"3-D Secure: {outcome}", told.format_map(data), _AUTHENTICATED.get(outcome, "bad"))
 
 
 def _amount(amount: int, currency: int | None) -> str:

@@ -61,7 +61,7 @@ def simulate(person: Person, card: MadeCard, action: str, **fields: Any) -> Answ
 
 
 def outcome(person: Person) -> str:
-    """What stands on top of the page, in words."""
+    """What stands at the form, in words."""
     found = re.search(r'<section class="outcome.*?</section>', person.last.text, re.DOTALL)
     assert found is not None, person.text
     return " ".join(re.sub("<[^>]+>", " ", found[0]).split())
@@ -252,7 +252,32 @@ def test_an_approval_and_a_decline_are_told_with_code_and_meaning(colleague: Per
 
     assert approved.startswith("Approved 00, approved. 25.00 EUR is held in total. Available now: 475.00 EUR")
     assert declined.startswith("Declined 51, insufficient funds.")
-    assert 'class="outcome declined"' in colleague.last.text
+    assert 'class="outcome bad"' in colleague.last.text
+
+
+def test_a_result_stands_at_its_form_and_has_the_focus(colleague: Person, card: MadeCard) -> None:
+    answer = simulate(colleague, card, "simulateAuthorization", **USE)
+    form = answer.text.partition("<summary>Authorization")[2].partition("</details>")[0]
+
+    assert '<section class="outcome good" role="status" id="outcome" tabindex="-1" autofocus>' in form
+    assert "00, approved." in form.partition("<form")[0]
+    assert answer.text.count('class="outcome') == 1
+    assert answer.text.count(" autofocus") == 1
+
+
+def test_a_result_whose_form_is_gone_stands_at_the_simulator(scene: Scene, colleague: Person) -> None:
+    answer = simulate(colleague, scene.card(), "activateCard")
+
+    assert 'class="outcome good"' in answer.text.partition('id="simulator"')[2].partition("<details")[0]
+
+
+def test_the_end_of_a_hold_is_not_green(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    held = scene.purchase(card.card_id, 25_00)
+    answer = simulate(colleague, card, "simulateExpiry", trans_link=f"{held['trans_link']}.{EUR}")
+    row = answer.text.partition("End of the hold")[2].partition("</tr>")[0]
+
+    assert 'class="outcome plain"' in answer.text
+    assert '<span class="tag">00</span>' in row
 
 
 @pytest.mark.parametrize(
@@ -288,7 +313,7 @@ def test_a_collection_tells_its_transaction_and_the_balances(colleague: Person, 
 
     assert re.fullmatch(
         r"Collected 25\.00 EUR is booked as transaction \d+\. 25\.50 EUR is no longer held\. "
-        r"Available now: 474\.50 EUR, settled: 474\.50 EUR\. On to the simulator",
+        r"Available now: 474\.50 EUR, settled: 474\.50 EUR\.",
         outcome(colleague),
     )
 

@@ -118,12 +118,16 @@ class Page:
 
 
 class Which(TypedDict, total=False):
-    """The options of ``Store.query``: filters, order and paging."""
+    """The options of ``Store.query``: filters, order and paging.
+
+    ``limit`` counts the rows that are read; ``filter`` drops rows that were read, before they are sent.
+    """
 
     index: str | None
     sort_prefix: tuple[str, str] | None
     between: tuple[str, int, int] | tuple[str, str, str] | None
     after: Item | None
+    filter: ConditionBase | None
     limit: int | None
     newest_first: bool
 
@@ -248,10 +252,16 @@ class Store:
             condition = condition & Key(prefix[0]).begins_with(prefix[1])
         if between := which.get("between"):
             condition = condition & Key(between[0]).between(between[1], between[2])
-        expression, names, values = ConditionExpressionBuilder().build_expression(condition, is_key_condition=True)
+        builder = ConditionExpressionBuilder()
+        expression, names, values = builder.build_expression(condition, is_key_condition=True)
+        filters: dict[str, Any] = {}
+        if dropped := which.get("filter"):
+            filters["FilterExpression"], more_names, more_values = builder.build_expression(dropped)
+            names, values = {**names, **more_names}, {**values, **more_values}
         request: dict[str, Any] = {
             "TableName": self._name(table),
             "KeyConditionExpression": expression,
+            **filters,
             "ExpressionAttributeNames": names,
             "ExpressionAttributeValues": pack(values),
             "ScanIndexForward": not which.get("newest_first"),
