@@ -9,7 +9,7 @@ from typing import Any
 from chalice.app import Response
 
 from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS
-from chalicelib.website.card_access import id_member, for_linked_users
+from chalicelib.website.card_access import for_linked_users, id_member
 from chalicelib.website.card_filters import ANSWERS, KINDS, STATUSES, ListFilter, read_activity_filter, read_card_filter
 from chalicelib.website.pages import Visit, page
 

@@ -31,11 +31,13 @@ from chalicelib.website.simulations import Choices, FormField, Offer, Simulation
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}
 """The payment scheme for incoming payments, by currency."""
-_AUTHENTICATED: Mapping[str, Literal["good", "plain"]] = {FRICTIONLESS: "good", CHALLENGE: "plain"}
+_AUTHENTICATED: Mapping[str, ResultKind] = {FRICTIONLESS: "good", CHALLENGE: "plain"}
 _DEBIT = "debit"
 _LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
 """The states of authorizations, in the order in which a clearing is most likely."""
 
+ResultKind = Literal["good", "bad", "plain"]
+"""Good or bad news for the cardholder, or neither."""
 FieldReader = Callable[[str], str]
 """Returns the input of a field."""
 
@@ -195,11 +197,11 @@ Members = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """The text of a result. ``kind`` is good or bad news for the cardholder, or ``plain``."""
+    """The text of a result, and how it is coloured."""
 
     title: str
     told: str
-    kind: Literal["good", "bad", "plain"] = "good"
+    kind: ResultKind = "good"
 
 
 def describe_result(action: str, members: Members, data: Any, shown: Members) -> SimulationResult:

@@ -51,7 +51,7 @@ class PortalFlow:
         lists = card_record.card_rows(context.manager_id)
         wanted = CardSearch(request.status, request.program_id, request.holder_id, request.name, request.last_four)
         search = wanted.rows(context.now)
-        found = time_ordered.search_latest(context.store, lists, request.item_count, search, before)
+        found = time_ordered.latest_page(context.store, lists, request.item_count, before, search)
         items = context.items([Card.key(row["card_id"]) for row in found.rows]) if found.rows else []
         seen = [Card.from_item(item) for item in items if item is not None and context.can_see(item)]
         cards = [card for card in seen if self._is_wanted(wanted, card, context.now)]
@@ -123,7 +123,7 @@ class PortalFlow:
         search = activity_record.search(
             timelines[0], Span.of_seconds(request.date_from, request.date_to), request.approved, request.authorize_type
         )
-        found = time_ordered.search_latest(context.store, timelines, request.item_count, search, before)
+        found = time_ordered.latest_page(context.store, timelines, request.item_count, before, search)
         at, number = timelines[0].position(found.before) if found.before else (None, None)
         shown = [_message(row) for row in found.rows if context.can_see(row)]
         return _listing(context, shown, more=found.before is not None, before_at=at, before_id=number)

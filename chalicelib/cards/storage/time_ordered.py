@@ -5,7 +5,7 @@ the same transaction: a writer gives each transaction a later millisecond than t
 one. So new rows always follow a page that was already read.
 
 API clients read forward from the first row with ``page``; people see the latest rows first, with
-``latest_page``.
+``latest_page``, which also searches.
 
 A row that must not wait for others is written out of turn: one second ahead of the clock and of the
 last row, beyond anything already read. A page ends before it until no row written in turn can precede
@@ -219,44 +219,31 @@ def shard_of(number: int) -> int:
 @dataclass(frozen=True, slots=True)
 class LatestRows:
     """The latest rows of several lists; ``before`` is the sort key before which the next page begins, ``None`` at the
-    end. A page with fewer rows than asked for may be followed by others (see ``search_latest``).
+    end. A page with fewer rows than asked for may be followed by others, if it is of a search.
     """
 
     rows: list[Item]
     before: str | None
 
 
-def latest_page(store: Store, lists: Sequence[Rows], count: int, before: str | None = None) -> LatestRows:
-    """The last ``count`` rows of all lists, which must share one name."""
-    return _latest_rows(store, lists, count, before, (count + 1,))
-
-
-def search_latest(
-    store: Store, lists: Sequence[Rows], count: int, wanted: Search, before: str | None = None
+def latest_page(
+    store: Store, lists: Sequence[Rows], count: int, before: str | None = None, wanted: Search | None = None
 ) -> LatestRows:
-    """The last ``count`` rows of all lists that match, in at most three parallel reads of each list.
+    """The last ``count`` rows, or matching rows, of all lists, which must share one name.
 
-    Each list is read deeper each time, down to ``SEARCHED`` rows in all. The next page continues where the reads ended.
+    Without a condition, one parallel read of each list is enough. A search reads each list up to three times, deeper
+    each time, at least ``SEARCHED`` rows of a programme manager's lists.
     """
-    return _latest_rows(store, lists, count, before, (count + 1, *_DEEPER), wanted)
-
-
-def _latest_rows(
-    store: Store,
-    lists: Sequence[Rows],
-    count: int,
-    before: str | None,
-    depths: Sequence[int],
-    wanted: Search | None = None,
-) -> LatestRows:
     found: list[Item] = []
+    certain: list[Item] = []
     ends: dict[Rows, str | None] = dict.fromkeys(lists, before)
-    for depth in depths:
+    for depth in (count + 1, *_DEEPER):
         reads = [each.read_latest(store, depth, end, wanted) for each, end in ends.items()]
         pages = dict(zip(ends, together(reads), strict=True))
         found += [row for page in pages.values() for row in page.items]
         ends = {each: str(page.next["part"]) for each, page in pages.items() if page.next is not None}
-        certain = [row for row in found if all(row["part"] >= end for end in ends.values() if end is not None)]
+        latest_end = max(filter(None, ends.values()), default="")
+        certain = [row for row in found if row["part"] >= latest_end]
         if not ends or len(certain) > count:
             break
     certain.sort(key=lambda row: str(row["part"]), reverse=True)
