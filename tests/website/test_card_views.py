@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import re
 import shlex
 from dataclasses import replace
@@ -147,7 +149,7 @@ def test_cards_are_listed_with_holder_status_and_balances(scene: Scene, colleagu
 
     masked = f"{card.pan[:6]}******{card.pan[-4:]}"
     assert f"{masked} card {card.card_id}, virtual Zoë O'Neil-Smith Everyday Card active EUR" in colleague.text
-    assert "475.00 EUR 500.00 EUR 25.00 EUR 0.00 EUR" in colleague.text
+    assert "475.00 EUR 500.00 EUR 25.00 EUR" in colleague.text
     assert 'href="/specifications/cards"' in colleague.last.text
     assert card.pan not in colleague.last.text
 
@@ -233,6 +235,134 @@ def test_activity_leads_on_to_what_was_before(world: World, scene: Scene, collea
         colleague.get(older.replace("&amp;", "&"))
         assert "Shop 0 " in colleague.text
         assert "Shop 25" not in colleague.text
+
+
+def test_cards_are_filtered_and_the_filter_stays(scene: Scene, colleague: Person) -> None:
+    made = scene.card(card_name_line_3="ADA LOVELACE")
+    other = scene.card()
+    query = f"digits={made.pan[-4:]}&holder=lovelace&status=N&programme=101"
+    text = colleague.get(f"/cards?{query}").text
+
+    assert re.findall(r'href="/cards/([0-9]+)"', text) == [str(made.card_id)]
+    for kept in (f'value="{made.pan[-4:]}"', 'value="lovelace"', 'value="N" selected', 'value="101" selected'):
+        assert kept in text
+    assert re.findall(r'href="/cards/([0-9]+)"', colleague.get(f"/cards?holder={other.holder_id}").text) == [
+        str(other.card_id)
+    ]
+    colleague.get(f"/cards?status=B&holder={made.holder_id}")
+    assert "No card matches this filter." in colleague.text
+
+
+def test_the_next_page_keeps_the_filter(scene: Scene, colleague: Person) -> None:
+    for _ in range(21):
+        scene.card(card_name_line_3="MANY CARDS")
+    colleague.get("/cards?holder=many")
+    (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+    colleague.get(html.unescape(older))
+
+    assert "holder=many" in older
+    assert len(re.findall(r'href="/cards/[0-9]+"', colleague.last.text)) == 1
+
+
+@pytest.mark.parametrize("query", ["digits=12", "digits=abcd", f"holder={'x' * 51}"])
+def test_a_filter_that_is_wrong_says_so_at_its_field(colleague: Person, card: MadeCard, query: str) -> None:
+    answer = colleague.get(f"/cards?{query}")
+    name = query.partition("=")[0]
+
+    assert answer.status == 400
+    assert f'aria-invalid="true" aria-describedby="{name}-error"' in answer.text
+    assert 'href="/cards/1"' not in answer.text
+
+
+def test_activity_is_filtered_by_answer_kind_and_day(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    scene.purchase(card.card_id, 25_00, merchant_name="Corner Shop")
+    scene.purchase(card.card_id, 9_000_00, merchant_name="Riverside Books")
+    today = colleague.get("/cards/activity").text.partition('<time datetime="')[2][:10]
+
+    for query, shops in (
+        ("answer=approved", (True, False)),
+        ("answer=declined", (False, True)),
+        ("kind=2", (False, False)),
+        (f"from={today}&to={today}", (True, True)),
+        ("to=2001-01-01", (False, False)),
+        (f"card_id={card.card_id}&answer=declined", (False, True)),
+    ):
+        text = colleague.get(f"/cards/activity?{query}").text
+        assert ("Corner Shop" in text, "Riverside Books" in text) == shops
+    assert colleague.get("/cards/activity?from=yesterday").status == 400
+    assert "This is not a date." in colleague.text
+    assert colleague.get("/cards/activity?from=2026-01-02&to=2026-01-01").status == 400
+    assert colleague.get("/cards/activity?from=9999-12-31&to=9999-12-31").status == 200
+
+
+def test_a_local_stack_says_that_its_month_is_invented(world: World, colleague: Person, card: MadeCard) -> None:
+    assert "payments are invented" in colleague.get("/cards").text
+    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://hub.example")
+    assert "invented" not in colleague.get("/cards").text
+
+
+# -- statements
+
+
+def test_a_statement_has_its_balances_totals_and_rows(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    scene.clearing(scene.purchase(card.card_id, 25_00, merchant_name="=Corner Shop"), 25_00)
+    scene.clock.advance(5)
+    colleague.get(f"/cards/{card.card_id}/statement")
+    text = colleague.text
+
+    assert "Opening balance 0.00 EUR Came in 500.00 EUR Went out 25.00 EUR Closing balance 475.00 EUR" in text
+    assert "=Corner Shop \u221225.00 EUR 475.00 EUR" in text
+    (csv_link,) = re.findall(r'href="([^"]+format=csv)"', colleague.last.text)
+    file = colleague.get(html.unescape(csv_link))
+    rows = list(csv.DictReader(io.StringIO(file.text)))
+
+    assert file.headers["content-type"].startswith("text/csv")
+    assert file.headers["content-disposition"].startswith(f'attachment; filename="statement-{card.account_id}-')
+    assert [row["type"] for row in rows] == [
+        "Opening balance",
+        "inbound external payment",
+        "purchase",
+        "Closing balance",
+    ]
+    assert [row["amount"] for row in rows] == ["", "500.00", "-25.00", ""]
+    assert [row["balance"] for row in rows] == ["0.00", "500.00", "475.00", "475.00"]
+    assert rows[2]["purpose"] == "'=Corner Shop", "no formula of a spreadsheet"
+
+
+def test_the_days_of_a_statement_are_checked(colleague: Person, card: MadeCard) -> None:
+    place = f"/cards/{card.card_id}/statement"
+    for query, words in (
+        ("from=2026-02-30", "This is not a date."),
+        ("from=2026-01-02&to=2026-01-01", "This is later than the last day."),
+    ):
+        answer = colleague.get(f"{place}?{query}&format=csv")
+        assert (answer.status, words in answer.text) == (400, True)
+    assert colleague.get(f"{place}?from=2001-01-01&to=2001-01-31").status == 200
+    assert "Nothing was booked on these days." in colleague.text
+    assert colleague.get(f"{place}?account_id=987654321").status == 404
+    assert colleague.get("/cards/987654321/statement").status == 404
+
+
+def test_a_statement_of_too_many_transactions_asks_for_fewer_days(
+    monkeypatch: pytest.MonkeyPatch, scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    monkeypatch.setattr("chalicelib.cards.protocol.portal_messages.STATEMENT_ROWS", 1)
+    scene.give(card.account_id, 1_00)
+    scene.clock.advance(5)
+    answer = colleague.get(f"/cards/{card.card_id}/statement")
+
+    assert (answer.status, "Choose fewer days." in answer.text) == (400, True)
+
+
+def test_a_page_of_a_statement_shows_some_of_many_rows_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    monkeypatch.setattr("chalicelib.website.card_statement_views.SHOWN", 1)
+    scene.give(card.account_id, 1_00)
+    scene.clock.advance(5)
+
+    assert "first 1 of 2 transactions" in colleague.get(f"/cards/{card.card_id}/statement").text
+    assert "Closing balance 501.00 EUR" in colleague.text
 
 
 def test_addresses_that_nobody_gave_out_show_the_newest(colleague: Person, card: MadeCard) -> None:
