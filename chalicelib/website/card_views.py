@@ -12,13 +12,13 @@ from typing import Any
 from chalice.app import Response
 
 from chalicelib.cards.protocol.portal_messages import SHOW_CARD
-from chalicelib.cards.protocol.states import NEW
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, balance_chart
 from chalicelib.website.card_access import CARD_ID, card_id_of, for_linked_users
+from chalicelib.website.card_actions import CardAction, card_fields, offered_actions
 from chalicelib.website.card_text import ENTRIES
 from chalicelib.website.display_text import sentence
 from chalicelib.website.pages import Visit, page
@@ -31,7 +31,7 @@ from chalicelib.website.simulation_forms import (
     field_refusals,
     read_members,
 )
-from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
+from chalicelib.website.simulations import BY_ACTION, SIMULATIONS, FormField, Simulation
 
 LATEST = 10  # messages, and transactions per account, on the page of a card
 MOVEMENTS = 60  # movements in the chart of an account's balance
@@ -41,7 +41,7 @@ _NO_ERRORS: Mapping[str, str] = {}
 @for_linked_users
 def show_card(visit: Visit, manager_id: int) -> Response:
     """``GET /cards/{card_id}``: a card with its accounts, its activity, and the simulator."""
-    return _card_page(visit, _read_card(visit, manager_id))
+    return _card_page(visit, read_card(visit, manager_id))
 
 
 @for_linked_users
@@ -49,12 +49,12 @@ def simulate(visit: Visit, manager_id: int) -> Response:
     """``POST /cards/{card_id}/simulator``: run one of ``SIMULATIONS``. A form submitted twice runs once."""
     form = BY_ACTION.get(visit.field("action"))
     if form is None:
-        return _card_page(visit, _read_card(visit, manager_id), problem="There is no such form.", status=400)
+        return _card_page(visit, read_card(visit, manager_id), problem="There is no such form.", status=400)
     try:
         asked = read_members(form, card_id_of(visit), visit.field)
         data = visit.website.portal.act(manager_id, form.action, visit.field("draft"), **asked)
     except InvalidForm as error:
-        return _card_page(visit, _read_card(visit, manager_id), form=form, errors=error.errors, status=400)
+        return _card_page(visit, read_card(visit, manager_id), form=form, errors=error.errors, status=400)
     except Refused as refusal:
         told, after = _refusal_text(form, refusal), _read_card_after(visit, manager_id, form)
         if errors := field_refusals(form, refusal.message):
@@ -70,7 +70,7 @@ def redirect_to_card(visit: Visit) -> Response:
     return visit.redirect(f"/cards/{written}" if CARD_ID.fullmatch(written) else "/cards")
 
 
-def _read_card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
+def read_card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
     """The card in the URL, with everything that its page shows. Raises: Refused."""
     asked = {"card_id": card_id_of(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
     found: Mapping[str, Any] = visit.website.portal.read(manager_id, SHOW_CARD, **asked)["data"]
@@ -79,7 +79,7 @@ def _read_card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
 
 def _read_card_after(visit: Visit, manager_id: int, form: Simulation) -> Mapping[str, Any]:
     """The card after a form was processed. Raises: Refused."""
-    found = _read_card(visit, manager_id)
+    found = read_card(visit, manager_id)
     log.bind(action=form.action)  # log the form's action instead of the read that follows it
     return found
 
@@ -100,6 +100,7 @@ def _card_page(
     problem: str = "",
     refusal: str = "",
     errors: Mapping[str, str] = _NO_ERRORS,
+    action: str = "",
     status: int = 200,
 ) -> Response:
     """The page of a card.
@@ -110,10 +111,10 @@ def _card_page(
         problem: an error that concerns the whole request.
         refusal: an error that concerns the whole form, shown in it.
         errors: errors by field, shown next to the field.
+        action: the submitted one of ``CARD_ACTIONS``, which stays open.
     """
     now = milliseconds(visit.website.shared.clock)
     charts = {each["id"]: balance_chart(each["balances"], each["currency_ison"], now) for each in shown["accounts"]}
-    forms = [each for each in SIMULATIONS if shown["card"]["status"] == NEW or each.action != ACTIVATION]
     return page(
         visit,
         "card.html",
@@ -123,15 +124,38 @@ def _card_page(
         states={each["trans_link"]: each["state"] for each in shown["authorizations"]},
         charts={number: asdict(made) for number, made in charts.items() if made},
         size=(WIDTH, HEIGHT),
-        simulations=forms,
+        simulations=SIMULATIONS,
         offers=build_offers(shown),
         defaults=build_defaults(shown),
-        opened=form.action if form else "",
-        is_shown=form in forms,
+        managing=_managing_forms(visit, shown),
+        opened=form.action if form else action,
         given=visit.field,
         draft=new_id(),
         outcome=outcome,
-        problem=problem or (refusal if form not in forms else ""),
+        problem=problem,
         refusal=refusal,
         errors=errors,
     )
+
+
+def managed_card_page(
+    visit: Visit,
+    shown: Mapping[str, Any],
+    action: str,
+    errors: Mapping[str, str] = _NO_ERRORS,
+    refusal: str = "",
+    *,
+    problem: str = "",
+    status: int = 200,
+) -> Response:
+    """The page of a card after a form of ``CARD_ACTIONS``, which stays open with its errors."""
+    offered = {each.action for each in offered_actions(shown["card"]["status"], shown["card"]["pin_status"])}
+    told = problem or (refusal if action not in offered else "")
+    return _card_page(visit, shown, action=action, errors=errors, refusal=refusal, problem=told, status=status)
+
+
+def _managing_forms(visit: Visit, shown: Mapping[str, Any]) -> list[tuple[CardAction, list[FormField]]]:
+    """The forms that manage the card, with their fields."""
+    card, model_of = shown["card"], visit.website.portal.request_of
+    offered = offered_actions(card["status"], card["pin_status"])
+    return [(each, card_fields(each, model_of(each.action), card["status"], shown["groups"])) for each in offered]

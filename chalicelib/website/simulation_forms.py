@@ -110,7 +110,11 @@ def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> 
 
 def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
     """The errors in a refusal by field; empty if any of them concerns something else."""
-    labels = {field.name: field.label for field in simulation.fields}
+    return refusals_by_field({field.name: field.label for field in simulation.fields}, message)
+
+
+def refusals_by_field(labels: Mapping[str, str], message: str) -> dict[str, str]:
+    """The errors in a refusal by member; empty if any of them concerns a member without a label."""
     parts = [part.partition(" ") for part in message.split("; ")]
     if not all(name in labels for name, *_ in parts):
         return {}
@@ -230,7 +234,7 @@ def describe_result(action: str, members: Members, data: Any, shown: Members) ->
             (address,) = data
             told = f"Money sent to {bank_details(address)} is credited to account {address['account_id']}."
             return SimulationResult("Bank details opened", told)
-    return SimulationResult("Activated", "The card can be used now.")
+    raise LookupError(action)
 
 
 def _authorization_result(action: str, data: Members, shown: Members) -> SimulationResult:

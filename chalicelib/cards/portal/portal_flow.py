@@ -36,6 +36,7 @@ from chalicelib.foundation.parallel import together
 A = TypeVar("A", bound=Answer)
 _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
 """The kinds of set-up entries shown for a card."""
+_CHANGEABLE = ("fee_group", "limit_group", "usage_group", "risk_group")
 _OF_CARD = {"card_programme": "program_id"}
 """Card members whose names differ from the kind of entry."""
 
@@ -100,6 +101,7 @@ class PortalFlow:
         data: messages.CardOverview = {
             "card": self._card(context, card),
             "entries": _entries(context, card),
+            "groups": {kind: _allowed_groups(context, card, kind) for kind in _CHANGEABLE},
             "holder_name": _name_of(holders.get(card.holder_id)),
             "accounts": shown_accounts,
             "more_accounts": max(0, len(card.account_ids) - messages.ACCOUNTS),
@@ -127,6 +129,24 @@ class PortalFlow:
         at, number = timelines[0].position(found.before) if found.before else (None, None)
         shown = [_message(row) for row in found.rows if context.can_see(row)]
         return _listing(context, shown, more=found.before is not None, before_at=at, before_id=number)
+
+    def list_programmes(
+        self, request: messages.ListProgrammes, context: RequestContext
+    ) -> Outcome[messages.NewCardChoices]:
+        catalogue = context.catalogue
+        programmes: list[messages.ProgrammeSummary] = [
+            {
+                "id": each.id,
+                "name": each.name,
+                "virtual": each.virtual,
+                "physical": each.physical,
+                "currencies": list(each.currencies),
+            }
+            for each in catalogue.card_programmes.values()
+        ]
+        shipping = {str(number): each.name for number, each in catalogue.of("shipping_method").items()}
+        data: messages.NewCardChoices = {"programmes": programmes, "shipping_methods": shipping}
+        return Outcome(data, beside={"programme_manager": catalogue.name})
 
     def show_statement(self, request: messages.ShowStatement, context: RequestContext) -> Outcome[messages.Statement]:
         card = context.find(Card, request.card_id)
@@ -255,6 +275,12 @@ def _entries(context: RequestContext, card: Card) -> dict[str, str]:
     """The names of the set-up entries that a card uses, by kind."""
     numbers = {kind: getattr(card, _OF_CARD.get(kind, f"{kind}_id")) for kind in _GROUPS}
     return {kind: str(getattr(context.catalogue.of(kind)[number], "name", number)) for kind, number in numbers.items()}
+
+
+def _allowed_groups(context: RequestContext, card: Card, kind: str) -> dict[str, str]:
+    """The names of the groups that the card's programme allows, by id."""
+    programme, named = context.catalogue.card_programmes[card.program_id], context.catalogue.of(kind)
+    return {str(number): str(getattr(named[number], "name", number)) for number in getattr(programme, f"{kind}_ids")}
 
 
 def _name_of(holder: Holder | None) -> str:

@@ -17,7 +17,7 @@ CARDS, ACCOUNTS = 20, 4
 STATEMENT_ROWS = 1000
 """The maximum number of transactions of a statement."""
 LIST_CARDS, SHOW_CARD, LIST_ACTIVITY = "listCards", "showCard", "listActivity"
-SHOW_STATEMENT = "showStatement"
+SHOW_STATEMENT, LIST_PROGRAMMES = "showStatement", "listProgrammes"
 
 
 class ListCards(Request):
@@ -79,6 +79,27 @@ class ShowStatement(Request):
     account_id: Id | None = None
     date_from: N[1, 11]
     date_to: N[1, 11]
+
+
+class ListProgrammes(Request):
+    """listProgrammes: list the card programmes, with what a form for a new card offers."""
+
+
+class ProgrammeSummary(Answer):
+    """A card programme; currencies are numeric codes."""
+
+    id: int
+    name: str
+    virtual: bool
+    physical: bool
+    currencies: list[int]
+
+
+class NewCardChoices(Answer):
+    """Programmes, and names of shipping methods by id."""
+
+    programmes: list[ProgrammeSummary]
+    shipping_methods: dict[str, str]
 
 
 class NumberedCard(CardDetails):
@@ -145,10 +166,14 @@ class AuthorizationSummary(Answer):
 
 
 class CardOverview(Answer):
-    """A card with its related records; ``entries`` maps kinds of configuration entries to their names."""
+    """A card with its related records; ``entries`` maps kinds of configuration entries to their names.
+
+    ``groups`` has, for each kind of group, the names of those that the card's programme allows, by id.
+    """
 
     card: NumberedCard
     entries: dict[str, str]
+    groups: dict[str, dict[str, str]]
     holder_name: str
     accounts: list[AccountOverview]
     more_accounts: int
