@@ -11,6 +11,7 @@ from typing import Any
 from chalice.app import Response
 
 from chalicelib.cards.protocol.portal_messages import LIST_PROGRAMMES
+from chalicelib.cards.protocol.states import BLOCKED
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website import card_actions
@@ -59,6 +60,8 @@ def change_card(visit: Visit, manager_id: int) -> Response:
     fields = card_actions.card_fields(form, model, shown["card"]["status"], shown["groups"])
     try:
         asked = card_actions.read_fields(fields, visit.field)
+        if asked.get("status") == BLOCKED and visit.field("confirmed") != "yes":
+            return _blocking_page(visit, card_id, asked)
         visit.website.portal.act(manager_id, form.action, visit.field("draft"), card_id=card_id, **asked)
     except InvalidForm as error:
         return managed_card_page(visit, shown, form.action, error.errors, status=400)
@@ -66,6 +69,25 @@ def change_card(visit: Visit, manager_id: int) -> Response:
         errors, told = explain_refusal(refusal, fields)
         return managed_card_page(visit, shown, form.action, errors, told, status=400 if errors else 409)
     return visit.redirect_with_notice(f"/cards/{card_id}", form.notice)
+
+
+def _blocking_page(visit: Visit, card_id: int, asked: Mapping[str, str]) -> Response:
+    """The question before a card is blocked for good."""
+    place = f"/cards/{card_id}"
+    return page(
+        visit,
+        "question.html",
+        title="Block this card for good?",
+        what="From then on, every use of the card is declined.",
+        afterwards="It cannot be undone, and the card cannot be reissued. A card that may be found again can be blocked "
+        "temporarily instead.",
+        place=place,
+        fields={"action": "changeCardStatus", "draft": visit.field("draft"), "confirmed": "yes", **asked},
+        button="Block for good",
+        back=visit.link(place),
+        keep="Keep it as it is",
+        has_secret=False,
+    )
 
 
 def explain_refusal(refusal: Refused, fields: list[FormField]) -> tuple[Mapping[str, str], str]:

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.website.card_actions import BY_ACTION
 from infra.admin import connection
 from infra.admin.commands import program
 from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, MadeCard, Scene
@@ -60,6 +62,12 @@ def simulate(person: Person, card: MadeCard, action: str, **fields: Any) -> Answ
     """Send a form of the card's page as it stands there."""
     person.get(f"/cards/{card.card_id}")
     return person.post(f"/cards/{card.card_id}/simulator", action=action, draft=person.hidden("draft"), **fields)
+
+
+def manage(person: Person, card: MadeCard, action: str, **fields: Any) -> Answer:
+    """Send a form that manages the card as it stands on its page."""
+    person.get(f"/cards/{card.card_id}")
+    return person.post(f"/cards/{card.card_id}", action=action, draft=person.hidden("draft"), **fields)
 
 
 def outcome(person: Person) -> str:
@@ -395,12 +403,6 @@ def test_a_result_stands_at_its_form_and_has_the_focus(colleague: Person, card: 
     assert answer.text.count(" autofocus") == 1
 
 
-def test_a_result_whose_form_is_gone_stands_at_the_simulator(scene: Scene, colleague: Person) -> None:
-    answer = simulate(colleague, scene.card(), "activateCard")
-
-    assert 'class="outcome good"' in answer.text.partition('id="simulator"')[2].partition("<details")[0]
-
-
 def test_the_end_of_a_hold_is_not_green(scene: Scene, colleague: Person, card: MadeCard) -> None:
     held = scene.purchase(card.card_id, 25_00)
     answer = simulate(colleague, card, "simulateExpiry", trans_link=f"{held['trans_link']}.{EUR}")
@@ -486,8 +488,8 @@ def test_a_new_card_is_made_ready_and_paid_into(scene: Scene, colleague: Person)
     card = scene.card()
     simulate(colleague, card, "simulateAuthorization", **USE)
     assert outcome(colleague).startswith("Declined 78, card not activated.")
-    simulate(colleague, card, "activateCard")
-    assert outcome(colleague).startswith("Activated")
+    manage(colleague, card, "activateCard")
+    assert "The card is active" in colleague.get(f"/cards/{card.card_id}").text
     simulate(colleague, card, "assignExternalPaymentAddress", account_id=f"{card.account_id}.978", epm_method_id=2)
     assert f"is credited to account {card.account_id}." in outcome(colleague)
     (address,) = re.findall(r'<option value="([0-9]+\.978)">[A-Z]{2}[0-9]{2}', colleague.last.text)
@@ -570,10 +572,10 @@ def test_what_is_wrong_with_the_form_as_a_whole_stands_in_it_and_is_focused(coll
 
 def test_a_form_that_is_there_no_more_is_refused_on_top_of_the_page(colleague: Person, card: MadeCard) -> None:
     """The card is active already: the form that activates it is gone."""
-    answer = simulate(colleague, card, "activateCard")
+    answer = manage(colleague, card, "activateCard")
 
     assert answer.status == 409
-    assert "was refused" in answer.text.partition("<h1")[0]
+    assert "Refused (4006)" in answer.text.partition("<h1")[0]
 
 
 def test_a_pin_that_was_typed_is_not_shown_again(colleague: Person, card: MadeCard) -> None:
@@ -627,6 +629,143 @@ def test_a_form_of_another_page_changes_nothing(scene: Scene, colleague: Person,
 
     assert [answer.status for answer in answers] == [403, 403]
     assert scene.balances(card.account_id)[0] == 500_00
+
+
+# -- cards are managed
+
+NEW = {
+    "card_program_id": "101",
+    "card_virtual": "1",
+    "card_country_ison": "276",
+    "card_name_line_3": "ADA LOVELACE",
+    "holder_first_name": "Ada",
+    "holder_last_name": "Lovelace",
+    "holder_address_line_1": "1 Riverside",
+    "holder_zipcode": "E1 6AN",
+    "holder_city": "London",
+    "holder_country_ison": "826",
+    "holder_phone_number": "447700900123",
+}
+
+
+def issue(person: Person, **fields: Any) -> Answer:
+    person.get("/cards/new")
+    return person.post("/cards/new", draft=person.hidden("draft"), form={**NEW, **fields})
+
+
+def test_a_card_is_issued_activated_blocked_and_unblocked(scene: Scene, colleague: Person) -> None:
+    place = issue(colleague).headers["location"]
+    number = int(place.rpartition("/")[2])
+    assert "The card has been issued." in colleague.get(place).text
+    assert "ADA LOVELACE" in colleague.text
+    colleague.post(place, action="activateCard", draft=colleague.hidden("draft"))
+    statuses = []
+    for status in ("T", "A"):
+        colleague.get(place)
+        colleague.post(place, action="changeCardStatus", draft=colleague.hidden("draft"), form={"status": status})
+        assert "The card's status has been changed." in html.unescape(colleague.get(place).text)
+        statuses.append(scene.data("getCardStatus", card_id=number)["card_status"])
+
+    assert statuses == ["T", "A"]
+
+
+def test_a_card_is_issued_for_a_holder_and_an_account_that_exist(
+    scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    words = {name: "" for name in NEW if name.startswith("holder_")}
+    place = issue(colleague, **words, holder_id=card.holder_id, account_id=card.account_id).headers["location"]
+
+    found = scene.data("getAccounts", card_id=int(place.rpartition("/")[2]))
+    assert [each["id"] for each in found] == [card.account_id]
+
+
+def test_a_new_card_that_is_sent_twice_is_issued_once(scene: Scene, colleague: Person) -> None:
+    colleague.get("/cards/new")
+    draft = colleague.hidden("draft")
+    places = [colleague.post("/cards/new", draft=draft, form=NEW).headers["location"] for _ in range(2)]
+
+    assert places[0] == places[1]
+
+
+def test_what_is_wrong_with_a_new_card_stands_at_the_field(colleague: Person) -> None:
+    missing = issue(colleague, card_name_line_3="")
+    assert (missing.status, "Name on the card is missing." in missing.text) == (400, True)
+    assert 'value="Lovelace"' in missing.text, "what was typed stays"
+    wrong = issue(colleague, holder_phone_number="12", card_name_line_3="A")
+    assert wrong.status == 400
+    assert "Phone number, with country code must" in wrong.text
+    assert "Name on the card must have" in wrong.text
+    assert wrong.text.count(" autofocus") == 1
+    assert issue(colleague, holder_first_name="").status == 400
+    nobody = issue(colleague, holder_id="987654321")
+    assert (nobody.status, "Refused (3003)" in nobody.text) == (409, True)
+
+
+def test_a_form_has_the_rules_of_the_actions_model(world: World, colleague: Person) -> None:
+    text = colleague.get("/cards/new").text
+
+    assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
+    assert not re.search(r'id="new-card_reference_id"[^>]* required', text)
+    assert "3 to 26 characters" in text
+    assert '<option value="826">GB (826)</option>' in text
+    assert re.search(r'<select id="new-card_virtual".*?value="1".*?Virtual', text, re.DOTALL)
+    for action in BY_ACTION.values():
+        model = world.hub.website.portal.request_of(action.action)
+        assert {"card_id", *action.members} <= model.model_fields.keys()
+
+
+def test_blocking_for_good_asks_first(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    asked = manage(colleague, card, "changeCardStatus", status="B", reason_code="", note="lost twice")
+    before = scene.data("getCardStatus", card_id=card.card_id)["card_status"]
+    names = ("action", "draft", "confirmed", "status", "note")
+    colleague.post(f"/cards/{card.card_id}", form={name: colleague.hidden(name) for name in names})
+    after = scene.data("getCardStatus", card_id=card.card_id)
+
+    assert "Block this card for good?" in asked.text
+    assert (before, after["card_status"], after["note"]) == ("A", "B", "lost twice")
+    assert 'id="manage"' not in colleague.get(f"/cards/{card.card_id}").text
+
+
+@pytest.mark.parametrize(
+    ("action", "member", "kind"),
+    [
+        ("assignCardToFeesGroup", "fees_group_id", "fee_group"),
+        ("assignCardToLimitsGroup", "limits_group_id", "limit_group"),
+        ("assignCardToUsageGroup", "usages_group_id", "usage_group"),
+        ("assignCardToRiskRuleGroup", "risk_rules_group_id", "risk_group"),
+    ],
+)
+def test_a_card_is_moved_to_a_group_that_its_programme_allows(
+    world: World, colleague: Person, card: MadeCard, action: str, member: str, kind: str
+) -> None:
+    answer = manage(colleague, card, "none")
+    select = answer.text.partition(f'<select id="{action}-{member}"')[2].partition("</select>")[0]
+    offered = re.findall(r'<option value="([0-9]+)"', select)
+    moved = manage(colleague, card, action, **{member: offered[-1]})
+    stored = world.hub.store.get(*Card.key(card.card_id)) or {}
+    forged = manage(colleague, card, action, **{member: "987"})
+
+    assert moved.status == 303
+    assert stored[f"{kind}_id"] == int(offered[-1])
+    assert forged.status in (400, 409)
+
+
+def test_managing_is_logged_as_done_in_the_web_interface(lines: Lines, colleague: Person, card: MadeCard) -> None:
+    manage(colleague, card, "changeCardStatus", status="T")
+    done = [line for line in lines.all() if line.get("action") == "changeCardStatus"]
+
+    assert any("web interface" in str(line.get("credential")) for line in done)
+
+
+def test_a_card_of_another_programme_manager_cannot_be_managed(
+    world: World, user: Person, email: str, scene: Scene, card: MadeCard
+) -> None:
+    link(world, email, OTHER_MANAGER)
+    user.get("/cards/new")
+    answer = user.post(f"/cards/{card.card_id}", action="changeCardStatus", draft="d" * 22, status="T")
+
+    assert answer.status == 404
+    assert scene.data("getCardStatus", card_id=card.card_id)["card_status"] == "A"
 
 
 def test_in_prod_no_page_has_a_form_of_the_simulator(world: World, colleague: Person, card: MadeCard) -> None:

@@ -131,7 +131,9 @@ class PortalFlow:
         return _listing(context, shown, more=found.before is not None, before_at=at, before_id=number)
 
     def list_programmes(
-        self, request: messages.ListProgrammes, context: RequestContext
+        self,
+        request: messages.ListProgrammes,  # noqa: ARG002 - it is the action's model
+        context: RequestContext,
     ) -> Outcome[messages.NewCardChoices]:
         catalogue = context.catalogue
         programmes: list[messages.ProgrammeSummary] = [
