@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.states import BLOCKED
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website import card_actions
-from chalicelib.website.card_access import card_id_of, for_linked_users
+from chalicelib.website.card_access_views import card_id_of, for_linked_users
 from chalicelib.website.card_views import managed_card_page, read_card
 from chalicelib.website.display_text import sentence
 from chalicelib.website.notices import Notice
@@ -79,8 +79,7 @@ def _blocking_page(visit: Visit, card_id: int, asked: Mapping[str, str]) -> Resp
         "question.html",
         title="Block this card for good?",
         what="From then on, every use of the card is declined.",
-        afterwards="It cannot be undone, and the card cannot be reissued. A card that may be found again can be blocked "
-        "temporarily instead.",
+        afterwards="It cannot be undone, and the card cannot be reissued. A temporary block can be undone.",
         place=place,
         fields={"action": "changeCardStatus", "draft": visit.field("draft"), "confirmed": "yes", **asked},
         button="Block for good",

@@ -12,8 +12,9 @@ from chalicelib.cards.protocol.states import CARD_MOVES, CARD_STATES, PIN_IS_BLO
 from chalicelib.foundation.fields.registries import country_numbers
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.card_text import currency_code
+from chalicelib.website.day_fields import FieldReader
 from chalicelib.website.notices import Notice
-from chalicelib.website.simulation_forms import FieldReader, InvalidForm
+from chalicelib.website.simulation_forms import InvalidForm
 from chalicelib.website.simulations import Choices, FormField
 
 CREATE = "createCard"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.cards.protocol import states
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.website.card_access import id_member
 from chalicelib.website.card_text import MESSAGES
-from chalicelib.website.day_fields import first_second, last_second, read_day
-from chalicelib.website.pages import Visit
+from chalicelib.website.day_fields import FieldReader, first_second, last_second, read_day
 
+CARD_ID = re.compile("[0-9]{1,20}")
 _NAME_CHARACTERS = 50
 ANSWERS: Mapping[str, str] = {"approved": "Approved", "declined": "Declined"}
 """Choices for the answer to a message."""
@@ -32,11 +32,11 @@ class ListFilter:
     errors: Mapping[str, str]
 
 
-def read_card_filter(visit: Visit) -> ListFilter:
+def read_card_filter(written: FieldReader) -> ListFilter:
     """The filter of ``GET /cards``: ``status``, ``programme``, ``holder`` and ``digits``."""
     members: dict[str, Any] = {}
     errors: dict[str, str] = {}
-    query = _filled_in(visit, "status", "programme", "holder", "digits")
+    query = _filled_in(written, "status", "programme", "holder", "digits")
     if query.get("status") in states.CARD_STATES:
         members["status"] = query["status"]
     members |= id_member("program_id", query.get("programme", ""))
@@ -50,6 +50,11 @@ def read_card_filter(visit: Visit) -> ListFilter:
     return ListFilter(members, query, errors)
 
 
+def id_member(name: str, written: str) -> dict[str, str]:
+    """The request member for an id; none if the input is not one."""
+    return {name: written} if CARD_ID.fullmatch(written) and int(written) else {}
+
+
 def _read_holder(written: str, members: dict[str, Any], errors: dict[str, str]) -> None:
     if number := id_member("holder_id", written):
         members |= number
@@ -59,16 +64,16 @@ def _read_holder(written: str, members: dict[str, Any], errors: dict[str, str]) 
         errors["holder"] = f"Enter a holder's id, or at most {_NAME_CHARACTERS} characters of a name."
 
 
-def read_activity_filter(visit: Visit) -> ListFilter:
+def read_activity_filter(written: FieldReader) -> ListFilter:
     """The filter of ``GET /cards/activity``: ``card_id``, ``answer``, ``kind``, ``from`` and ``to``."""
     errors: dict[str, str] = {}
-    query = _filled_in(visit, "card_id", "answer", "kind", "from", "to")
+    query = _filled_in(written, "card_id", "answer", "kind", "from", "to")
     members: dict[str, Any] = dict(id_member("card_id", query.get("card_id", "")))
     if query.get("answer") in ANSWERS:
         members["approved"] = int(query["answer"] == "approved")
     if query.get("kind") in map(str, MESSAGES):
         members["authorize_type"] = int(query["kind"])
-    since, until = read_day(visit, "from", errors), read_day(visit, "to", errors)
+    since, until = read_day(written, "from", errors), read_day(written, "to", errors)
     if since and until and since > until:
         errors["from"] = "This is later than the last day."
     members |= {"date_from": first_second(since)} if since else {}
@@ -76,8 +81,8 @@ def read_activity_filter(visit: Visit) -> ListFilter:
     return ListFilter(members, query, errors)
 
 
-def _filled_in(visit: Visit, *names: str) -> dict[str, str]:
-    return {name: text for name in names if (text := visit.field(name).strip())}
+def _filled_in(written: FieldReader, *names: str) -> dict[str, str]:
+    return {name: text for name in names if (text := written(name).strip())}
 
 
 STATUSES: Mapping[str, str] = states.CARD_STATES

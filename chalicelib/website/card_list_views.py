@@ -9,8 +9,16 @@ from typing import Any
 from chalice.app import Response
 
 from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS
-from chalicelib.website.card_access import for_linked_users, id_member
-from chalicelib.website.card_filters import ANSWERS, KINDS, STATUSES, ListFilter, read_activity_filter, read_card_filter
+from chalicelib.website.card_access_views import for_linked_users
+from chalicelib.website.card_filters import (
+    ANSWERS,
+    KINDS,
+    STATUSES,
+    ListFilter,
+    id_member,
+    read_activity_filter,
+    read_card_filter,
+)
 from chalicelib.website.pages import Visit, page
 
 MESSAGES = 25  # messages per activity page
@@ -20,7 +28,7 @@ _BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 @for_linked_users
 def list_cards(visit: Visit, manager_id: int) -> Response:
     """``GET /cards``: the newest cards that match the filter, or those before the card ``before``."""
-    wanted, position = read_card_filter(visit), id_member("before", visit.field("before"))
+    wanted, position = read_card_filter(visit.field), id_member("before", visit.field("before"))
     found = visit.website.portal.read(manager_id, LIST_CARDS, item_count=CARDS, **_members(wanted), **position)
     programmes = {str(number): name for number, name in found["programmes"].items()}
     return page(
@@ -41,7 +49,7 @@ def list_cards(visit: Visit, manager_id: int) -> Response:
 @for_linked_users
 def list_activity(visit: Visit, manager_id: int) -> Response:
     """``GET /cards/activity``: the latest network messages that match the filter, or those before ``before``."""
-    wanted, before = read_activity_filter(visit), _BEFORE.fullmatch(visit.field("before"))
+    wanted, before = read_activity_filter(visit.field), _BEFORE.fullmatch(visit.field("before"))
     position = {"before_at": before[1], "before_id": before[2]} if before else {}
     found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **_members(wanted), **position)
     more = found["before_at"] is not None and not wanted.errors

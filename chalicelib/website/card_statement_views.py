@@ -13,7 +13,8 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.http.web import text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics.days import day_of
-from chalicelib.website.card_access import card_id_of, for_linked_users, id_member
+from chalicelib.website.card_access_views import card_id_of, for_linked_users
+from chalicelib.website.card_filters import id_member
 from chalicelib.website.card_statement import statement_csv, totals
 from chalicelib.website.day_fields import first_second, last_second, read_day
 from chalicelib.website.pages import Visit, page
@@ -59,8 +60,8 @@ def _read_query(visit: Visit) -> StatementQuery:
     """Parse the query; it defaults to the last 30 days, today included."""
     errors: dict[str, str] = {}
     today = day_of(visit.website.shared.clock.time())
-    until = read_day(visit, "to", errors) or today
-    since = read_day(visit, "from", errors) or date.fromordinal(max(1, until.toordinal() - DAYS + 1))
+    until = read_day(visit.field, "to", errors) or today
+    since = read_day(visit.field, "from", errors) or date.fromordinal(max(1, until.toordinal() - DAYS + 1))
     if not errors and since > until:
         errors["from"] = "This is later than the last day."
     members = {"card_id": card_id_of(visit), **id_member("account_id", visit.field("account_id"))}

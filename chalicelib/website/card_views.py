@@ -17,8 +17,9 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, balance_chart
-from chalicelib.website.card_access import CARD_ID, card_id_of, for_linked_users
+from chalicelib.website.card_access_views import card_id_of, for_linked_users
 from chalicelib.website.card_actions import CardAction, card_fields, offered_actions
+from chalicelib.website.card_filters import CARD_ID
 from chalicelib.website.card_text import ENTRIES
 from chalicelib.website.display_text import sentence
 from chalicelib.website.pages import Visit, page

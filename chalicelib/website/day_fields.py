@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from datetime import UTC, date, datetime, time
 
 from chalicelib.statistics.days import parse_day
-from chalicelib.website.pages import Visit
 
+FieldReader = Callable[[str], str]
+"""Returns the input of a field."""
 _LATEST = 99_999_999_999
 """The last Unix second with eleven digits, in the year 5138."""
 
 
-def read_day(visit: Visit, name: str, errors: MutableMapping[str, str]) -> date | None:
+def read_day(written: FieldReader, name: str, errors: MutableMapping[str, str]) -> date | None:
     """The day in a field; ``None`` if the field is empty or, with an error added to ``errors``, invalid."""
-    given = visit.field(name).strip()
+    given = written(name).strip()
     if not given:
         return None
     try:

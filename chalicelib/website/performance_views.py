@@ -73,8 +73,8 @@ def _read_query(visit: Visit) -> PerformanceQuery:
             bank = found
             banks = [*(each for each in banks if each.bic != found.bic), bank]
     latest = yesterday(visit.website.shared.clock)
-    until = read_day(visit, "to", errors) or latest
-    since = read_day(visit, "from", errors) or _first_day(until, DAYS)
+    until = read_day(visit.field, "to", errors) or latest
+    since = read_day(visit.field, "from", errors) or _first_day(until, DAYS)
     if "to" not in errors and until > latest:
         errors["to"] = f"The latest complete day is {written(latest)}."
     elif not errors.keys() & {"from", "to"}:

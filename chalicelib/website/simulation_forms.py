@@ -6,7 +6,7 @@ The value of an offer is an id and the currency of its amounts, e.g. ``000000000
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from chalicelib.cards.protocol.payment_states import PAYMENT_STATES
@@ -25,6 +25,7 @@ from chalicelib.website.card_text import (
     response_meaning,
     risk_summary,
 )
+from chalicelib.website.day_fields import FieldReader
 from chalicelib.website.display_text import sentence
 from chalicelib.website.simulations import Choices, FormField, Offer, Simulation
 
@@ -38,8 +39,6 @@ _LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
 
 ResultKind = Literal["good", "bad", "plain"]
 """Good or bad news for the cardholder, or neither."""
-FieldReader = Callable[[str], str]
-"""Returns the input of a field."""
 
 
 class InvalidForm(ValueError):

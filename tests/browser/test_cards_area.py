@@ -59,13 +59,13 @@ def test_the_picture_of_a_balance_has_its_words(visitor: Visitor) -> None:
 def test_one_form_is_open_at_a_time_and_the_keyboard_gets_there(visitor: Visitor) -> None:
     card_pages.sign_in(visitor)
     visitor.open(f"/cards/{card_pages.new_card(visitor)}")
-    forms = visitor.page.locator(".simulations details")
+    forms = visitor.page.locator(".card-forms details")
     for name in ("Authorization", "Clearing"):
         summary = forms.locator("summary", has_text=name).first
         summary.focus()
         visitor.page.keyboard.press("Enter")
 
-    assert visitor.page.locator(".simulations details[open] summary").all_inner_texts() == [
+    assert visitor.page.locator(".card-forms details[open] summary").all_inner_texts() == [
         "Clearing: the shop collects"
     ]
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.card_record import Card, put_row
 from chalicelib.website.card_actions import BY_ACTION
 from infra.admin import connection
 from infra.admin.commands import program
@@ -270,6 +270,25 @@ def test_the_next_page_keeps_the_filter(scene: Scene, colleague: Person) -> None
 
     assert "holder=many" in older
     assert len(re.findall(r'href="/cards/[0-9]+"', colleague.last.text)) == 1
+
+
+def test_one_of_ten_thousand_cards_is_found_and_the_list_stays_flat(
+    world: World, scene: Scene, colleague: Person
+) -> None:
+    made = scene.card(card_name_line_3="OLDEST CARD")
+    card, store = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {}), world.hub.store
+    for number in range(10_000):
+        row = put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "0" * 16, "attempt")
+        store.put("cards", row.item)
+    with counted(world) as search:
+        text = colleague.get("/cards?holder=oldest&status=N").text
+    with counted(world) as page:
+        colleague.get("/cards")
+
+    reads = ["BatchGetItem"]
+    assert re.findall(r'href="/cards/([0-9]+)"', text) == [str(made.card_id)]
+    assert search == [*reads, *["Query"] * 48, *reads, *reads], "three parallel reads of 16 partitions"
+    assert page == [*reads, *["Query"] * 16, *reads]
 
 
 @pytest.mark.parametrize("query", ["digits=12", "digits=abcd", f"holder={'x' * 51}"])

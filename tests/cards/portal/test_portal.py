@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -161,7 +160,7 @@ def test_cards_are_found_by_number_holder_name_status_and_programme(portal: Port
     assert found(portal, name="lovel") == [made.card_id]
     assert found(portal, name="lovel", program_id=EVERYDAY, status="N", last_four=made.pan[-4:]) == [made.card_id]
     for wrong in ({"status": "B"}, {"program_id": PREPAID}, {"holder_id": other.holder_id}, {"name": "babbage"}):
-        assert found(portal, **{"holder_id": made.holder_id} | wrong) == []
+        assert found(portal, **{"holder_id": made.holder_id, "name": "lovel"} | wrong) == []
 
 
 def test_the_search_follows_every_change_of_status(portal: Portal, stage: Scene) -> None:
@@ -219,23 +218,6 @@ def test_a_card_of_an_earlier_version_is_found_too(portal: Portal, stage: Scene)
     assert made.card_id not in found(portal, holder_id=made.holder_id, status="B")
     stage.data("changeCardStatus", card_id=made.card_id, status="A")
     assert found(portal, holder_id=made.holder_id, status="A") == [made.card_id]
-
-
-def test_one_of_ten_thousand_cards_is_found_with_as_many_reads_as_one_of_a_few(portal: Portal, stage: Scene) -> None:
-    made = stage.card(card_name_line_3="OLDEST CARD")
-    card = Card.from_item(stage.hub.store.get(*Card.key(made.card_id)) or {})
-    for number in range(10_000):
-        row = put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "0" * 16, "attempt")
-        stage.hub.store.put("cards", row.item)
-    with counted(stage.world) as calls:
-        oldest = found(portal, name="oldest", status="N")
-    with counted(stage.world) as page:
-        listed(portal)
-
-    assert oldest == [made.card_id]
-    assert calls == ["Query"] * 48 + [READS] * 2, "three parallel reads of 16 partitions, the cards, their holders"
-    assert page[:16] == LISTS
-    assert page.count("Query") == 16
 
 
 def test_activity_is_found_by_answer_kind_and_time(portal: Portal, stage: Scene) -> None:
@@ -352,7 +334,7 @@ def test_another_programme_managers_cards_do_not_exist(portal: Portal, card: Mad
     assert refused(shown, portal, NOWHERE) is Status.NO_CARD
 
 
-@pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "createCard", "setPin"])
+@pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "updateHolder", "setPin"])
 def test_the_portal_carries_out_no_other_action_of_the_card_api(portal: Portal, card: MadeCard, action: str) -> None:
     members = {"card_id": card.card_id}
 

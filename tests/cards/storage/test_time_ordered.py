@@ -172,10 +172,10 @@ def test_pages_go_back_to_the_first_row(world_with_rows: World, count: int) -> N
     store, numbers = world_with_rows.hub.store, []
     before, more = None, True
     while more:
-        rows, more = latest_page(store, LISTS, count, before)
-        numbers += [row["number"] for row in rows]
-        assert len(rows) == count or not more
-        before = rows[-1]["part"]
+        found = latest_page(store, LISTS, count, before)
+        numbers += [row["number"] for row in found.rows]
+        before, more = found.before, found.before is not None
+        assert len(found.rows) == count or not more
 
     assert numbers == list(range(19, -1, -1))
 
