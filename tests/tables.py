@@ -92,9 +92,9 @@ def _batch_get(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, 
 def _query(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
     names, values, expression = "ExpressionAttributeNames", "ExpressionAttributeValues", "KeyConditionExpression"
     paging = ("TableName", "IndexName", "ConsistentRead", "ScanIndexForward", "Limit", "ExclusiveStartKey")
-    _only(request, expression, names, values, *paging)
+    _only(request, expression, "FilterExpression", names, values, *paging)
     table, index = _table(request, tables), request.get("IndexName")
-    terms = _terms(request, expression)
+    terms = _terms(request, expression, "FilterExpression")
     holds = condition(request[expression])
     if index is None:
         first, *more = table.table_key_attrs
@@ -112,6 +112,9 @@ def _query(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]
     page = _page([row for row in found if holds(row, terms)], keys, request)
     if index is not None:
         page["Items"] = [_projected(row, table.get_index(index).projection, keys) for row in page["Items"]]
+    if "FilterExpression" in request:
+        kept = condition(request["FilterExpression"])
+        page["Items"] = [row for row in page["Items"] if kept(row, terms)]
     return page
 
 

@@ -109,9 +109,14 @@ def build_rows(records: Iterable[DayRecord]) -> Iterable[Row]:
 
 
 def as_csv(given: Iterable[Row]) -> str:
-    """The rows as CSV (RFC 4180) with a header; text is escaped so that spreadsheets do not read it as a formula."""
+    """The rows as CSV with a header (see ``write_csv``)."""
+    return write_csv(NAMES, given)
+
+
+def write_csv(names: Sequence[str], given: Iterable[Row]) -> str:
+    """Rows as CSV (RFC 4180) with the header ``names``; spreadsheets do not read their text as a formula."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, NAMES)
+    writer = csv.DictWriter(text, names)
     writer.writeheader()
     writer.writerows({name: _escape_formula(value) for name, value in row.items()} for row in given)
     return text.getvalue()

@@ -1,27 +1,31 @@
-"""A chart of an account's balances: converts the balances after each movement to SVG lines.
+"""A chart of an account's balances: converts the balances after each movement to SVG lines and texts of its places.
 
 The page stretches the drawing, so labels are placed outside it.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.card_text import money
+from chalicelib.website.display_text import moment
 
 WIDTH, HEIGHT = 600, 160
-_AFTERWARDS = 12
-"""The chart continues after the last movement for at most this fraction (1/12) of the time from the first to the last.
-"""
-_AT_LEAST = 30  # but for at least 1/30, so that the last balance is visible
+PLACES = 24
+"""The number of places of the chart whose balances can be read one by one."""
+_AT_LEAST = 30  # the last balance takes at least 1/30 of the width, so that it is visible
 Balances = Mapping[str, int]
 """``at`` in Unix milliseconds, and ``settled``, ``held`` and ``reserved`` in minor units."""
 
 
 @dataclass(frozen=True, slots=True)
 class BalanceChart:
-    """The points of the lines, the height of zero, and labels. ``first`` and ``last`` are in Unix seconds."""
+    """The points of the lines, the height of zero, and labels. ``first`` and ``last`` are in Unix seconds.
+
+    ``tips`` are the balances at the end of equally long parts of the time, from left to right.
+    """
 
     available: str
     settled: str
@@ -31,21 +35,22 @@ class BalanceChart:
     lowest: str
     first: int
     last: int
+    tips: Sequence[str]
     description: str
 
 
 def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceChart | None:
     """The chart of balances after movements, newest first; ``None`` for fewer than two.
 
-    The line continues after the last movement, but not beyond ``now`` (Unix milliseconds), except to stay visible.
+    It ends at ``now`` (Unix milliseconds), at the right edge, with the balances that have not changed since.
     """
     if len(rows) < 2:
         return None
     rows = rows[::-1]
     times = [row["at"] for row in rows]
-    duration = times[-1] - times[0]
-    known = max(times[-1], min(now, times[-1] + duration // _AFTERWARDS))
-    end = max(known, times[-1] + max(1, duration // _AT_LEAST))
+    known = max(times[-1], now)
+    # a movement that is just over would stand on the edge, and its balance would not be seen
+    end = max(known, times[-1] + max(1, (times[-1] - times[0]) // _AT_LEAST))
     available = [row["settled"] - row["held"] - row["reserved"] for row in rows]
     settled = [row["settled"] for row in rows]
     lowest, highest = min(0, *available, *settled), max(0, *available, *settled)
@@ -65,6 +70,14 @@ def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceC
         points.append((across(end), down(amounts[-1])))
         return " ".join(f"{x:g},{y:g}" for x, y in points)
 
+    def tip(place: int) -> str:
+        at = min(times[0] + span * (place + 1) // PLACES, known)
+        last = bisect_right(times, at) - 1
+        return (
+            f"{moment(at // 1000)}: {money(available[last], currency)} available, "
+            f"{money(settled[last], currency)} settled"
+        )
+
     zero = down(0)
     return BalanceChart(
         available=line(available),
@@ -75,6 +88,7 @@ def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceC
         lowest=money(lowest, currency),
         first=times[0] // 1000,
         last=known // 1000,
+        tips=[tip(place) for place in range(PLACES)],
         description=(
             f"Available went from {money(available[0], currency)} to {money(available[-1], currency)}, "
             f"between {money(min(available), currency)} and {money(max(available), currency)}, "

@@ -29,6 +29,11 @@ def amount_text(amount: int, currency: int) -> str:
     return f"{_MINUS}{text}" if amount < 0 else text
 
 
+def decimal_amount(amount: int, currency: int) -> Decimal:
+    """``1234.50`` for 123450 euro cents, with all of the currency's decimals."""
+    return Decimal(amount).scaleb(-minor_units().get(currency, 0))
+
+
 def currency_code(currency: int) -> str:
     """``EUR`` for 978."""
     return currency_numbers().get(currency, str(currency))
@@ -67,6 +72,7 @@ MESSAGES: Mapping[int, str] = {
     values.EXPIRY: "end of the hold",
 }
 """Labels of network messages, including those that the service generates on the network's behalf."""
+_RELEASES = (values.REVERSAL, values.EXPIRY)
 PIN: Mapping[int, str] = {states.PIN_OK: "OK", states.PIN_IS_BLOCKED: "Blocked"}  # the states of a PIN
 _WORDS = ("description", "reference_number")
 _DISPUTED = 1442  # the message type of a dispute's transactions
@@ -90,6 +96,13 @@ def response_meaning(number: str) -> str:
 
 def is_approved(number: str) -> bool:
     return number in values.APPROVALS
+
+
+def response_tag(row: Mapping[str, Any]) -> str:
+    """How a message's response is coloured: the end of a hold is neither good nor bad news."""
+    if not is_approved(row["response_code"]):
+        return "bad"
+    return "plain" if row["authorize_type"] in _RELEASES else "good"
 
 
 def risk_summary(actions: list[Mapping[str, int]]) -> str:
@@ -133,6 +146,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "reason": values.REASONS.__getitem__,
     "response": response_meaning,
     "is_approved": is_approved,
+    "response_tag": response_tag,
     "risk": risk_summary,
     "purpose": purpose,
     "remark": remark,

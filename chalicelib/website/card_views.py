@@ -1,29 +1,28 @@
-"""Card pages for users linked to a programme manager: cards, activity, and the simulator.
+"""The page of a card for users linked to its programme manager, with the simulator's forms.
 
 All data comes from the card API's portal, which only exposes masked card numbers.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
-from functools import wraps
 from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
-from chalicelib.cards.protocol.states import NEW
+from chalicelib.cards.protocol.portal_messages import SHOW_CARD
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.balance_chart import HEIGHT, WIDTH, balance_chart
+from chalicelib.website.card_access_views import card_id_of, for_linked_users
+from chalicelib.website.card_actions import CardAction, card_fields, offered_actions
+from chalicelib.website.card_filters import CARD_ID
 from chalicelib.website.card_text import ENTRIES
-from chalicelib.website.display_text import sentence, span
-from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
-from chalicelib.website.records.one_time_secrets import LIFETIMES
+from chalicelib.website.display_text import sentence
+from chalicelib.website.pages import Visit, page
 from chalicelib.website.simulation_forms import (
     InvalidForm,
     SimulationResult,
@@ -33,82 +32,30 @@ from chalicelib.website.simulation_forms import (
     field_refusals,
     read_members,
 )
-from chalicelib.website.simulations import ACTIVATION, BY_ACTION, SIMULATIONS, Simulation
+from chalicelib.website.simulations import BY_ACTION, SIMULATIONS, FormField, Simulation
 
-MESSAGES = 25  # messages per activity page
 LATEST = 10  # messages, and transactions per account, on the page of a card
 MOVEMENTS = 60  # movements in the chart of an account's balance
 _NO_ERRORS: Mapping[str, str] = {}
-_CARD_ID = re.compile("[0-9]{1,20}")
-_BEFORE = re.compile("([0-9]{1,13})-([0-9]{1,20})")
 
 
-def _for_linked_users(view: Callable[[Visit, int], Response]) -> Callable[[Visit], Response]:
-    """Pass the user's programme manager to a view, and handle missing cards."""
-
-    @wraps(view)
-    def serve(visit: Visit) -> Response:
-        manager_id = visit.signed_in_user.manager_id
-        if manager_id is None:
-            return _not_linked_page(visit)
-        try:
-            return view(visit, manager_id)
-        except Refused as refusal:
-            return _missing_card_page(visit, refusal)
-
-    return serve
-
-
-@_for_linked_users
-def list_cards(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards``: the newest cards, or those before the card ``before``."""
-    wanted = _card_id_member("before", visit.field("before"))
-    found = visit.website.portal.read(manager_id, LIST_CARDS, item_count=CARDS, **wanted)
-    return page(
-        visit,
-        "cards.html",
-        manager=found["programme_manager"],
-        cards=found["data"],
-        is_first=not wanted,
-        more=found["has_more_records"] == "Y",
-    )
-
-
-@_for_linked_users
-def list_activity(visit: Visit, manager_id: int) -> Response:
-    """``GET /cards/activity``: the latest network messages, or those before ``before``; for all cards or one."""
-    wanted = _card_id_member("card_id", visit.field("card_id"))
-    before = _BEFORE.fullmatch(visit.field("before"))
-    position = {"before_at": before[1], "before_id": before[2]} if before else {}
-    found = visit.website.portal.read(manager_id, LIST_ACTIVITY, item_count=MESSAGES, **wanted, **position)
-    return page(
-        visit,
-        "card_activity.html",
-        manager=found["programme_manager"],
-        card_id=wanted.get("card_id", ""),
-        messages=found["data"],
-        is_first=not position,
-        more=found["has_more_records"] == "Y",
-    )
-
-
-@_for_linked_users
+@for_linked_users
 def show_card(visit: Visit, manager_id: int) -> Response:
     """``GET /cards/{card_id}``: a card with its accounts, its activity, and the simulator."""
-    return _card_page(visit, _read_card(visit, manager_id))
+    return _card_page(visit, read_card(visit, manager_id))
 
 
-@_for_linked_users
+@for_linked_users
 def simulate(visit: Visit, manager_id: int) -> Response:
     """``POST /cards/{card_id}/simulator``: run one of ``SIMULATIONS``. A form submitted twice runs once."""
     form = BY_ACTION.get(visit.field("action"))
     if form is None:
-        return _card_page(visit, _read_card(visit, manager_id), problem="There is no such form.", status=400)
+        return _card_page(visit, read_card(visit, manager_id), problem="There is no such form.", status=400)
     try:
-        asked = read_members(form, _card_id(visit), visit.field)
+        asked = read_members(form, card_id_of(visit), visit.field)
         data = visit.website.portal.act(manager_id, form.action, visit.field("draft"), **asked)
     except InvalidForm as error:
-        return _card_page(visit, _read_card(visit, manager_id), form=form, errors=error.errors, status=400)
+        return _card_page(visit, read_card(visit, manager_id), form=form, errors=error.errors, status=400)
     except Refused as refusal:
         told, after = _refusal_text(form, refusal), _read_card_after(visit, manager_id, form)
         if errors := field_refusals(form, refusal.message):
@@ -121,32 +68,19 @@ def simulate(visit: Visit, manager_id: int) -> Response:
 def redirect_to_card(visit: Visit) -> Response:
     """``GET /cards/{card_id}/simulator``: redirect to the card, because a form's result cannot be reloaded."""
     written = visit.incoming.uri["card_id"]
-    return visit.redirect(f"/cards/{written}" if _CARD_ID.fullmatch(written) else "/cards")
+    return visit.redirect(f"/cards/{written}" if CARD_ID.fullmatch(written) else "/cards")
 
 
-def _card_id_member(name: str, written: str) -> dict[str, str]:
-    """The request member for a card id; none if the input is not a valid id."""
-    return {name: written} if _CARD_ID.fullmatch(written) and int(written) else {}
-
-
-def _card_id(visit: Visit) -> int:
-    """The card id in the URL. Raises: Refused, if it is not a number."""
-    written = visit.incoming.uri["card_id"]
-    if not _CARD_ID.fullmatch(written):
-        raise Refused(Status.NO_CARD)
-    return int(written)
-
-
-def _read_card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
+def read_card(visit: Visit, manager_id: int) -> Mapping[str, Any]:
     """The card in the URL, with everything that its page shows. Raises: Refused."""
-    asked = {"card_id": _card_id(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
+    asked = {"card_id": card_id_of(visit), "item_count": LATEST, "balance_count": MOVEMENTS}
     found: Mapping[str, Any] = visit.website.portal.read(manager_id, SHOW_CARD, **asked)["data"]
     return found
 
 
 def _read_card_after(visit: Visit, manager_id: int, form: Simulation) -> Mapping[str, Any]:
     """The card after a form was processed. Raises: Refused."""
-    found = _read_card(visit, manager_id)
+    found = read_card(visit, manager_id)
     log.bind(action=form.action)  # log the form's action instead of the read that follows it
     return found
 
@@ -167,6 +101,7 @@ def _card_page(
     problem: str = "",
     refusal: str = "",
     errors: Mapping[str, str] = _NO_ERRORS,
+    action: str = "",
     status: int = 200,
 ) -> Response:
     """The page of a card.
@@ -177,10 +112,10 @@ def _card_page(
         problem: an error that concerns the whole request.
         refusal: an error that concerns the whole form, shown in it.
         errors: errors by field, shown next to the field.
+        action: the submitted one of ``CARD_ACTIONS``, which stays open.
     """
     now = milliseconds(visit.website.shared.clock)
     charts = {each["id"]: balance_chart(each["balances"], each["currency_ison"], now) for each in shown["accounts"]}
-    forms = [each for each in SIMULATIONS if shown["card"]["status"] == NEW or each.action != ACTIVATION]
     return page(
         visit,
         "card.html",
@@ -190,29 +125,38 @@ def _card_page(
         states={each["trans_link"]: each["state"] for each in shown["authorizations"]},
         charts={number: asdict(made) for number, made in charts.items() if made},
         size=(WIDTH, HEIGHT),
-        simulations=forms,
+        simulations=SIMULATIONS,
         offers=build_offers(shown),
         defaults=build_defaults(shown),
-        opened=form.action if form else "",
+        managing=_managing_forms(visit, shown),
+        opened=form.action if form else action,
         given=visit.field,
         draft=new_id(),
         outcome=outcome,
-        problem=problem or (refusal if form not in forms else ""),
+        problem=problem,
         refusal=refusal,
         errors=errors,
     )
 
 
-def _missing_card_page(visit: Visit, refusal: Refused) -> Response:
-    """The page for a missing card. Raises: Refused, for any other refusal."""
-    if refusal.status != Status.NO_CARD:
-        raise refusal
-    what = "The programme manager has no card with this number."
-    return message_page(visit, "No such card", what, "/cards", "To the cards")
+def managed_card_page(
+    visit: Visit,
+    shown: Mapping[str, Any],
+    action: str,
+    errors: Mapping[str, str] = _NO_ERRORS,
+    refusal: str = "",
+    *,
+    problem: str = "",
+    status: int = 200,
+) -> Response:
+    """The page of a card after a form of ``CARD_ACTIONS``, which stays open with its errors."""
+    offered = {each.action for each in offered_actions(shown["card"]["status"], shown["card"]["pin_status"])}
+    told = problem or (refusal if action not in offered else "")
+    return _card_page(visit, shown, action=action, errors=errors, refusal=refusal, problem=told, status=status)
 
 
-def _not_linked_page(visit: Visit) -> Response:
-    """The introduction for users who are not linked to a programme manager."""
-    is_found = "card_id" not in visit.incoming.uri
-    referrer, status = ("same-origin", 200) if is_found else (NO_REFERRER, 404)
-    return page(visit, "cards_none.html", status=status, referrer=referrer, good=span(LIFETIMES["code"]))
+def _managing_forms(visit: Visit, shown: Mapping[str, Any]) -> list[tuple[CardAction, list[FormField]]]:
+    """The forms that manage the card, with their fields."""
+    card, model_of = shown["card"], visit.website.portal.request_of
+    offered = offered_actions(card["status"], card["pin_status"])
+    return [(each, card_fields(each, model_of(each.action), card["status"], shown["groups"])) for each in offered]

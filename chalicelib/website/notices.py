@@ -35,6 +35,11 @@ class Notice(StrEnum):
     CODE_EXCHANGED = "code-exchanged"
     TOKENS_REFRESHED = "tokens-refreshed"
     CONSENT_ENDED = "consent-ended"
+    CARD_ISSUED = "card-issued"
+    CARD_ACTIVATED = "card-activated"
+    CARD_STATUS_CHANGED = "card-status-changed"
+    CARD_GROUP_CHANGED = "card-group-changed"
+    PIN_UNBLOCKED = "pin-unblocked"
     TIME_MOVED = "time-moved"
 
 
@@ -62,6 +67,11 @@ TEXTS: Mapping[str, str] = {
     Notice.CODE_EXCHANGED: "The code has been exchanged for tokens.",
     Notice.TOKENS_REFRESHED: "The tokens have been refreshed.",
     Notice.CONSENT_ENDED: "The consent has ended.",
+    Notice.CARD_ISSUED: "The card has been issued. Activate it before it is used.",
+    Notice.CARD_ACTIVATED: "The card is active: it can be used now.",
+    Notice.CARD_STATUS_CHANGED: "The card's status has been changed.",
+    Notice.CARD_GROUP_CHANGED: "The card's group has been changed.",
+    Notice.PIN_UNBLOCKED: "The PIN is no longer blocked.",
     Notice.TIME_MOVED: "Time has moved, and everything that became due on the way has been done.",
 }
 """What a page says of an action, by the value of the cookie; any other value says nothing."""

@@ -14,8 +14,9 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.statistics import export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
 from chalicelib.statistics.day_records import DayRecord, measured
-from chalicelib.statistics.days import DayRange, parse_day, yesterday
+from chalicelib.statistics.days import DayRange, yesterday
 from chalicelib.statistics.periods import split_into_periods, summarize_periods, summarize_reports
+from chalicelib.website.day_fields import read_day
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.pagination import paginate
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, availability_chart, latency_chart, report_chart
@@ -74,8 +75,8 @@ def _read_query(visit: Visit) -> PerformanceQuery:
     if bank and bank not in banks:
         banks = [*(each for each in banks if each.bic != bank.bic), bank]
     latest = yesterday(visit.website.shared.clock)
-    until = _read_day(visit, "to", errors) or latest
-    since = _read_day(visit, "from", errors) or _first_day(until, DAYS)
+    until = read_day(visit.field, "to", errors) or latest
+    since = read_day(visit.field, "from", errors) or _first_day(until, DAYS)
     if "to" not in errors and until > latest:
         errors["to"] = f"The latest complete day is {written(latest)}."
     elif not errors.keys() & {"from", "to"}:
@@ -100,18 +101,6 @@ def _read_bank(visit: Visit, banks: Sequence[Bank], errors: dict[str, str]) -> B
     if found is None:
         errors["bic"] = "There is no bank with this BIC. Choose one from the list."
     return found
-
-
-def _read_day(visit: Visit, name: str, errors: dict[str, str]) -> date | None:
-    """The day in a field; ``None`` if the field is empty or, with an error added to ``errors``, invalid."""
-    given = visit.field(name).strip()
-    if not given:
-        return None
-    try:
-        return parse_day(given)
-    except ValueError:
-        errors[name] = "This is not a date. Enter one such as 2026-11-21."
-        return None
 
 
 def _first_day(until: date, days: int) -> date:

@@ -6,8 +6,8 @@ The value of an offer is an id and the currency of its amounts, e.g. ``000000000
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Literal
 
 from chalicelib.cards.protocol.payment_states import PAYMENT_STATES
 from chalicelib.cards.protocol.schemes import DEFAULT_SCHEMES, METHOD_CURRENCIES
@@ -25,18 +25,20 @@ from chalicelib.website.card_text import (
     response_meaning,
     risk_summary,
 )
+from chalicelib.website.day_fields import FieldReader
 from chalicelib.website.display_text import sentence
 from chalicelib.website.simulations import Choices, FormField, Offer, Simulation
 
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}
 """The payment scheme for incoming payments, by currency."""
+_AUTHENTICATED: Mapping[str, ResultKind] = {FRICTIONLESS: "good", CHALLENGE: "plain"}
 _DEBIT = "debit"
 _LIKELY = (HELD, OVER, CLEARED, DECLINED, REVERSED)
 """The states of authorizations, in the order in which a clearing is most likely."""
 
-FieldReader = Callable[[str], str]
-"""Returns the input of a field."""
+ResultKind = Literal["good", "bad", "plain"]
+"""Good or bad news for the cardholder, or neither."""
 
 
 class InvalidForm(ValueError):
@@ -107,7 +109,11 @@ def read_members(simulation: Simulation, card_id: int, written: FieldReader) -> 
 
 def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
     """The errors in a refusal by field; empty if any of them concerns something else."""
-    labels = {field.name: field.label for field in simulation.fields}
+    return refusals_by_field({field.name: field.label for field in simulation.fields}, message)
+
+
+def refusals_by_field(labels: Mapping[str, str], message: str) -> dict[str, str]:
+    """The errors in a refusal by member; empty if any of them concerns a member without a label."""
     parts = [part.partition(" ") for part in message.split("; ")]
     if not all(name in labels for name, *_ in parts):
         return {}
@@ -194,11 +200,11 @@ Members = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SimulationResult:
-    """The text of a result; ``good`` if the request succeeded."""
+    """The text of a result, and how it is coloured."""
 
     title: str
     told: str
-    good: bool = True
+    kind: ResultKind = "good"
 
 
 def describe_result(action: str, members: Members, data: Any, shown: Members) -> SimulationResult:
@@ -209,24 +215,25 @@ def describe_result(action: str, members: Members, data: Any, shown: Members) ->
         case "simulateReversal" | "simulateExpiry":
             currency = _currency_of_authorization(members["trans_link"], shown)
             told = f"{_amount(data['released_amount'], currency)} is no longer held."
-            return SimulationResult("Released", f"{told} {_balances(data, currency)}")
+            return SimulationResult("Released", f"{told} {_balances(data, currency)}", "plain")
         case "simulateClearing" | "simulateRefund":
             return _booking_result(action, data, _currency_of_authorization(data["trans_link"], shown))
         case "simulateDispute":
             step, currency = members["step"], _currency_of_transaction(int(members["transaction_id"]), shown)
-            return SimulationResult(
-                f"Dispute {step}", f"{DISPUTE_STEPS[step].capitalize()}. {_balances(data, currency)}"
-            )
+            told = f"{DISPUTE_STEPS[step].capitalize()}. {_balances(data, currency)}"
+            return SimulationResult(f"Dispute {step}", told, "plain")
         case "simulateInboundPayment":
             told = data.get("reason") or f"It is transaction {data['transaction_id']}."
-            return SimulationResult(f"The payment is {PAYMENT_STATES[data['state']]}", told, "reason" not in data)
+            return SimulationResult(
+                f"The payment is {PAYMENT_STATES[data['state']]}", told, "bad" if "reason" in data else "good"
+            )
         case "simulateAuthentication":
             return _authentication_result(data)
         case "assignExternalPaymentAddress":
             (address,) = data
             told = f"Money sent to {bank_details(address)} is credited to account {address['account_id']}."
             return SimulationResult("Bank details opened", told)
-    return SimulationResult("Activated", "The card can be used now.")
+    raise LookupError(action)
 
 
 def _authorization_result(action: str, data: Members, shown: Members) -> SimulationResult:
@@ -238,7 +245,7 @@ def _authorization_result(action: str, data: Members, shown: Members) -> Simulat
         parts.append(_approval_text(action, data, shown))
     parts += [f"Risk rules: {fired}."] if fired else []
     parts.append(_balances(data, currency))
-    return SimulationResult("Approved" if approved else "Declined", " ".join(parts), approved)
+    return SimulationResult("Approved" if approved else "Declined", " ".join(parts), "good" if approved else "bad")
 
 
 def _approval_text(action: str, data: Members, shown: Members) -> str:
@@ -273,7 +280,7 @@ def _authentication_result(data: Members) -> SimulationResult:
         FRICTIONLESS: "The cardholder is not challenged.",
         CHALLENGE: "The cardholder is challenged: {validation_value} would be sent, for request {auth_request_id}.",
     }.get(outcome, "The card cannot be used.")
-    return SimulationResult(f"3-D Secure: {outcome}", told.format_map(data), outcome in (FRICTIONLESS, CHALLENGE))
+    return SimulationResult(f"3-D Secure: {outcome}", told.format_map(data), _AUTHENTICATED.get(outcome, "bad"))
 
 
 def _amount(amount: int, currency: int | None) -> str:

@@ -106,10 +106,7 @@ _BACK = FormField("amount", "Amount", "amount", "", hint="With an authorization,
 _DECIDES = "If empty, the service decides"
 _NOTHING_HELD = "No authorization is waiting for its clearing."
 
-ACTIVATION = "activateCard"
-
 SIMULATIONS: tuple[Simulation, ...] = (
-    Simulation(ACTIVATION, "Activate the card", "Activate", is_of_card=True),
     Simulation(
         "simulateAuthorization",
         "Authorization: a shop requests approval",

@@ -24,6 +24,8 @@ def walks() -> tuple[Walk, ...]:
                 ("not-linked", _registers_and_looks),
                 ("begin", _looks),
                 ("new", _opens_a_new_card),
+                ("issue", opens("/cards/new")),
+                ("new-again", _opens_a_new_card),
                 ("activated", simulates("Activate the card", "Activate")),
                 ("bank-details", simulates("Bank details", "Open")),
                 ("money-in", simulates("Inbound payment", "Send")),
@@ -33,12 +35,16 @@ def walks() -> tuple[Walk, ...]:
                 ("refused", simulates("Reversal", "Cancel", amount="5000.00")),
                 ("collected", simulates("Clearing", "Collect", amount="110.00")),
                 ("forms", _opens_the_longest_form),
+                ("block-question", _asks_to_block),
+                ("statement", _opens_a_statement),
                 ("list", opens("/cards")),
+                ("found", opens("/cards?status=A")),
+                ("nothing-found", opens("/cards?digits=12")),
                 ("activity", opens("/cards/activity")),
                 ("before-all", opens("/cards?before=1")),
                 ("not-found", opens("/cards/999999999")),
             ),
-            ("/cards", "/cards/{card_id}", "/cards/activity"),
+            ("/cards", "/cards/new", "/cards/{card_id}", "/cards/{card_id}/statement", "/cards/activity"),
         ),
     )
 
@@ -101,3 +107,16 @@ def _opens_a_new_card(visitor: Visitor) -> None:
 
 def _opens_the_longest_form(visitor: Visitor) -> None:
     visitor.page.locator("summary", has_text="Authorization").click()
+
+
+def _asks_to_block(visitor: Visitor) -> None:
+    opened = visitor.page.locator("details", has=visitor.page.locator("summary", has_text="Block, unblock")).first
+    opened.locator("summary").click()
+    opened.locator('[name="status"]').select_option("B")
+    with visitor.page.expect_navigation():
+        opened.get_by_role("button", name="Change the status").click()
+
+
+def _opens_a_statement(visitor: Visitor) -> None:
+    visitor.page.go_back()
+    visitor.page.locator('a[href*="/statement"]').first.click()

@@ -27,9 +27,10 @@ def test_from_a_new_card_to_a_purchase_that_was_collected(visitors: Visitors, ja
         ("Clearing", "Collect"),
     ):
         simulates(form, button)(visitor)
-        said.append(visitor.page.locator("#outcome h2").inner_text())
+        said.append(visitor.page.locator("#outcome h3, #toast p").inner_text())
 
-    assert said == ["Declined", "Activated", "Bank details opened", "The payment is settled", "Approved", "Collected"]
+    activated = "The card is active: it can be used now."
+    assert said == ["Declined", activated, "Bank details opened", "The payment is settled", "Approved", "Collected"]
     assert visitor.page.locator(".figures dd").all_inner_texts() == ["475.00 EUR", "475.00 EUR", "0.00 EUR", "0.00 EUR"]
     user.go_to(visitor, "Cards")
     assert "475.00 EUR" in visitor.page.locator("tbody tr").first.inner_text()
@@ -58,13 +59,13 @@ def test_the_picture_of_a_balance_has_its_words(visitor: Visitor) -> None:
 def test_one_form_is_open_at_a_time_and_the_keyboard_gets_there(visitor: Visitor) -> None:
     card_pages.sign_in(visitor)
     visitor.open(f"/cards/{card_pages.new_card(visitor)}")
-    forms = visitor.page.locator(".simulations details")
+    forms = visitor.page.locator(".card-forms details")
     for name in ("Authorization", "Clearing"):
         summary = forms.locator("summary", has_text=name).first
         summary.focus()
         visitor.page.keyboard.press("Enter")
 
-    assert visitor.page.locator(".simulations details[open] summary").all_inner_texts() == [
+    assert visitor.page.locator(".card-forms details[open] summary").all_inner_texts() == [
         "Clearing: the shop collects"
     ]
 

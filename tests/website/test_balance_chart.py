@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.website.balance_chart import HEIGHT, WIDTH, balance_chart
+from chalicelib.website.balance_chart import HEIGHT, PLACES, WIDTH, balance_chart
 
 EUR = 978
 START = 1_772_442_000_000
@@ -39,8 +39,26 @@ def test_what_the_last_movement_left_is_seen() -> None:
     made = balance_chart([row(START + 12_000, 50_00), row(START, 100_00)], EUR, START + 86_400_000)
     assert made is not None
 
-    assert made.last == START // 1000 + 13
     assert points(made.available)[-1] == (WIDTH, HEIGHT / 2)
+
+
+def test_the_last_point_is_now() -> None:
+    made = balance_chart([row(START + 12_000, 50_00), row(START, 100_00)], EUR, START + 24_000)
+    assert made is not None
+
+    assert made.last == START // 1000 + 24
+    assert points(made.available)[1:] == [(WIDTH / 2, 0), (WIDTH / 2, HEIGHT / 2), (WIDTH, HEIGHT / 2)]
+
+
+def test_each_place_tells_the_balance_at_its_end() -> None:
+    rows = [row(START + 12_000, 50_00, 10_00), row(START, 100_00)]
+    made = balance_chart(rows, EUR, START + 24_000)
+    assert made is not None
+
+    assert len(made.tips) == PLACES
+    assert made.tips[10] == "2 Mar 2026, 09:00:11 UTC: 100.00 EUR available, 100.00 EUR settled"
+    assert made.tips[11] == "2 Mar 2026, 09:00:12 UTC: 40.00 EUR available, 50.00 EUR settled"
+    assert made.tips[-1] == "2 Mar 2026, 09:00:24 UTC: 40.00 EUR available, 50.00 EUR settled"
 
 
 @pytest.mark.parametrize("apart", [1, 1000, 5_000_000_000])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import html
+import io
 import re
 import shlex
 from dataclasses import replace
@@ -11,6 +13,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from chalicelib.cards.issuing.card_record import Card, put_row
+from chalicelib.website.card_actions import BY_ACTION
 from infra.admin import connection
 from infra.admin.commands import program
 from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, MadeCard, Scene
@@ -60,8 +64,14 @@ def simulate(person: Person, card: MadeCard, action: str, **fields: Any) -> Answ
     return person.post(f"/cards/{card.card_id}/simulator", action=action, draft=person.hidden("draft"), **fields)
 
 
+def manage(person: Person, card: MadeCard, action: str, **fields: Any) -> Answer:
+    """Send a form that manages the card as it stands on its page."""
+    person.get(f"/cards/{card.card_id}")
+    return person.post(f"/cards/{card.card_id}", action=action, draft=person.hidden("draft"), **fields)
+
+
 def outcome(person: Person) -> str:
-    """What stands on top of the page, in words."""
+    """What stands at the form, in words."""
     found = re.search(r'<section class="outcome.*?</section>', person.last.text, re.DOTALL)
     assert found is not None, person.text
     return " ".join(re.sub("<[^>]+>", " ", found[0]).split())
@@ -147,7 +157,7 @@ def test_cards_are_listed_with_holder_status_and_balances(scene: Scene, colleagu
 
     masked = f"{card.pan[:6]}******{card.pan[-4:]}"
     assert f"{masked} card {card.card_id}, virtual Zoë O'Neil-Smith Everyday Card active EUR" in colleague.text
-    assert "475.00 EUR 500.00 EUR 25.00 EUR 0.00 EUR" in colleague.text
+    assert "475.00 EUR 500.00 EUR 25.00 EUR" in colleague.text
     assert 'href="/specifications/cards"' in colleague.last.text
     assert card.pan not in colleague.last.text
 
@@ -235,6 +245,153 @@ def test_activity_leads_on_to_what_was_before(world: World, scene: Scene, collea
         assert "Shop 25" not in colleague.text
 
 
+def test_cards_are_filtered_and_the_filter_stays(scene: Scene, colleague: Person) -> None:
+    made = scene.card(card_name_line_3="ADA LOVELACE")
+    other = scene.card()
+    query = f"digits={made.pan[-4:]}&holder=lovelace&status=N&programme=101"
+    text = colleague.get(f"/cards?{query}").text
+
+    assert re.findall(r'href="/cards/([0-9]+)"', text) == [str(made.card_id)]
+    for kept in (f'value="{made.pan[-4:]}"', 'value="lovelace"', 'value="N" selected', 'value="101" selected'):
+        assert kept in text
+    assert re.findall(r'href="/cards/([0-9]+)"', colleague.get(f"/cards?holder={other.holder_id}").text) == [
+        str(other.card_id)
+    ]
+    colleague.get(f"/cards?status=B&holder={made.holder_id}")
+    assert "No card matches this filter." in colleague.text
+
+
+def test_the_next_page_keeps_the_filter(scene: Scene, colleague: Person) -> None:
+    for _ in range(21):
+        scene.card(card_name_line_3="MANY CARDS")
+    colleague.get("/cards?holder=many")
+    (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+    colleague.get(html.unescape(older))
+
+    assert "holder=many" in older
+    assert len(re.findall(r'href="/cards/[0-9]+"', colleague.last.text)) == 1
+
+
+def test_one_of_ten_thousand_cards_is_found_and_the_list_stays_flat(
+    world: World, scene: Scene, colleague: Person
+) -> None:
+    made = scene.card(card_name_line_3="OLDEST CARD")
+    card, store = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {}), world.hub.store
+    for number in range(10_000):
+        row = put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "0" * 16, "attempt")
+        store.put("cards", row.item)
+    with counted(world) as search:
+        text = colleague.get("/cards?holder=oldest&status=N").text
+    with counted(world) as page:
+        colleague.get("/cards")
+
+    reads = ["BatchGetItem"]
+    assert re.findall(r'href="/cards/([0-9]+)"', text) == [str(made.card_id)]
+    assert search == [*reads, *["Query"] * 48, *reads, *reads], "three parallel reads of 16 partitions"
+    assert page == [*reads, *["Query"] * 16, *reads]
+
+
+@pytest.mark.parametrize("query", ["digits=12", "digits=abcd", f"holder={'x' * 51}"])
+def test_a_filter_that_is_wrong_says_so_at_its_field(colleague: Person, card: MadeCard, query: str) -> None:
+    answer = colleague.get(f"/cards?{query}")
+    name = query.partition("=")[0]
+
+    assert answer.status == 400
+    assert f'aria-invalid="true" aria-describedby="{name}-error"' in answer.text
+    assert 'href="/cards/1"' not in answer.text
+
+
+def test_activity_is_filtered_by_answer_kind_and_day(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    scene.purchase(card.card_id, 25_00, merchant_name="Corner Shop")
+    scene.purchase(card.card_id, 9_000_00, merchant_name="Riverside Books")
+    today = colleague.get("/cards/activity").text.partition('<time datetime="')[2][:10]
+
+    for query, shops in (
+        ("answer=approved", (True, False)),
+        ("answer=declined", (False, True)),
+        ("kind=2", (False, False)),
+        (f"from={today}&to={today}", (True, True)),
+        ("to=2001-01-01", (False, False)),
+        (f"card_id={card.card_id}&answer=declined", (False, True)),
+    ):
+        text = colleague.get(f"/cards/activity?{query}").text
+        assert ("Corner Shop" in text, "Riverside Books" in text) == shops
+    assert colleague.get("/cards/activity?from=yesterday").status == 400
+    assert "This is not a date." in colleague.text
+    assert colleague.get("/cards/activity?from=2026-01-02&to=2026-01-01").status == 400
+    assert colleague.get("/cards/activity?from=9999-12-31&to=9999-12-31").status == 200
+
+
+def test_a_local_stack_says_that_its_month_is_invented(world: World, colleague: Person, card: MadeCard) -> None:
+    assert "payments are invented" in colleague.get("/cards").text
+    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://hub.example")
+    assert "invented" not in colleague.get("/cards").text
+
+
+# -- statements
+
+
+def test_a_statement_has_its_balances_totals_and_rows(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    scene.clearing(scene.purchase(card.card_id, 25_00, merchant_name="=Corner Shop"), 25_00)
+    scene.clock.advance(5)
+    colleague.get(f"/cards/{card.card_id}/statement")
+    text = colleague.text
+
+    assert "Opening balance 0.00 EUR Came in 500.00 EUR Went out 25.00 EUR Closing balance 475.00 EUR" in text
+    assert "=Corner Shop \u221225.00 EUR 475.00 EUR" in text
+    (csv_link,) = re.findall(r'href="([^"]+format=csv)"', colleague.last.text)
+    file = colleague.get(html.unescape(csv_link))
+    rows = list(csv.DictReader(io.StringIO(file.text)))
+
+    assert file.headers["content-type"].startswith("text/csv")
+    assert file.headers["content-disposition"].startswith(f'attachment; filename="statement-{card.account_id}-')
+    assert [row["type"] for row in rows] == [
+        "Opening balance",
+        "inbound external payment",
+        "purchase",
+        "Closing balance",
+    ]
+    assert [row["amount"] for row in rows] == ["", "500.00", "-25.00", ""]
+    assert [row["balance"] for row in rows] == ["0.00", "500.00", "475.00", "475.00"]
+    assert rows[2]["purpose"] == "'=Corner Shop", "no formula of a spreadsheet"
+
+
+def test_the_days_of_a_statement_are_checked(colleague: Person, card: MadeCard) -> None:
+    place = f"/cards/{card.card_id}/statement"
+    for query, words in (
+        ("from=2026-02-30", "This is not a date."),
+        ("from=2026-01-02&to=2026-01-01", "This is later than the last day."),
+    ):
+        answer = colleague.get(f"{place}?{query}&format=csv")
+        assert (answer.status, words in answer.text) == (400, True)
+    assert colleague.get(f"{place}?from=2001-01-01&to=2001-01-31").status == 200
+    assert "Nothing was booked on these days." in colleague.text
+    assert colleague.get(f"{place}?account_id=987654321").status == 404
+    assert colleague.get("/cards/987654321/statement").status == 404
+
+
+def test_a_statement_of_too_many_transactions_asks_for_fewer_days(
+    monkeypatch: pytest.MonkeyPatch, scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    monkeypatch.setattr("chalicelib.cards.protocol.portal_messages.STATEMENT_ROWS", 1)
+    scene.give(card.account_id, 1_00)
+    scene.clock.advance(5)
+    answer = colleague.get(f"/cards/{card.card_id}/statement")
+
+    assert (answer.status, "Choose fewer days." in answer.text) == (400, True)
+
+
+def test_a_page_of_a_statement_shows_some_of_many_rows_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    monkeypatch.setattr("chalicelib.website.card_statement_views.SHOWN", 1)
+    scene.give(card.account_id, 1_00)
+    scene.clock.advance(5)
+
+    assert "first 1 of 2 transactions" in colleague.get(f"/cards/{card.card_id}/statement").text
+    assert "Closing balance 501.00 EUR" in colleague.text
+
+
 def test_addresses_that_nobody_gave_out_show_the_newest(colleague: Person, card: MadeCard) -> None:
     for path in ("/cards?before=x", "/cards?before=0", "/cards/activity?before=1-", "/cards/activity?card_id=-1"):
         assert colleague.get(path).status == 200
@@ -252,7 +409,26 @@ def test_an_approval_and_a_decline_are_told_with_code_and_meaning(colleague: Per
 
     assert approved.startswith("Approved 00, approved. 25.00 EUR is held in total. Available now: 475.00 EUR")
     assert declined.startswith("Declined 51, insufficient funds.")
-    assert 'class="outcome declined"' in colleague.last.text
+    assert 'class="outcome bad"' in colleague.last.text
+
+
+def test_a_result_stands_at_its_form_and_has_the_focus(colleague: Person, card: MadeCard) -> None:
+    answer = simulate(colleague, card, "simulateAuthorization", **USE)
+    form = answer.text.partition("<summary>Authorization")[2].partition("</details>")[0]
+
+    assert '<section class="outcome good" role="status" id="outcome" tabindex="-1" autofocus>' in form
+    assert "00, approved." in form.partition("<form")[0]
+    assert answer.text.count('class="outcome') == 1
+    assert answer.text.count(" autofocus") == 1
+
+
+def test_the_end_of_a_hold_is_not_green(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    held = scene.purchase(card.card_id, 25_00)
+    answer = simulate(colleague, card, "simulateExpiry", trans_link=f"{held['trans_link']}.{EUR}")
+    row = answer.text.partition("End of the hold")[2].partition("</tr>")[0]
+
+    assert 'class="outcome plain"' in answer.text
+    assert '<span class="tag">00</span>' in row
 
 
 @pytest.mark.parametrize(
@@ -288,7 +464,7 @@ def test_a_collection_tells_its_transaction_and_the_balances(colleague: Person, 
 
     assert re.fullmatch(
         r"Collected 25\.00 EUR is booked as transaction \d+\. 25\.50 EUR is no longer held\. "
-        r"Available now: 474\.50 EUR, settled: 474\.50 EUR\. On to the simulator",
+        r"Available now: 474\.50 EUR, settled: 474\.50 EUR\.",
         outcome(colleague),
     )
 
@@ -331,8 +507,8 @@ def test_a_new_card_is_made_ready_and_paid_into(scene: Scene, colleague: Person)
     card = scene.card()
     simulate(colleague, card, "simulateAuthorization", **USE)
     assert outcome(colleague).startswith("Declined 78, card not activated.")
-    simulate(colleague, card, "activateCard")
-    assert outcome(colleague).startswith("Activated")
+    manage(colleague, card, "activateCard")
+    assert "The card is active" in colleague.get(f"/cards/{card.card_id}").text
     simulate(colleague, card, "assignExternalPaymentAddress", account_id=f"{card.account_id}.978", epm_method_id=2)
     assert f"is credited to account {card.account_id}." in outcome(colleague)
     (address,) = re.findall(r'<option value="([0-9]+\.978)">[A-Z]{2}[0-9]{2}', colleague.last.text)
@@ -415,10 +591,10 @@ def test_what_is_wrong_with_the_form_as_a_whole_stands_in_it_and_is_focused(coll
 
 def test_a_form_that_is_there_no_more_is_refused_on_top_of_the_page(colleague: Person, card: MadeCard) -> None:
     """The card is active already: the form that activates it is gone."""
-    answer = simulate(colleague, card, "activateCard")
+    answer = manage(colleague, card, "activateCard")
 
     assert answer.status == 409
-    assert "was refused" in answer.text.partition("<h1")[0]
+    assert "Refused (4006)" in answer.text.partition("<h1")[0]
 
 
 def test_a_pin_that_was_typed_is_not_shown_again(colleague: Person, card: MadeCard) -> None:
@@ -472,6 +648,143 @@ def test_a_form_of_another_page_changes_nothing(scene: Scene, colleague: Person,
 
     assert [answer.status for answer in answers] == [403, 403]
     assert scene.balances(card.account_id)[0] == 500_00
+
+
+# -- cards are managed
+
+NEW = {
+    "card_program_id": "101",
+    "card_virtual": "1",
+    "card_country_ison": "276",
+    "card_name_line_3": "ADA LOVELACE",
+    "holder_first_name": "Ada",
+    "holder_last_name": "Lovelace",
+    "holder_address_line_1": "1 Riverside",
+    "holder_zipcode": "E1 6AN",
+    "holder_city": "London",
+    "holder_country_ison": "826",
+    "holder_phone_number": "447700900123",
+}
+
+
+def issue(person: Person, **fields: Any) -> Answer:
+    person.get("/cards/new")
+    return person.post("/cards/new", draft=person.hidden("draft"), form={**NEW, **fields})
+
+
+def test_a_card_is_issued_activated_blocked_and_unblocked(scene: Scene, colleague: Person) -> None:
+    place = issue(colleague).headers["location"]
+    number = int(place.rpartition("/")[2])
+    assert "The card has been issued." in colleague.get(place).text
+    assert "ADA LOVELACE" in colleague.text
+    colleague.post(place, action="activateCard", draft=colleague.hidden("draft"))
+    statuses = []
+    for status in ("T", "A"):
+        colleague.get(place)
+        colleague.post(place, action="changeCardStatus", draft=colleague.hidden("draft"), form={"status": status})
+        assert "The card's status has been changed." in html.unescape(colleague.get(place).text)
+        statuses.append(scene.data("getCardStatus", card_id=number)["card_status"])
+
+    assert statuses == ["T", "A"]
+
+
+def test_a_card_is_issued_for_a_holder_and_an_account_that_exist(
+    scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    words = {name: "" for name in NEW if name.startswith("holder_")}
+    place = issue(colleague, **words, holder_id=card.holder_id, account_id=card.account_id).headers["location"]
+
+    found = scene.data("getAccounts", card_id=int(place.rpartition("/")[2]))
+    assert [each["id"] for each in found] == [card.account_id]
+
+
+def test_a_new_card_that_is_sent_twice_is_issued_once(scene: Scene, colleague: Person) -> None:
+    colleague.get("/cards/new")
+    draft = colleague.hidden("draft")
+    places = [colleague.post("/cards/new", draft=draft, form=NEW).headers["location"] for _ in range(2)]
+
+    assert places[0] == places[1]
+
+
+def test_what_is_wrong_with_a_new_card_stands_at_the_field(colleague: Person) -> None:
+    missing = issue(colleague, card_name_line_3="")
+    assert (missing.status, "Name on the card is missing." in missing.text) == (400, True)
+    assert 'value="Lovelace"' in missing.text, "what was typed stays"
+    wrong = issue(colleague, holder_phone_number="12", card_name_line_3="A")
+    assert wrong.status == 400
+    assert "Phone number, with country code must" in wrong.text
+    assert "Name on the card must have" in wrong.text
+    assert wrong.text.count(" autofocus") == 1
+    assert issue(colleague, holder_first_name="").status == 400
+    nobody = issue(colleague, holder_id="987654321")
+    assert (nobody.status, "Refused (3003)" in nobody.text) == (409, True)
+
+
+def test_a_form_has_the_rules_of_the_actions_model(world: World, colleague: Person) -> None:
+    text = colleague.get("/cards/new").text
+
+    assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
+    assert not re.search(r'id="new-card_reference_id"[^>]* required', text)
+    assert "3 to 26 characters" in text
+    assert '<option value="826">GB (826)</option>' in text
+    assert re.search(r'<select id="new-card_virtual".*?value="1".*?Virtual', text, re.DOTALL)
+    for action in BY_ACTION.values():
+        model = world.hub.website.portal.request_of(action.action)
+        assert {"card_id", *action.members} <= model.model_fields.keys()
+
+
+def test_blocking_for_good_asks_first(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    asked = manage(colleague, card, "changeCardStatus", status="B", reason_code="", note="lost twice")
+    before = scene.data("getCardStatus", card_id=card.card_id)["card_status"]
+    names = ("action", "draft", "confirmed", "status", "note")
+    colleague.post(f"/cards/{card.card_id}", form={name: colleague.hidden(name) for name in names})
+    after = scene.data("getCardStatus", card_id=card.card_id)
+
+    assert "Block this card for good?" in asked.text
+    assert (before, after["card_status"], after["note"]) == ("A", "B", "lost twice")
+    assert 'id="manage"' not in colleague.get(f"/cards/{card.card_id}").text
+
+
+@pytest.mark.parametrize(
+    ("action", "member", "kind"),
+    [
+        ("assignCardToFeesGroup", "fees_group_id", "fee_group"),
+        ("assignCardToLimitsGroup", "limits_group_id", "limit_group"),
+        ("assignCardToUsageGroup", "usages_group_id", "usage_group"),
+        ("assignCardToRiskRuleGroup", "risk_rules_group_id", "risk_group"),
+    ],
+)
+def test_a_card_is_moved_to_a_group_that_its_programme_allows(
+    world: World, colleague: Person, card: MadeCard, action: str, member: str, kind: str
+) -> None:
+    answer = manage(colleague, card, "none")
+    select = answer.text.partition(f'<select id="{action}-{member}"')[2].partition("</select>")[0]
+    offered = re.findall(r'<option value="([0-9]+)"', select)
+    moved = manage(colleague, card, action, **{member: offered[-1]})
+    stored = world.hub.store.get(*Card.key(card.card_id)) or {}
+    forged = manage(colleague, card, action, **{member: "987"})
+
+    assert moved.status == 303
+    assert stored[f"{kind}_id"] == int(offered[-1])
+    assert forged.status in (400, 409)
+
+
+def test_managing_is_logged_as_done_in_the_web_interface(lines: Lines, colleague: Person, card: MadeCard) -> None:
+    manage(colleague, card, "changeCardStatus", status="T")
+    done = [line for line in lines.all() if line.get("action") == "changeCardStatus"]
+
+    assert any("web interface" in str(line.get("credential")) for line in done)
+
+
+def test_a_card_of_another_programme_manager_cannot_be_managed(
+    world: World, user: Person, email: str, scene: Scene, card: MadeCard
+) -> None:
+    link(world, email, OTHER_MANAGER)
+    user.get("/cards/new")
+    answer = user.post(f"/cards/{card.card_id}", action="changeCardStatus", draft="d" * 22, status="T")
+
+    assert answer.status == 404
+    assert scene.data("getCardStatus", card_id=card.card_id)["card_status"] == "A"
 
 
 def test_in_prod_no_page_has_a_form_of_the_simulator(world: World, colleague: Person, card: MadeCard) -> None:

@@ -7,10 +7,14 @@ except hold releases, are also written to the card's list of financial authorize
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any
+
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.group_rules import FiredRules
@@ -18,7 +22,7 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.protocol import values
 from chalicelib.cards.storage.record import WriteStamp, without_none
-from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Timeline, shard_of, shards
+from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Search, Span, Timeline, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -153,6 +157,18 @@ def authorizes_of_card(card_id: int) -> Timeline:
 def of_manager(manager_id: int) -> Sequence[Timeline]:
     """All messages for a programme manager's cards, one timeline per shard."""
     return [Timeline(TABLE, shard, ACTIVITY, _DIGITS) for shard in shards(manager_id)]
+
+
+def search(timeline: Timeline, span: Span, approved: int | None, kind: int | None) -> Search:
+    """A search in a list of messages, by time, by whether they were approved, and by ``authorize_type``."""
+    conditions: list[ConditionBase] = []
+    if approved is not None:
+        is_approved = Attr("response_code").is_in(list(values.APPROVALS))
+        conditions.append(is_approved if approved else ~is_approved)
+    if kind is not None:
+        conditions.append(Attr("authorize_type").eq(kind))
+    condition = reduce(operator.and_, conditions) if conditions else None
+    return Search(condition, timeline.first_part(span), timeline.last_part(span))
 
 
 def risk_members(fired: FiredRules) -> dict[str, Any]:

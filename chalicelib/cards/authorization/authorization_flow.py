@@ -22,7 +22,7 @@ from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.cardholder_verification import PresentedData
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account, LedgerAccount
-from chalicelib.cards.issuing.card_record import Card, number_key
+from chalicelib.cards.issuing.card_record import Card, number_key, update_listed
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.ledger.entries import Movement
 from chalicelib.cards.ledger.usage_counters import CounterChanges
@@ -287,7 +287,7 @@ def _write_decision(
     if decision.account_changes and not held:
         operations.append(account.update(context.write_id, **decision.account_changes, updated_at=stamp.now))
     changes = decision.card_changes
-    operations.append(card.update(context.write_id, **changes) if changes else card.check_unchanged())
+    operations += update_listed(card, context.write_id, **changes) if changes else [card.check_unchanged()]
     return stamp, operations
 
 

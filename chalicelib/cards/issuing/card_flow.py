@@ -8,7 +8,7 @@ from __future__ import annotations
 import hmac
 from typing import Any
 
-from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.card_record import Card, update_listed
 from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.serializers import card_activation_event, card_status_events, serialize_card
 from chalicelib.cards.programs import group_resolution
@@ -47,7 +47,7 @@ class CardFlow:
             raise Refused(Status.WRONG_STATE)
         members = {"stored_status": request.status, "reason_code": request.reason_code, "note": request.note}
         events = card_status_events(card, before, request.status, request.reason_code)
-        return Outcome(operations=[card.update(context.write_id, **members)], events=events)
+        return Outcome(operations=update_listed(card, context.write_id, **members), events=events)
 
     def get_card_status(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.CardStatusAnswer]:
         card = context.find(Card, request.card_id)
@@ -177,8 +177,9 @@ def _reveal(context: RequestContext, card: Card, field: records.CardField, clear
 
 
 def _activate(context: RequestContext, card: Card) -> Outcome[None]:
-    change = card.update(context.write_id, stored_status=ACTIVE)
-    return Outcome(operations=[change], events=[card_activation_event(card)])
+    return Outcome(
+        operations=update_listed(card, context.write_id, stored_status=ACTIVE), events=[card_activation_event(card)]
+    )
 
 
 def _update(context: RequestContext, card: Card, **members: Any) -> Outcome[None]:

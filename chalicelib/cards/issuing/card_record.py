@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import reduce
 from typing import Any, ClassVar
 
-from boto3.dynamodb.conditions import Attr
+from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.states import CARD_RULES, EXPIRED, MISMATCHES_A_DAY, PIN_IS_BLOCKED, PIN_OK, PIN_TRIES
 from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.storage.record import TABLE, Key, Record
-from chalicelib.cards.storage.time_ordered import Rows, shard_of, shards
-from chalicelib.foundation.dynamodb.store import Put, absent
+from chalicelib.cards.storage.time_ordered import Rows, Search, shard_of, shards
+from chalicelib.foundation.dynamodb.store import Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 MOST_ACCOUNTS = 90
 """The maximum number of accounts per card; one read must hold them and a claim."""
 
 _DAY = 24 * 3600
+_NOT_FINAL = "NATR"
+"""The stored states in which a card expires."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +91,7 @@ class Card(Record):
 
     def status(self, now: int) -> str:
         """The state at ``now`` (Unix seconds); N, A, T and R become E after the month of expiry (UTC)."""
-        if self.stored_status in "NATR" and (self.expiry_year, self.expiry_month) < month_of(now):
+        if self.stored_status in _NOT_FINAL and (self.expiry_year, self.expiry_month) < month_of(now):
             return EXPIRED
         return self.stored_status
 
@@ -160,7 +164,91 @@ def row_part(card_id: int) -> str:
     return f"{_ROW}#{card_id:020}"
 
 
-def put_row(card: Card, write_id: str) -> Put:
-    owner = shards(card.manager_id)[shard_of(card.id)]
-    row = {"owner": owner, "part": row_part(card.id), "card_id": card.id, "written_by": write_id}
+def card_of_part(part: str) -> int:
+    """The id of the card whose row has this sort key."""
+    return int(part.removeprefix(f"{_ROW}#"))
+
+
+def put_row(card: Card, pan: str, write_id: str) -> Put:
+    """The write that lists a new card with the number ``pan``, of which the row has the last four digits."""
+    row = {**_row_key(card), "card_id": card.id, **_searched_members(card, pan), "written_by": write_id}
     return Put(TABLE, row, absent("owner"))
+
+
+def update_reissued_row(card: Card, pan: str, write_id: str) -> Update:
+    """The update of the row of a card that was reissued with the number ``pan``."""
+    members = {"card_id": card.id, **_searched_members(card, pan), "written_by": write_id}
+    return Update(TABLE, _row_key(card), set=members)
+
+
+def update_listed(card: Card, write_id: str, **members: Any) -> list[Update]:
+    """The updates of a card's members and, if they include its state, of its row in the list."""
+    updates = [card.update(write_id, **members)]
+    if (status := members.get("stored_status")) is not None:
+        row = {"card_id": card.id, "status": status, "written_by": write_id}
+        updates.append(Update(TABLE, _row_key(card), set=row))
+    return updates
+
+
+def _row_key(card: Card) -> dict[str, str]:
+    return {"owner": shards(card.manager_id)[shard_of(card.id)], "part": row_part(card.id)}
+
+
+def _searched_members(card: Card, pan: str) -> dict[str, Any]:
+    """The members by which the list is searched; rows of earlier versions lack them."""
+    return {
+        "status": card.stored_status,
+        "expiry": _month_number((card.expiry_year, card.expiry_month)),
+        "program_id": card.program_id,
+        "holder_id": card.holder_id,
+        "name": card.name_line_3.casefold(),
+        "last_four": pan[-4:],
+    }
+
+
+def _month_number(month: tuple[int, int]) -> int:
+    """A month as a number that grows with it, e.g. 202703."""
+    return month[0] * 100 + month[1]
+
+
+@dataclass(frozen=True, slots=True)
+class CardSearch:
+    """Which cards are wanted; members that are ``None`` do not matter. ``name`` is a part of the name on the card."""
+
+    status: str | None = None
+    program_id: int | None = None
+    holder_id: int | None = None
+    name: str | None = None
+    last_four: str | None = None
+
+    def rows(self, now: int) -> Search:
+        """The condition of rows in the list of cards, which cards of earlier versions meet, too."""
+        wanted = {
+            "status": None if self.status is None else _has_status(self.status, now),
+            "program_id": None if self.program_id is None else Attr("program_id").eq(self.program_id),
+            "holder_id": None if self.holder_id is None else Attr("holder_id").eq(self.holder_id),
+            "name": None if self.name is None else Attr("name").contains(self.name.casefold()),
+            "last_four": None if self.last_four is None else Attr("last_four").eq(self.last_four),
+        }
+        conditions = [Attr(name).not_exists() | condition for name, condition in wanted.items() if condition]
+        return Search(reduce(operator.and_, conditions) if conditions else None)
+
+    def matches(self, card: Card, pan: str, now: int) -> bool:
+        """Whether a card with the number ``pan`` is wanted."""
+        return (
+            self.status in (None, card.status(now))
+            and self.program_id in (None, card.program_id)
+            and self.holder_id in (None, card.holder_id)
+            and (self.name is None or self.name.casefold() in card.name_line_3.casefold())
+            and self.last_four in (None, pan[-4:])
+        )
+
+
+def _has_status(status: str, now: int) -> ConditionBase:
+    """The condition of a row whose card is in a state at ``now`` (Unix seconds), see ``Card.status``."""
+    stored, expiry, month = Attr("status"), Attr("expiry"), _month_number(month_of(now))
+    if status == EXPIRED:
+        return stored.is_in(list(_NOT_FINAL)) & (expiry.not_exists() | expiry.lt(month))
+    if status in _NOT_FINAL:
+        return stored.eq(status) & (expiry.not_exists() | expiry.gte(month))
+    return stored.eq(status)

@@ -12,7 +12,14 @@ from typing import Any
 from chalicelib.cards.card_data import cardholder_secrets
 from chalicelib.cards.card_data.numbers import new_pan
 from chalicelib.cards.issuing import card_production
-from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number, put_retired_number
+from chalicelib.cards.issuing.card_record import (
+    Card,
+    month_of,
+    months_later,
+    put_number,
+    put_retired_number,
+    update_reissued_row,
+)
 from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN, CardSecrets, require_good
 from chalicelib.cards.issuing.serializers import card_creation_event
 from chalicelib.cards.programs import group_resolution
@@ -51,7 +58,11 @@ class CardReissueFlow:
         members |= WITHOUT_PIN if pin is None else self.secrets.with_pin(card.id, pan, pin, members["key_version"])
         reissued = replace(card, **members)
         sent, shipping = card_production.order_body(context, reissued, given)
-        operations: list[Operation] = [card.update(context.write_id, **members), *sent]
+        operations: list[Operation] = [
+            card.update(context.write_id, **members),
+            update_reissued_row(reissued, pan, context.write_id),
+            *sent,
+        ]
         if pan != old_number:
             lookup, status = self.secrets.data.lookup, card.status(context.now)
             operations.append(put_retired_number(lookup(old_number), card, status, context.write_id))

@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 from chalicelib.cards.issuing.account_record import LedgerAccount
 from chalicelib.cards.ledger.transaction_record import TABLE, Transaction, put_transaction
 from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
+from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -26,6 +27,11 @@ EXTERNAL, NETWORK, FEES, CONVERSION = "external", "network", "fees", "conversion
 """The contra books of payments, card use, fees and conversions."""
 OTHER_SIDE: dict[Balance, str] = {"held": "pending", "reserved": "disputed"}
 """The contra books of holds and reservations."""
+
+
+def movement_key(account: LedgerAccount, number: int) -> Key:
+    """The key of an account's row, numbered from 1."""
+    return TABLE, {"owner": account.owner, "part": f"{MOVEMENT}#{number:012}"}
 
 
 class Unbalanced(Exception):
@@ -137,8 +143,7 @@ class Movement:
 
     def _ledger_row(self, after: LedgerAccount, entries: Sequence[Entry]) -> Item:
         return {
-            "owner": after.owner,
-            "part": f"{MOVEMENT}#{after.movements:012}",
+            **movement_key(after, after.movements)[1],
             **self._head,
             "at": after.last_at,
             "entries": [[entry.book, entry.currency, entry.amount] for entry in entries],

@@ -2,7 +2,7 @@
 
 They need no card API credential, because they are signed in to the web interface. Their requests pass through the
 normal dispatch with a credential that exists only in memory and has no keys. It can read all of the programme manager's
-records, but the only card data it discloses is the masked number.
+records and carry out the actions in ``MANAGING``, but the only card data it discloses is the masked number.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_records import ABSENT, CARD_FIELDS, MASKED
+from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests.dispatch import Dispatcher
@@ -23,14 +24,24 @@ NAME = "web interface"
 LEVEL = 1000
 """The highest access level."""
 MODES: Mapping[str, str] = {**dict.fromkeys(CARD_FIELDS, ABSENT), "pan": MASKED}
-PREPARING = ("activateCard", "assignExternalPaymentAddress")
-"""The card API actions that prepare a card for the simulator."""
+MANAGING = (
+    "createCard",
+    "activateCard",
+    "changeCardStatus",
+    "unblockPin",
+    "assignCardToFeesGroup",
+    "assignCardToLimitsGroup",
+    "assignCardToUsageGroup",
+    "assignCardToRiskRuleGroup",
+    "assignExternalPaymentAddress",
+)
+"""The card API actions that the web interface carries out for the programme manager."""
 _STATUSES = {int(status): status for status in Status}
 
 
 @dataclass(frozen=True, slots=True)
 class Portal:
-    """Dispatches portal actions to ``reading``, those in ``PREPARING`` to ``api``, and simulator actions to
+    """Dispatches portal actions to ``reading``, those in ``MANAGING`` to ``api``, and simulator actions to
     ``simulator``.
     """
 
@@ -43,14 +54,18 @@ class Portal:
         return _ask(self.reading, manager_id, frozenset(self.reading.actions), action, members)
 
     def act(self, manager_id: int, action: str, reference: str, /, **members: Any) -> Any:
-        """Carry out a simulator action or one of ``PREPARING``, once per reference, and return its data.
+        """Carry out a simulator action or one of ``MANAGING``, once per reference, and return its data.
 
         Raises: Refused.
         """
-        dispatch = self.api if action in PREPARING else self.simulator
-        allowed = frozenset((*self.simulator.actions, *PREPARING))
+        dispatch = self.api if action in MANAGING else self.simulator
+        allowed = frozenset((*self.simulator.actions, *MANAGING))
         asked = {"request_reference_id": reference, **members}
         return _ask(dispatch, manager_id, allowed, action, asked)["data"]
+
+    def request_of(self, action: str) -> type[Request]:
+        """The request model of one of ``MANAGING``, from the table of actions."""
+        return self.api.actions[action].request
 
 
 def _ask(

@@ -9,24 +9,26 @@ from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.issuing import card_record
 from chalicelib.cards.issuing.account_record import Account
-from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.card_record import Card, CardSearch
 from chalicelib.cards.issuing.card_secrets import CardSecrets
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.issuing.serializers import serialize_account, serialize_card
 from chalicelib.cards.ledger import transaction_record
 from chalicelib.cards.ledger.entries import MOVEMENT
+from chalicelib.cards.ledger.past_balances import balance_before
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.serializers import serialize_address
 from chalicelib.cards.protocol import portal_messages as messages
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.payment_messages import AddressRecord
+from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import BUSINESS
 from chalicelib.cards.reports import serializers
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage import time_ordered
-from chalicelib.cards.storage.record import Key
-from chalicelib.cards.storage.time_ordered import Rows
+from chalicelib.cards.storage.record import Key, or_default
+from chalicelib.cards.storage.time_ordered import Rows, Span
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
@@ -34,6 +36,7 @@ from chalicelib.foundation.parallel import together
 A = TypeVar("A", bound=Answer)
 _GROUPS = ("card_programme", "product", "design", "fee_group", "limit_group", "usage_group", "risk_group")
 """The kinds of set-up entries shown for a card."""
+_CHANGEABLE = ("fee_group", "limit_group", "usage_group", "risk_group")
 _OF_CARD = {"card_programme": "program_id"}
 """Card members whose names differ from the kind of entry."""
 
@@ -47,9 +50,12 @@ class PortalFlow:
     def list_cards(self, request: messages.ListCards, context: RequestContext) -> Outcome[list[messages.ListedCard]]:
         before = None if request.before is None else card_record.row_part(request.before)
         lists = card_record.card_rows(context.manager_id)
-        rows, more = time_ordered.latest_page(context.store, lists, request.item_count, before)
-        items = context.items([Card.key(row["card_id"]) for row in rows]) if rows else []
-        cards = [Card.from_item(item) for item in items if item is not None and context.can_see(item)]
+        wanted = CardSearch(request.status, request.program_id, request.holder_id, request.name, request.last_four)
+        search = wanted.rows(context.now)
+        found = time_ordered.latest_page(context.store, lists, request.item_count, before, search)
+        items = context.items([Card.key(row["card_id"]) for row in found.rows]) if found.rows else []
+        seen = [Card.from_item(item) for item in items if item is not None and context.can_see(item)]
+        cards = [card for card in seen if self._is_wanted(wanted, card, context.now)]
         holders, accounts = _holders_and_accounts(context, cards)
         listed: list[messages.ListedCard] = [
             {
@@ -60,7 +66,11 @@ class PortalFlow:
             }
             for card in cards
         ]
-        return _listing(context, listed, more=more)
+        beside = {
+            "before": found.before and card_record.card_of_part(found.before),
+            "programmes": {number: each.name for number, each in context.catalogue.card_programmes.items()},
+        }
+        return _listing(context, listed, more=found.before is not None, **beside)
 
     def show_card(self, request: messages.ShowCard, context: RequestContext) -> Outcome[messages.CardOverview]:
         card = context.find(Card, request.card_id)
@@ -91,6 +101,7 @@ class PortalFlow:
         data: messages.CardOverview = {
             "card": self._card(context, card),
             "entries": _entries(context, card),
+            "groups": {kind: _allowed_groups(context, card, kind) for kind in _CHANGEABLE},
             "holder_name": _name_of(holders.get(card.holder_id)),
             "accounts": shown_accounts,
             "more_accounts": max(0, len(card.account_ids) - messages.ACCOUNTS),
@@ -111,10 +122,69 @@ class PortalFlow:
         before = None
         if request.before_at is not None and request.before_id is not None:
             before = timelines[0].part(request.before_at, request.before_id)
-        rows, more = time_ordered.latest_page(context.store, timelines, request.item_count, before)
-        return _listing(context, [_message(row) for row in rows if context.can_see(row)], more=more)
+        search = activity_record.search(
+            timelines[0], Span.of_seconds(request.date_from, request.date_to), request.approved, request.authorize_type
+        )
+        found = time_ordered.latest_page(context.store, timelines, request.item_count, before, search)
+        at, number = timelines[0].position(found.before) if found.before else (None, None)
+        shown = [_message(row) for row in found.rows if context.can_see(row)]
+        return _listing(context, shown, more=found.before is not None, before_at=at, before_id=number)
+
+    def list_programmes(
+        self,
+        request: messages.ListProgrammes,  # noqa: ARG002 - it is the action's model
+        context: RequestContext,
+    ) -> Outcome[messages.NewCardChoices]:
+        catalogue = context.catalogue
+        programmes: list[messages.ProgrammeSummary] = [
+            {
+                "id": each.id,
+                "name": each.name,
+                "virtual": each.virtual,
+                "physical": each.physical,
+                "currencies": list(each.currencies),
+            }
+            for each in catalogue.card_programmes.values()
+        ]
+        shipping = {str(number): each.name for number, each in catalogue.of("shipping_method").items()}
+        data: messages.NewCardChoices = {"programmes": programmes, "shipping_methods": shipping}
+        return Outcome(data, beside={"programme_manager": catalogue.name})
+
+    def show_statement(self, request: messages.ShowStatement, context: RequestContext) -> Outcome[messages.Statement]:
+        card = context.find(Card, request.card_id)
+        number = or_default(request.account_id, card.account_ids[0])
+        if number not in card.account_ids:
+            raise Refused(Status.NO_ACCOUNT)
+        holders, accounts = _holders_and_accounts(context, [card])
+        account = accounts.get(number) or context.find(Account, number)
+        span = Span.of_seconds(request.date_from, request.date_to)
+        rows, more = time_ordered.page(
+            context.store, [transaction_record.timeline(account.owner, None)], span, messages.STATEMENT_ROWS
+        )
+        if more:
+            reason = f"has more than {messages.STATEMENT_ROWS} transactions after it"
+            raise refused_field("date_from", "value", reason)
+        opening = balance_before(context, account, span.since)
+        statement = [_statement_row(row) for row in rows]
+        balance = opening
+        for each in statement:
+            balance += each["settled_amount"]
+            each["settled_balance"] = balance
+        data: messages.Statement = {
+            "account": _account(account),
+            "accounts": [_account(each) for each in accounts.values()],
+            "holder_name": _name_of(holders.get(account.holder_id)),
+            "opening_balance": opening,
+            "closing_balance": balance,
+            "transactions": statement,
+        }
+        return Outcome(data, beside={"programme_manager": context.catalogue.name})
 
     # -- internal
+
+    def _is_wanted(self, wanted: CardSearch, card: Card, now: int) -> bool:
+        """Whether a card that its row lets through is wanted; rows of earlier versions let all cards through."""
+        return wanted.matches(card, self.secrets.number(card) if wanted.last_four else "", now)
 
     def _card(self, context: RequestContext, card: Card) -> messages.NumberedCard:
         """A serialized card, with its number as the credential's mode discloses it."""
@@ -124,8 +194,9 @@ class PortalFlow:
         return {**serialize_card(card, context.now, None), "pan": number, "program_name": programme}
 
 
-def _listing(context: RequestContext, rows: list[A], *, more: bool) -> Outcome[list[A]]:
-    return Outcome(rows, beside={"programme_manager": context.catalogue.name, "has_more_records": "Y" if more else "N"})
+def _listing(context: RequestContext, rows: list[A], *, more: bool, **beside: Any) -> Outcome[list[A]]:
+    about = {"programme_manager": context.catalogue.name, "has_more_records": "Y" if more else "N"}
+    return Outcome(rows, beside=about | beside)
 
 
 def _holders_and_accounts(
@@ -188,6 +259,15 @@ def _transaction(row: Item) -> messages.DatedTransaction:
     return {**serializers.transaction(row), "at": row["at"], "direction": row["direction"]}
 
 
+def _statement_row(row: Item) -> messages.StatementRow:
+    """A transaction with its effect on the settled balance; the balance is still 0."""
+    shown = _transaction(row)
+    sign = -1 if row["direction"] == "debit" else 1
+    amount, fee = shown["holder_amount"] or 0, shown.get("currency_conversion_fee") or 0
+    apart = 0 if shown["is_conversion_fee_blended"] else fee
+    return {**shown, "settled_amount": sign * amount - apart, "settled_balance": 0}
+
+
 def _balances(row: Item) -> messages.DatedBalances:
     """An account's balances after a movement, and the time in Unix milliseconds."""
     return {"at": row["at"], "settled": row["settled"], "held": row["held"], "reserved": row["reserved"]}
@@ -197,6 +277,12 @@ def _entries(context: RequestContext, card: Card) -> dict[str, str]:
     """The names of the set-up entries that a card uses, by kind."""
     numbers = {kind: getattr(card, _OF_CARD.get(kind, f"{kind}_id")) for kind in _GROUPS}
     return {kind: str(getattr(context.catalogue.of(kind)[number], "name", number)) for kind, number in numbers.items()}
+
+
+def _allowed_groups(context: RequestContext, card: Card, kind: str) -> dict[str, str]:
+    """The names of the groups that the card's programme allows, by id."""
+    programme, named = context.catalogue.card_programmes[card.program_id], context.catalogue.of(kind)
+    return {str(number): str(getattr(named[number], "name", number)) for number in getattr(programme, f"{kind}_ids")}
 
 
 def _name_of(holder: Holder | None) -> str:

@@ -7,21 +7,33 @@ from typing import ClassVar
 
 from chalicelib.cards.protocol.account_messages import AccountRecord
 from chalicelib.cards.protocol.card_records import CardDetails
-from chalicelib.cards.protocol.fields import Id, ItemCount, N, Range
+from chalicelib.cards.protocol.fields import ANS, AuthorizeType, CardStatus, Digits, Flag, Id, ItemCount, N, Range
 from chalicelib.cards.protocol.message import Answer, Needs, Request, if_given
 from chalicelib.cards.protocol.payment_messages import AddressRecord
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, TransactionRecord
 
 CARDS, ACCOUNTS = 20, 4
 """Cards per page and accounts per card, which are read in one batch."""
+STATEMENT_ROWS = 1000
+"""The maximum number of transactions of a statement."""
 LIST_CARDS, SHOW_CARD, LIST_ACTIVITY = "listCards", "showCard", "listActivity"
+SHOW_STATEMENT, LIST_PROGRAMMES = "showStatement", "listProgrammes"
 
 
 class ListCards(Request):
-    """listCards: list the newest cards, or those before the card ``before``."""
+    """listCards: list the newest cards, or those before the card ``before``; all, or those that match.
+
+    ``name`` is a part of the name on the card, in any case. ``before`` in the answer begins the next page, which may
+    exist although this one has fewer cards than asked for: a search looks through a limited number of cards.
+    """
 
     item_count: Range[1, CARDS]
     before: Id | None = None
+    status: CardStatus | None = None
+    program_id: Id | None = None
+    holder_id: Id | None = None
+    name: ANS[1, 50] | None = None
+    last_four: Digits[4] | None = None
 
 
 class ShowCard(Request):
@@ -38,7 +50,8 @@ class ShowCard(Request):
 class ListActivity(Request):
     """listActivity: list the latest network messages about one or all cards, or those before a given message.
 
-    A message is identified by its time (Unix milliseconds) and its id.
+    A message is identified by its time (Unix milliseconds) and its id; ``before_at`` and ``before_id`` in the answer
+    begin the next page, as in ``listCards``. Dates are Unix seconds, inclusive.
     """
 
     conditions: ClassVar = (
@@ -50,6 +63,43 @@ class ListActivity(Request):
     card_id: Id | None = None
     before_at: N[1, 13] | None = None
     before_id: Id | None = None
+    approved: Flag | None = None
+    authorize_type: AuthorizeType | None = None
+    date_from: N[1, 11] | None = None
+    date_to: N[1, 11] | None = None
+
+
+class ShowStatement(Request):
+    """showStatement: the transactions of a card's account between two Unix seconds, inclusive, in their order.
+
+    The default is the card's primary account. Refused with 2005 if there are more than ``STATEMENT_ROWS``.
+    """
+
+    card_id: Id
+    account_id: Id | None = None
+    date_from: N[1, 11]
+    date_to: N[1, 11]
+
+
+class ListProgrammes(Request):
+    """listProgrammes: list the card programmes, with what a form for a new card offers."""
+
+
+class ProgrammeSummary(Answer):
+    """A card programme; currencies are numeric codes."""
+
+    id: int
+    name: str
+    virtual: bool
+    physical: bool
+    currencies: list[int]
+
+
+class NewCardChoices(Answer):
+    """Programmes, and names of shipping methods by id."""
+
+    programmes: list[ProgrammeSummary]
+    shipping_methods: dict[str, str]
 
 
 class NumberedCard(CardDetails):
@@ -116,10 +166,14 @@ class AuthorizationSummary(Answer):
 
 
 class CardOverview(Answer):
-    """A card with its related records; ``entries`` maps kinds of configuration entries to their names."""
+    """A card with its related records; ``entries`` maps kinds of configuration entries to their names.
+
+    ``groups`` has, for each kind of group, the names of those that the card's programme allows, by id.
+    """
 
     card: NumberedCard
     entries: dict[str, str]
+    groups: dict[str, dict[str, str]]
     holder_name: str
     accounts: list[AccountOverview]
     more_accounts: int
@@ -127,3 +181,26 @@ class CardOverview(Answer):
     authorizations: list[AuthorizationSummary]
     addresses: list[AddressRecord]
     currencies: list[int]
+
+
+class StatementRow(DatedTransaction):
+    """A transaction with what it changed: ``settled_amount`` is its effect on the settled balance, and
+    ``settled_balance`` the balance after it.
+    """
+
+    settled_amount: int
+    settled_balance: int
+
+
+class Statement(Answer):
+    """The transactions of an account with its settled balance before the first and after the last of them.
+
+    ``accounts`` are the card's first accounts.
+    """
+
+    account: HeldAccount
+    accounts: list[HeldAccount]
+    holder_name: str
+    opening_balance: int
+    closing_balance: int
+    transactions: list[StatementRow]

@@ -5,7 +5,7 @@ the same transaction: a writer gives each transaction a later millisecond than t
 one. So new rows always follow a page that was already read.
 
 API clients read forward from the first row with ``page``; people see the latest rows first, with
-``latest_page``.
+``latest_page``, which also searches.
 
 A row that must not wait for others is written out of turn: one second ahead of the clock and of the
 last row, beyond anything already read. A page ends before it until no row written in turn can precede
@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
 from math import ceil, sqrt
+
+from boto3.dynamodb.conditions import ConditionBase
 
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.store import Item, Page, Store
@@ -37,6 +39,10 @@ _LATEST = 10**13 - 1
 """The last Unix millisecond with 13 digits, in the year 2286."""
 _MANY = 1000
 """Rows per read when most of them are filtered out."""
+_DEEPER = (150, 1500)
+"""Rows of each list in the second and third read of a search that has not found enough."""
+SEARCHED = SHARDS * sum(_DEEPER)
+"""The number of rows of a list of all cards that one search looks through, at least, before its answer is partial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,15 @@ Read = Callable[[], list[Item]]
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """What a search is for: the condition of a row, if any, and the sort keys between which it lies, inclusive."""
+
+    condition: ConditionBase | None = None
+    first: str | None = None
+    last: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Rows:
     """Time-ordered rows in the partition ``owner`` of a table; their sort keys start with ``name``."""
 
@@ -71,12 +86,34 @@ class Rows:
 
     def latest(self, store: Store, count: int, before: str | None = None) -> Read:
         """A callable that reads the last ``count`` rows before the sort key ``before``, newest first, in one call."""
-        span = ("part", f"{self.name}#", before or f"{self.name}#~")
+        read = self.read_latest(store, count, before)
+        return lambda: read().items[:count]
+
+    def read_latest(
+        self, store: Store, count: int, before: str | None = None, wanted: Search | None = None
+    ) -> Callable[[], Page]:
+        """A callable that reads the last ``count`` rows or more before ``before`` in one call, newest first.
+
+        Those that do not match are left out; ``next`` is the key of the last row that was read, if there are earlier.
+        """
+        first = (wanted and wanted.first) or f"{self.name}#"
+        end = (wanted and wanted.last) or f"{self.name}#~"
+        last = min(before, end) if before else end
+        condition = wanted.condition if wanted else None
         many = count + 1  # the span includes its end
 
-        def read() -> list[Item]:
-            found = store.query(self.table, ("owner", self.owner), between=span, limit=many, newest_first=True)
-            return [row for row in found.items if row["part"] != before][:count]
+        def read() -> Page:
+            if first > last:
+                return Page([], None)
+            found = store.query(
+                self.table,
+                ("owner", self.owner),
+                between=("part", first, last),
+                filter=condition,
+                limit=many,
+                newest_first=True,
+            )
+            return Page([row for row in found.items if row["part"] != before], found.next)
 
         return read
 
@@ -90,6 +127,11 @@ class Timeline(Rows):
     def part(self, at: int, number: int) -> str:
         return f"{self.name}#{at:013}#{number:0{self.digits}}"
 
+    def position(self, part: str) -> Position:
+        """The position of the row with this sort key."""
+        at, number = part.removeprefix(f"{self.name}#").split("#")
+        return int(at), int(number)
+
     def key(self, at: int, number: int) -> Key:
         """The key of the row at a position."""
         return self.table, {"owner": self.owner, "part": self.part(at, number)}
@@ -98,6 +140,10 @@ class Timeline(Rows):
         """The lower bound of the sort keys in a span."""
         first = f"{self.name}#{span.since:013}#"
         return first if span.after is None else max(first, _after_part(self.part(*span.after)))
+
+    def last_part(self, span: Span) -> str:
+        """The upper bound of the sort keys in a span."""
+        return _after_part(f"{self.name}#{span.until:013}#")
 
     def rows(self, store: Store, first: str, until: int, limit: int) -> Page:
         """The first rows from the sort key ``first`` onwards, up to the millisecond ``until``, inclusive; one call."""
@@ -170,8 +216,37 @@ def shard_of(number: int) -> int:
     return zlib.crc32(str(number).encode()) % SHARDS
 
 
-def latest_page(store: Store, lists: Sequence[Rows], count: int, before: str | None = None) -> tuple[list[Item], bool]:
-    """The last ``count`` rows of all lists, which must share one name, and whether earlier rows exist."""
-    found = [row for rows in together([each.latest(store, count + 1, before) for each in lists]) for row in rows]
-    found.sort(key=lambda row: str(row["part"]), reverse=True)
-    return found[:count], len(found) > count
+@dataclass(frozen=True, slots=True)
+class LatestRows:
+    """The latest rows of several lists; ``before`` is the sort key before which the next page begins, ``None`` at the
+    end. A page with fewer rows than asked for may be followed by others, if it is of a search.
+    """
+
+    rows: list[Item]
+    before: str | None
+
+
+def latest_page(
+    store: Store, lists: Sequence[Rows], count: int, before: str | None = None, wanted: Search | None = None
+) -> LatestRows:
+    """The last ``count`` rows, or matching rows, of all lists, which must share one name.
+
+    Without a condition, one parallel read of each list is enough. A search reads each list up to three times, deeper
+    each time, at least ``SEARCHED`` rows of a programme manager's lists.
+    """
+    found: list[Item] = []
+    certain: list[Item] = []
+    ends: dict[Rows, str | None] = dict.fromkeys(lists, before)
+    for depth in (count + 1, *_DEEPER):
+        reads = [each.read_latest(store, depth, end, wanted) for each, end in ends.items()]
+        pages = dict(zip(ends, together(reads), strict=True))
+        found += [row for page in pages.values() for row in page.items]
+        ends = {each: str(page.next["part"]) for each, page in pages.items() if page.next is not None}
+        latest_end = max(filter(None, ends.values()), default="")
+        certain = [row for row in found if row["part"] >= latest_end]
+        if not ends or len(certain) > count:
+            break
+    certain.sort(key=lambda row: str(row["part"]), reverse=True)
+    if len(certain) > count:
+        return LatestRows(certain[:count], str(certain[count - 1]["part"]))
+    return LatestRows(certain, max(filter(None, ends.values()), default=None))

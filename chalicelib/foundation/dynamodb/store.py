@@ -28,9 +28,10 @@ from dataclasses import field
 from math import inf
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from boto3.dynamodb.conditions import Attr, ConditionBase, ConditionExpressionBuilder, Key
+from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.foundation.dynamodb.conditions import condition_members, query_members
 from chalicelib.foundation.dynamodb.errors import (
     FAILED_ON_THE_WAY,
     AnswerLost,
@@ -118,12 +119,16 @@ class Page:
 
 
 class Which(TypedDict, total=False):
-    """The options of ``Store.query``: filters, order and paging."""
+    """The options of ``Store.query``: filters, order and paging.
+
+    ``limit`` counts the rows that are read; ``filter`` drops rows that were read, before they are sent.
+    """
 
     index: str | None
     sort_prefix: tuple[str, str] | None
     between: tuple[str, int, int] | tuple[str, str, str] | None
     after: Item | None
+    filter: ConditionBase | None
     limit: int | None
     newest_first: bool
 
@@ -248,12 +253,9 @@ class Store:
             condition = condition & Key(prefix[0]).begins_with(prefix[1])
         if between := which.get("between"):
             condition = condition & Key(between[0]).between(between[1], between[2])
-        expression, names, values = ConditionExpressionBuilder().build_expression(condition, is_key_condition=True)
         request: dict[str, Any] = {
             "TableName": self._name(table),
-            "KeyConditionExpression": expression,
-            "ExpressionAttributeNames": names,
-            "ExpressionAttributeValues": pack(values),
+            **query_members(condition, which.get("filter")),
             "ScanIndexForward": not which.get("newest_first"),
         }
         request |= {"IndexName": index} if (index := which.get("index")) else {"ConsistentRead": True}
@@ -304,16 +306,16 @@ class Store:
                 return {"Delete": self._delete(operation)}
             case Check():
                 check = {"TableName": self._name(operation.table), "Key": pack(operation.key)}
-                return {"ConditionCheck": check | _condition_of(operation.condition)}
+                return {"ConditionCheck": check | condition_members(operation.condition)}
 
     def _put(self, put: Put) -> dict[str, Any]:
-        return {"TableName": self._name(put.table), "Item": pack(put.item)} | _condition_of(put.condition)
+        return {"TableName": self._name(put.table), "Item": pack(put.item)} | condition_members(put.condition)
 
     def _delete(self, delete: Delete) -> dict[str, Any]:
-        return {"TableName": self._name(delete.table), "Key": pack(delete.key)} | _condition_of(delete.condition)
+        return {"TableName": self._name(delete.table), "Key": pack(delete.key)} | condition_members(delete.condition)
 
     def _update(self, update: Update) -> dict[str, Any]:
-        request = {"TableName": self._name(update.table), "Key": pack(update.key)} | _condition_of(update.condition)
+        request = {"TableName": self._name(update.table), "Key": pack(update.key)} | condition_members(update.condition)
         names = request.setdefault("ExpressionAttributeNames", {})
         values = request.setdefault("ExpressionAttributeValues", {})
         clauses = []
@@ -380,18 +382,6 @@ class Store:
             raise AnswerLost(str(error)) from error
         except BotoCoreError as error:
             raise StoreUnavailable(str(error)) from error
-
-
-def _condition_of(condition: ConditionBase | None) -> dict[str, Any]:
-    if condition is None:
-        return {}
-    expression, names, values = ConditionExpressionBuilder().build_expression(condition)
-    request = {
-        "ConditionExpression": expression,
-        "ExpressionAttributeNames": names,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
-    return request | ({"ExpressionAttributeValues": pack(values)} if values else {})
 
 
 def _was_written(operations: Sequence[Operation], failure: ConditionFailed) -> bool:

@@ -12,6 +12,12 @@ document.addEventListener("click", async (event) => {
 });
 document.documentElement.classList.toggle("cannot-copy", !navigator.clipboard); // as on a page without HTTPS
 
+// A page is printed with its button, which only a script can do.
+for (const button of document.querySelectorAll("[data-print]")) {
+  button.hidden = false;
+  button.addEventListener("click", () => window.print());
+}
+
 // A menu closes when something else is pressed or focused, and with Escape.
 for (const menu of document.querySelectorAll("[data-menu]")) {
   const close = (event) => { if (!menu.contains(event.target)) menu.open = false; };

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card, put_row, update_listed
+from chalicelib.cards.ledger.entries import movement_key
 from chalicelib.cards.portal.portal import MODES, NAME, Portal
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_records import CARD_FIELDS
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, USD, MadeCard, Scene
+from tests.cards.scenes import DAY, EUR, EVERYDAY, MANAGER, OTHER_MANAGER, PREPAID, USD, MadeCard, Scene
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
 
@@ -141,6 +144,159 @@ def test_a_reissued_card_is_listed_once(portal: Portal, stage: Scene) -> None:
     assert [each["card_id"] for each in listed(portal)["data"]].count(made.card_id) == 1
 
 
+# -- searches
+
+
+def found(portal: Portal, **wanted: Any) -> list[int]:
+    return [each["card_id"] for each in listed(portal, **wanted)["data"]]
+
+
+def test_cards_are_found_by_number_holder_name_status_and_programme(portal: Portal, stage: Scene) -> None:
+    made = stage.card(card_name_line_3="ADA LOVELACE", card_program_id=EVERYDAY)
+    other = stage.card()
+
+    assert made.card_id in found(portal, last_four=made.pan[-4:])
+    assert found(portal, holder_id=made.holder_id) == [made.card_id]
+    assert found(portal, name="lovel") == [made.card_id]
+    assert found(portal, name="lovel", program_id=EVERYDAY, status="N", last_four=made.pan[-4:]) == [made.card_id]
+    for wrong in ({"status": "B"}, {"program_id": PREPAID}, {"holder_id": other.holder_id}, {"name": "babbage"}):
+        assert found(portal, **{"holder_id": made.holder_id, "name": "lovel"} | wrong) == []
+
+
+def test_the_search_follows_every_change_of_status(portal: Portal, stage: Scene) -> None:
+    made = stage.card()
+    statuses = []
+    for action, members in (
+        ("activateCard", {}),
+        ("changeCardStatus", {"status": "T"}),
+        ("changeCardStatus", {"status": "L"}),
+        ("reissueCard", {"generate_new_pan": 1, "generate_new_pin": 1, "card_name_line_3": "ZOE O"}),
+    ):
+        stage.data(action, card_id=made.card_id, **members)
+        statuses += [status for status in "NATRLSEB" if found(portal, status=status, holder_id=made.holder_id)]
+
+    assert statuses == ["A", "T", "L", "N"]
+
+
+def test_a_risk_rule_that_changes_a_status_changes_the_search(portal: Portal, stage: Scene) -> None:
+    """The list's row is written with the card, whatever changed it."""
+    card = Card.from_item(stage.hub.store.get(*Card.key(stage.card_in("A").card_id)) or {})
+    stage.hub.store.transact(update_listed(card, "attempt", stored_status="R"))
+
+    assert found(portal, status="R", holder_id=card.holder_id) == [card.id]
+
+
+def test_an_expired_card_is_found_as_such(portal: Portal, stage: Scene) -> None:
+    made = stage.card_in("E")
+    later = stage.apart(days=62)
+
+    def statuses(scene: Scene) -> list[str]:
+        portal = scene.hub.cards.flows.portal
+        return [status for status in "AE" if found(portal, status=status, holder_id=made.holder_id)]
+
+    assert (statuses(stage), statuses(later)) == (["A"], ["E"])
+
+
+def test_a_reissued_card_is_found_by_its_new_number(portal: Portal, stage: Scene) -> None:
+    made = stage.card()
+    words = {"generate_new_pan": 1, "generate_new_pin": 1, "card_name_line_3": "GRACE HOPPER"}
+    again = stage.data("reissueCard", card_id=made.card_id, **words)
+
+    assert found(portal, holder_id=made.holder_id, last_four=again["pan"][-4:], name="hopper") == [made.card_id]
+    if again["pan"][-4:] != made.pan[-4:]:
+        assert found(portal, holder_id=made.holder_id, last_four=made.pan[-4:]) == []
+
+
+def test_a_card_of_an_earlier_version_is_found_too(portal: Portal, stage: Scene) -> None:
+    """Its row in the list has nothing but its id."""
+    made = stage.card_in("T")
+    card = Card.from_item(stage.hub.store.get(*Card.key(made.card_id)) or {})
+    row = put_row(card, made.pan, "attempt").item
+    stage.hub.store.put("cards", {name: row[name] for name in ("owner", "part", "card_id", "written_by")})
+
+    assert found(portal, holder_id=made.holder_id, last_four=made.pan[-4:], status="T", name="ONEIL") == [made.card_id]
+    assert made.card_id not in found(portal, holder_id=made.holder_id, status="B")
+    stage.data("changeCardStatus", card_id=made.card_id, status="A")
+    assert found(portal, holder_id=made.holder_id, status="A") == [made.card_id]
+
+
+def test_activity_is_found_by_answer_kind_and_time(portal: Portal, stage: Scene) -> None:
+    made = stage.spendable(100_00)
+    held = stage.purchase(made.card_id, 25_00)
+    stage.purchase(made.card_id, 900_00)
+    stage.sim("simulateReversal", trans_link=held["trans_link"])
+    stage.clock.advance(5)
+    now = stage.clock.time()
+
+    def messages(**wanted: Any) -> list[tuple[int, str]]:
+        rows = portal.read(MANAGER, "listActivity", item_count=100, card_id=made.card_id, **wanted)["data"]
+        return [(row["authorize_type"], row["response_code"]) for row in rows]
+
+    assert messages(approved=0) == [(1, "51")]
+    assert messages(approved=1) == [(4, "00"), (1, "00")]
+    assert messages(approved=1, authorize_type=4) == [(4, "00")]
+    assert messages(date_from=now - DAY, date_to=now) == messages()
+    assert messages(date_from=now + 10) == messages(date_to=now - DAY) == []
+
+
+# -- statements
+
+
+def statement(portal: Portal, card_id: int, since: int, until: int, **members: Any) -> Mapping[str, Any]:
+    asked = {"card_id": card_id, "date_from": since, "date_to": until, **members}
+    data: Mapping[str, Any] = portal.read(MANAGER, "showStatement", **asked)["data"]
+    return data
+
+
+def test_a_statement_leads_from_its_opening_to_its_closing_balance(portal: Portal, stage: Scene) -> None:
+    made = stage.spendable(500_00)
+    stage.clock.advance(DAY)
+    since = stage.clock.time()
+    for amount, currency in ((20_00, EUR), (30_00, USD)):
+        held = stage.authorization(
+            card_id=made.card_id, transaction_type=0, amount=amount, currency_ison=currency, merchant_name="Shop"
+        )
+        stage.clearing(held, amount, currency_ison=currency)
+    until = stage.clock.time()
+    stage.clock.advance(DAY)
+    stage.give(made.account_id, 7_00)
+    stage.clock.advance(5)
+    (past,) = [statement(portal, made.card_id, since, until + 60)]
+    later = statement(portal, made.card_id, until + 61, stage.clock.time())
+    empty = statement(portal, made.card_id, 1, since - DAY - 3600)
+
+    assert past["opening_balance"] == 500_00
+    assert [row["settled_balance"] for row in past["transactions"]][-1] == past["closing_balance"]
+    assert past["closing_balance"] == 500_00 + sum(row["settled_amount"] for row in past["transactions"])
+    assert later["opening_balance"] == past["closing_balance"]
+    assert later["closing_balance"] == later["account"]["settled_balance"]
+    assert (empty["opening_balance"], empty["closing_balance"], empty["transactions"]) == (0, 0, [])
+
+
+@pytest.mark.parametrize("many", [1, 99, 101, 250])
+def test_the_balance_at_an_earlier_time_needs_few_reads(portal: Portal, stage: Scene, many: int) -> None:
+    made = stage.card_in("A")
+    account = Account.from_item(stage.hub.store.get(*Account.key(made.account_id)) or {})
+    begun = account.movements
+    for number in range(1, many + 1):
+        row = {"at": number * 1000, "settled": number * 10, "held": 0, "reserved": 0}
+        stage.hub.store.put("ledger", movement_key(account, begun + number)[1] | row)
+    moved = {"movements": begun + many, "settled": many * 10, "version": account.version + 1}
+    stage.hub.store.put("cards", (stage.hub.store.get(*account.place) or {}) | moved)
+    for second in {1, 2, many // 2 + 1, many, many + 1}:
+        with counted(stage.world) as calls:
+            found = statement(portal, made.card_id, second, 10**10)
+        assert found["opening_balance"] == (second - 1) * 10
+        assert calls.count(READS) <= 4
+
+
+def test_a_statement_is_of_an_account_of_the_card(portal: Portal, stage: Scene, card: MadeCard) -> None:
+    other = stage.card()
+
+    assert refused(statement, portal, card.card_id, 1, 2, account_id=other.account_id) == Status.NO_ACCOUNT
+    assert refused(statement, portal, NOWHERE, 1, 2) == Status.NO_CARD
+
+
 # -- what is not
 
 
@@ -178,7 +334,7 @@ def test_another_programme_managers_cards_do_not_exist(portal: Portal, card: Mad
     assert refused(shown, portal, NOWHERE) is Status.NO_CARD
 
 
-@pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "createCard", "setPin"])
+@pytest.mark.parametrize("action", ["getPin", "getCvc2", "getCardNumber", "updateHolder", "setPin"])
 def test_the_portal_carries_out_no_other_action_of_the_card_api(portal: Portal, card: MadeCard, action: str) -> None:
     members = {"card_id": card.card_id}
 

@@ -6,8 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from boto3.dynamodb.conditions import Attr
 
-from chalicelib.cards.storage.time_ordered import Rows, Span, Timeline, latest_page, page
+from chalicelib.cards.storage import time_ordered
+from chalicelib.cards.storage.time_ordered import LatestRows, Rows, Search, Span, Timeline, latest_page, page
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from tests.dynamodb_calls import counted
@@ -170,14 +172,42 @@ def test_pages_go_back_to_the_first_row(world_with_rows: World, count: int) -> N
     store, numbers = world_with_rows.hub.store, []
     before, more = None, True
     while more:
-        rows, more = latest_page(store, LISTS, count, before)
-        numbers += [row["number"] for row in rows]
-        assert len(rows) == count or not more
-        before = rows[-1]["part"]
+        found = latest_page(store, LISTS, count, before)
+        numbers += [row["number"] for row in found.rows]
+        before, more = found.before, found.before is not None
+        assert len(found.rows) == count or not more
 
     assert numbers == list(range(19, -1, -1))
 
 
 def test_before_the_first_row_there_is_nothing(world_with_rows: World) -> None:
-    assert latest_page(world_with_rows.hub.store, LISTS, 5, "row#000") == ([], False)
-    assert latest_page(world_with_rows.hub.store, LISTS[1:], 5, "row#001") == ([], False)
+    assert latest_page(world_with_rows.hub.store, LISTS, 5, "row#000") == LatestRows([], None)
+    assert latest_page(world_with_rows.hub.store, LISTS[1:], 5, "row#001") == LatestRows([], None)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 30])
+def test_a_search_finds_what_matches_in_order_and_nothing_else(world_with_rows: World, count: int) -> None:
+    store, numbers = world_with_rows.hub.store, []
+    wanted = Search(Attr("number").is_in([2, 5, 6, 11, 19]), "row#003", "row#018")
+    before, more = None, True
+    while more:
+        found = latest_page(store, LISTS, count, before, wanted)
+        numbers += [row["number"] for row in found.rows]
+        before, more = found.before, found.before is not None
+
+    assert numbers == [11, 6, 5]
+
+
+def test_a_search_reads_each_list_three_times_at_most_and_goes_on_where_it_ended(
+    world_with_rows: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
+    store, wanted = world_with_rows.hub.store, Search(Attr("number").eq(0))
+    with counted(world_with_rows) as calls:
+        first = latest_page(store, LISTS, 1, None, wanted)
+    then = latest_page(store, LISTS, 1, first.before, wanted)
+
+    assert first.rows == []
+    assert first.before is not None
+    assert [row["number"] for row in then.rows] == [0]
+    assert calls == ["Query"] * 9
