@@ -9,6 +9,7 @@ import pytest
 from chalicelib.delivery import journal, recorded_headers
 from chalicelib.foundation.crypto import keyring, passwords
 from chalicelib.foundation.http.pages import cookie
+from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
 from chalicelib.openbanking.records.client_validation import TITLE_LENGTH
 from chalicelib.openbanking.records.clients import _REPEATED_SECONDS
 from chalicelib.statistics import current_day
@@ -89,6 +90,8 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")
     kept = f"{journeys.RETENTION_SECONDS // DAYS} days, then forgotten; the latest {journeys.LIST_LIMIT} are listed"
     assert journey["Kept"][0].startswith(kept)
+    assert f"{ConsentsQuery().limit} a page" in section(WEBSITE, "## Consents")
+    assert f"latest {journal.OF_CONSENT} events" in section(WEBSITE, "## Consents")
     assert f"{journal.PAGE} a page" in deliveries
     assert f"the latest {journal.LOOKED_THROUGH} are looked through" in deliveries
     assert f"`{recorded_headers.MASK}` stands for it" in deliveries

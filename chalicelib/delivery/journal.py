@@ -64,6 +64,8 @@ ClientKind = Literal["event", "relay", "payment"]
 
 LATEST = 50
 CLIENT_KINDS: Collection[ClientKind] = get_args(ClientKind)
+OF_CONSENT = 100
+"""The latest deliveries of a client that are searched for those of a consent."""
 PAGE = 25
 """Deliveries per page of a client's list."""
 LOOKED_THROUGH = 1000
@@ -96,14 +98,15 @@ class SearchTooWide(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """The bank, client or programme manager of a search; ``None`` matches any."""
+    """The bank, client, programme manager or consent of a search; ``None`` matches any."""
 
     bic: str | None = None
     client_id: str | None = None
     manager_id: int | None = None
+    consent_id: str | None = None
 
     def includes(self, delivery: Delivery) -> bool:
-        names = ("bic", "client_id", "manager_id")
+        names = ("bic", "client_id", "manager_id", "consent_id")
         return all(getattr(self, name) in (None, getattr(delivery, name)) for name in names)
 
 
@@ -182,6 +185,12 @@ class Journal:
             if more or len(rows) < size or size == LOOKED_THROUGH:
                 return ClientPage(found[:PAGE], more, incomplete=not more and len(rows) == LOOKED_THROUGH)
             size = LOOKED_THROUGH
+
+    def of_consent(self, client_id: str, consent_id: str) -> Sequence[Delivery]:
+        """The deliveries of a consent for its client's owner, latest first, among the client's ``OF_CONSENT`` latest."""
+        party = Party(client_id=client_id, consent_id=consent_id)
+        search = _Search(OF_CLIENT, client_id, party, None, kinds=CLIENT_KINDS)
+        return [*self._select(search, self._rows(search, 0, _END_OF_TIME, OF_CONSENT))]
 
     def show(self, delivery_id: str) -> Delivery:
         """One delivery. Raises: UnknownDelivery."""

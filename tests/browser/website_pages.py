@@ -27,6 +27,7 @@ def walks() -> tuple[Walk, ...]:
         Walk("website-account", _account(), ("/account", "/forgotten", "/reset/{secret}", "/confirm/{secret}")),
         Walk("website-journey", _journey(), ("/authorize", "/authorize/callback", "/specifications/{screen}")),
         Walk("website-journey-with-a-secret", _journey_with_a_secret(), ("/authorize/callback",)),
+        Walk("website-consents", _consents(), ("/consents", "/consents/{consent_id}")),
         Walk("website-deliveries", _deliveries(), ("/deliveries", "/deliveries/{delivery_id}")),
     )
 
@@ -124,6 +125,20 @@ def _journey_with_a_secret() -> Stops:
         ("under-way", _leaves_the_bank),
         ("code", _comes_back_with_a_code),
         ("code-refused", presses("Exchange the code", client_secret="not the secret")),
+    )
+
+
+def _consents() -> Stops:
+    return (
+        ("no-clients", _opens_no_consents),
+        ("none", _creates_a_client_without_consents),
+        ("list", _lists_a_consent),
+        ("consent", _opens_the_consent),
+        ("end-asked", follows("End this consent")),
+        ("ended", presses("End the consent")),
+        ("list-ended", opens("/consents?status=revoked")),
+        ("none-fits", opens("/consents?status=spent")),
+        ("not-found", opens("/consents/nothing")),
     )
 
 
@@ -258,6 +273,26 @@ def _comes_back_with_a_code(visitor: Visitor) -> None:
 def _asks_to_end_the_consent(visitor: Visitor) -> None:
     visitor.page.locator("tbody a").first.click()
     visitor.follow("End the consent")
+
+
+def _opens_no_consents(visitor: Visitor) -> None:
+    user.register(visitor)
+    user.go_to(visitor, "Consents")
+
+
+def _creates_a_client_without_consents(visitor: Visitor) -> None:
+    user.create_client(visitor, events_url=_DEAF)
+    user.go_to(visitor, "Consents")
+
+
+def _lists_a_consent(visitor: Visitor) -> None:
+    user.authorize(visitor, 1)
+    user.go_to(visitor, "Consents")
+
+
+def _opens_the_consent(visitor: Visitor) -> None:
+    with visitor.page.expect_navigation():
+        visitor.page.locator("tbody a").first.click()
 
 
 def _opens_no_deliveries(visitor: Visitor) -> None:

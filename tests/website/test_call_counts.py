@@ -44,6 +44,8 @@ def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path:
         ("/authorize", ["Query", "Query"]),
         ("/authorize?client_id={client_id}&bic=ALPHGB21", ["BatchGetItem"]),
         ("/specifications/account", ["Query"]),
+        ("/consents", ["Query", "Query"]),
+        ("/consents/nothing", ["BatchGetItem"]),
         ("/deliveries", ["Query"] * 9),
         ("/deliveries?page=999999&state=failed", ["Query"] * 9),
         ("/deliveries/nothing", ["BatchGetItem"]),
