@@ -91,7 +91,7 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     kept = f"{journeys.RETENTION_SECONDS // DAYS} days, then forgotten; the latest {journeys.LIST_LIMIT} are listed"
     assert journey["Kept"][0].startswith(kept)
     assert f"{ConsentsQuery().limit} a page" in section(WEBSITE, "## Consents")
-    assert f"latest {journal.OF_CONSENT} events" in section(WEBSITE, "## Consents")
+    assert f"latest {journal.SEARCHED} events" in section(WEBSITE, "## Consents")
     assert f"{journal.PAGE} a page" in deliveries
     assert f"the latest {journal.LOOKED_THROUGH} are looked through" in deliveries
     assert f"`{recorded_headers.MASK}` stands for it" in deliveries

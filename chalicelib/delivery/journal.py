@@ -64,8 +64,8 @@ ClientKind = Literal["event", "relay", "payment"]
 
 LATEST = 50
 CLIENT_KINDS: Collection[ClientKind] = get_args(ClientKind)
-OF_CONSENT = 100
-"""The latest deliveries of a client that are searched for those of a consent."""
+SEARCHED = 100
+"""The latest deliveries of a client that are searched for a few: those of a consent, or those that failed."""
 PAGE = 25
 """Deliveries per page of a client's list."""
 LOOKED_THROUGH = 1000
@@ -186,11 +186,13 @@ class Journal:
                 return ClientPage(found[:PAGE], more, incomplete=not more and len(rows) == LOOKED_THROUGH)
             size = LOOKED_THROUGH
 
-    def of_consent(self, client_id: str, consent_id: str) -> Sequence[Delivery]:
-        """The deliveries of a consent for its client's owner, latest first, among the client's ``OF_CONSENT`` latest."""
+    def search_latest(
+        self, client_id: str, *, consent_id: str | None = None, state: State | None = None
+    ) -> Sequence[Delivery]:
+        """A client's deliveries for its owner that match, latest first, among the ``SEARCHED`` latest."""
         party = Party(client_id=client_id, consent_id=consent_id)
-        search = _Search(OF_CLIENT, client_id, party, None, kinds=CLIENT_KINDS)
-        return [*self._select(search, self._rows(search, 0, _END_OF_TIME, OF_CONSENT))]
+        search = _Search(OF_CLIENT, client_id, party, state, kinds=CLIENT_KINDS)
+        return [*self._select(search, self._rows(search, 0, _END_OF_TIME, SEARCHED))]
 
     def show(self, delivery_id: str) -> Delivery:
         """One delivery. Raises: UnknownDelivery."""

@@ -7,7 +7,7 @@ from typing import get_args
 
 from chalice.app import Response
 
-from chalicelib.delivery.journal import OF_CONSENT
+from chalicelib.delivery.journal import SEARCHED
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery, ConsentState
@@ -72,8 +72,8 @@ def show_consent(visit: Visit) -> Response:
         permissions=[consent.version.scopes[name] for name in consent.scopes],
         accounts=_account_rows(consent),
         can_end=_can_end(visit, consent),
-        deliveries=visit.website.delivery.journal.of_consent(client.client_id, consent.consent_id),
-        searched=OF_CONSENT,
+        deliveries=visit.website.delivery.journal.search_latest(client.client_id, consent_id=consent.consent_id),
+        searched=SEARCHED,
         now=visit.website.shared.clock.time(),
     )
 

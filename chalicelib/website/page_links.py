@@ -22,6 +22,7 @@ PAGES: Mapping[str, Sequence[str]] = {
     "/clients": ("GET",),
     "/clients/new": ("GET", "POST"),
     "/clients/{client_id}": ("GET", "POST"),
+    "/clients/{client_id}/activity": ("GET",),
     "/authorize": ("GET", "POST"),
     "/authorize/callback": ("GET", "POST"),
     "/consents": ("GET",),

@@ -12,6 +12,7 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, WrongMethod
 from chalicelib.website import (
     account_views,
+    activity_views,
     authorize_views,
     callback_views,
     card_views,
@@ -21,6 +22,7 @@ from chalicelib.website import (
     docs_views,
     performance_views,
     specification_views,
+    start_views,
 )
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.page_links import SIMULATOR
@@ -28,16 +30,14 @@ from chalicelib.website.pages import Visit, error_page, message_page, page
 
 
 def show_home(visit: Visit) -> Response:
-    """``GET /``: the introduction and, for signed-in users, the next steps."""
-    clients = visit.website.openbanking.clients.all(visit.email) if visit.email else []
-    journeys = visit.website.journeys.list_latest(visit.email) if visit.email else []
+    """``GET /``: the introduction or, for signed-in users, their own start page."""
+    if visit.email is not None:
+        return start_views.show_start(visit)
     return page(
         visit,
         "home.html",
         bank_base=visit.website.shared.settings.bank_api_url,
         banks=sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold()),
-        clients=clients,
-        journeys=journeys,
     )
 
 
@@ -81,6 +81,7 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
     ("POST", "/clients/new"): client_views.create_client,
     ("GET", "/clients/{client_id}"): client_views.show_client,
     ("POST", "/clients/{client_id}"): client_views.change_client,
+    ("GET", "/clients/{client_id}/activity"): activity_views.show_activity,
     ("GET", "/authorize"): authorize_views.show_authorization,
     ("POST", "/authorize"): authorize_views.run_authorization,
     ("POST", "/authorize/callback"): callback_views.continue_journey,

@@ -75,6 +75,19 @@ def look_at_consents_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
+def look_at_activity_in_the_web_interface(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        person, world.client = somebody(world)
+        assert world.tpp("GET", "/tpp/banks").status == 200
+        world.hub.statistics.measurements.write()
+        for place in (f"/clients/{world.client.client_id}/activity", "/"):
+            answer = shown(fault, lambda place=place: person.get(place))  # type: ignore[misc]
+            assert (answer.status, "GET /tpp/banks" in answer.text) == (200, True)
+
+    return run
+
+
+@scene()
 def end_a_consent_in_the_web_interface(world: World) -> Run:
     """The consent has ended when the page says so, and the bank is told once."""
 

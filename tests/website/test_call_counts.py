@@ -36,11 +36,12 @@ def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path:
 @pytest.mark.parametrize(
     ("path", "calls"),
     [
-        ("/", ["Query", "Query"]),
+        ("/", ["Query"] * 4),
         ("/account", []),
         ("/clients", ["Query"]),
         ("/clients/new", []),
         ("/clients/{client_id}", ["BatchGetItem"]),
+        ("/clients/{client_id}/activity", ["BatchGetItem", "Query", "Query"]),
         ("/authorize", ["Query", "Query"]),
         ("/authorize?client_id={client_id}&bic=ALPHGB21", ["BatchGetItem"]),
         ("/specifications/account", ["Query"]),
