@@ -40,13 +40,14 @@ def list_consents(visit: Visit) -> Response:
         part = visit.website.openbanking.consent_list.page(client.client_id, query) if client else None
     except (InvalidMessage, Refusal):
         return _not_found_page(visit, "There is no such page of this list.")
+    banks = _banks(visit)
     return page(
         visit,
         "consents.html",
         clients=select_choices(clients, wanted),
         client=client,
-        banks=_banks(visit),
-        bank_names={bank.bic: bank.name for bank in _banks(visit)},
+        banks=banks,
+        bank_names={bank.bic: bank.name for bank in banks},
         states=_STATES,
         filters={name: value for name, value in given.items() if name in _FILTERS},
         is_first="after" not in given,

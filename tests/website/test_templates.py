@@ -68,6 +68,7 @@ def test_every_icon_exists_and_is_hidden_from_screen_readers() -> None:
         "/clients",
         "/clients/new",
         "/authorize",
+        "/consents",
         "/deliveries",
         "/account",
         "/cards",
