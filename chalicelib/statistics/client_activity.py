@@ -298,13 +298,12 @@ class ActivityReader:
     def _activity(self, client_id: str, starts: range, hours: Page, calls: Page) -> Activity:
         own = {row.key[1]: row for row in self._own.rows(client_id)}
         stored_hours = [HourOfCalls.from_item(item) for item in hours.items if item["part"] not in own]
-        stored_calls = [call for item in calls.items if item["part"] not in own for call in calls_of(item)]
+        stored_calls = [call for item in calls.items[::-1] if item["part"] not in own for call in calls_of(item)]
         own_hours = [row for row in own.values() if isinstance(row, HourOfCalls)]
         own_calls = [call for row in own.values() if isinstance(row, MinuteOfCalls) for call in row.calls]
         since = self._clock.time() - CALLS_KEPT
-        latest = [call for call in [*stored_calls, *own_calls] if call.at > since]
-        latest.sort(key=lambda call: call.at, reverse=True)
-        return Activity(_by_hour(client_id, starts, [*stored_hours, *own_hours]), latest, hours.next is None)
+        latest = sorted((call for call in [*stored_calls, *own_calls] if call.at > since), key=lambda call: call.at)
+        return Activity(_by_hour(client_id, starts, [*stored_hours, *own_hours]), latest[::-1], hours.next is None)
 
 
 def _by_hour(client_id: str, starts: Iterable[int], rows: Iterable[HourOfCalls]) -> Sequence[HourOfCalls]:

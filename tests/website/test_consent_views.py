@@ -72,9 +72,9 @@ def test_consents_are_listed_newest_first_with_their_end_and_last_use(
 
     assert listed(user) == [unused, used]
     first, second = user.text.split(unused)[1].split(used)
-    assert "authorised accounts 2 Mar 2026, 09:01:00 UTC 31 May 2026, 09:01:00 UTC \u2013" in first
+    assert "authorised accounts 2 Mar 2026, 09:01:00 UTC 29 Aug 2026, 09:01:00 UTC \u2013" in first
     assert "authorised account.list, account.details 2 Mar 2026, 09:00:00 UTC" in second
-    assert "2 Mar 2026 " in second.split("31 May 2026")[1]
+    assert "2 Mar 2026 " in second.split("29 Aug 2026")[1]
 
 
 def test_consents_are_filtered_by_client_bank_and_status(world: World, user: Person, client_id: str) -> None:
@@ -119,7 +119,7 @@ def test_a_consent_is_shown_with_everything_that_is_known_of_it(world: World, us
     assert f"IBAN {IBAN}" in user.text
     assert "account.list" in user.text
     assert "account.details" in user.text
-    assert "90 days left" in user.text
+    assert "180 days left" in user.text
     assert "Last used 2 Mar 2026" in user.text
     assert re.search(r"consent\.authorised Event delivered", user.text)
 
@@ -169,7 +169,7 @@ def test_a_consent_that_has_expired_is_not_offered_to_be_ended(
     world: World, user: Person, email: str, client_id: str
 ) -> None:
     consent_id = approved(world)
-    world.clock.advance(91 * DAY)
+    world.clock.advance(181 * DAY)
     user = Person.signed_in(world, email)
     user.get(f"/consents/{consent_id}?ask=end")
 
