@@ -140,9 +140,9 @@ def _bank_name(visit: Visit, consent: Consent) -> str:
 _ACCOUNT_KINDS: Mapping[str, str] = {"ibans": "IBAN", "account_ids": "Account id", "account_numbers": "Account number"}
 
 
-def _account_rows(consent: Consent) -> Sequence[tuple[str, str]]:
-    """The approved accounts: kind of identifier, and identifier."""
-    return [(label, value) for kind, label in _ACCOUNT_KINDS.items() for value in consent.accounts.get(kind, ())]
+def _account_rows(consent: Consent) -> Sequence[tuple[str, Sequence[str]]]:
+    """The approved accounts: a kind of identifier, and the identifiers."""
+    return [(label, found) for kind, label in _ACCOUNT_KINDS.items() if (found := consent.accounts.get(kind))]
 
 
 def _not_found_page(visit: Visit, what: str) -> Response:

@@ -95,6 +95,11 @@ def moment(seconds: int) -> str:
     return f"{datetime.fromtimestamp(int(seconds), UTC):%-d %b %Y, %H:%M:%S} UTC"
 
 
+def day_of_moment(seconds: int) -> str:
+    """The UTC day of a Unix second."""
+    return f"{datetime.fromtimestamp(int(seconds), UTC):%-d %b %Y}"
+
+
 def calendar_day(day: str) -> str:
     """A day that is written ``YYYY-MM-DD``."""
     return f"{date.fromisoformat(day):%-d %b %Y}"
@@ -145,4 +150,5 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "journey_stage": JOURNEY_STAGES.__getitem__,
     "ended_by": ENDED_BY.__getitem__,
     "calendar_day": calendar_day,
+    "day_of_moment": day_of_moment,
 }

@@ -72,9 +72,9 @@ def test_consents_are_listed_newest_first_with_their_end_and_last_use(
 
     assert listed(user) == [unused, used]
     first, second = user.text.split(unused)[1].split(used)
-    assert "authorised accounts 2 Mar 2026, 09:01:00 UTC 29 Aug 2026, 09:01:00 UTC \u2013" in first
-    assert "authorised account.list, account.details 2 Mar 2026, 09:00:00 UTC" in second
-    assert "2 Mar 2026 " in second.split("29 Aug 2026")[1]
+    assert "authorised accounts 2 Mar 2026 29 Aug 2026 \u2013" in first
+    assert "authorised account.list, account.details 2 Mar 2026" in second
+    assert second.split("29 Aug 2026")[1].startswith(" 2 Mar 2026 ")
 
 
 def test_consents_are_filtered_by_client_bank_and_status(world: World, user: Person, client_id: str) -> None:
