@@ -14,6 +14,7 @@ from chalicelib.foundation.http.web import OTHERS
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
 from chalicelib.openbanking.api.answers import refusal_answer
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.statistics.current_call import CurrentCall
 
 _HEADERS = {"X-Content-Type-Options": "nosniff"}
 _HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
@@ -39,13 +40,14 @@ class Application(Chalice):
 
     def __call__(self, event: Any, context: Any) -> dict[str, Any]:
         with hub().statistics.measurements.measure() as call:
-            answer = self._answer(event, context, call.started)
-            call.status = answer["statusCode"]
+            place = event.get("requestContext") or {}
+            call.route, call.method = str(place.get("resourcePath")), str(place.get("httpMethod"))
+            answer = self._answer(event, context, call)
+            call.status, call.request_id = answer["statusCode"], answer["headers"].get("X-Request-Id", "")
         return answer
 
-    def _answer(self, event: Any, context: Any, started: float) -> dict[str, Any]:
-        place = event.get("requestContext") or {}
-        route, method = str(place.get("resourcePath")), str(place.get("httpMethod"))
+    def _answer(self, event: Any, context: Any, call: CurrentCall) -> dict[str, Any]:
+        route, method = call.route, call.method
         try:
             answer: dict[str, Any] = super().__call__(self._with_known_method(event, route, method), context)
             if "X-Request-Id" not in answer["headers"]:
@@ -53,7 +55,7 @@ class Application(Chalice):
         except Exception:
             log.exception("unhandled", route=route)
             answer = _own_answer(event, route, 500)
-        milliseconds = round((hub().clock.monotonic() - started) * 1000, 1)
+        milliseconds = round((hub().clock.monotonic() - call.started) * 1000, 1)
         if route.startswith("/tpp/"):
             answer["headers"]["Server-Timing"] = _server_timing(
                 answer["headers"].get("Server-Timing", ""), milliseconds

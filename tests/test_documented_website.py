@@ -6,14 +6,15 @@ import re
 
 import pytest
 
-from chalicelib.delivery import client_events, recorded_headers
+from chalicelib.delivery import client_events, journal, recorded_headers
 from chalicelib.foundation.crypto import keyring, passwords
 from chalicelib.foundation.http.pages import cookie
+from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
 from chalicelib.openbanking.records.client_validation import TITLE_LENGTH
 from chalicelib.openbanking.records.clients import _REPEATED_SECONDS
-from chalicelib.statistics import current_day
+from chalicelib.statistics import client_activity, current_day
 from chalicelib.statistics.call_counts import PERCENTILES, STEPS
-from chalicelib.website import event_inspection, pagination, performance_views
+from chalicelib.website import activity_views, event_inspection, pagination, performance_views, start_views
 from chalicelib.website.openapi_documents import SCREENS
 from chalicelib.website.page_links import CLOCK, PAGES
 from chalicelib.website.pages import COOKIE, static_files
@@ -90,6 +91,8 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")
     kept = f"{journeys.RETENTION_SECONDS // DAYS} days, then forgotten; the latest {journeys.LIST_LIMIT} are listed"
     assert journey["Kept"][0].startswith(kept)
+    assert f"{ConsentsQuery().limit} a page" in section(WEBSITE, "## Consents")
+    assert f"latest {journal.SEARCHED} events" in section(WEBSITE, "## Consents")
     assert f"{client_events.PAGE} a page" in deliveries
     assert f"the latest {client_events.LOOKED_THROUGH} are looked through" in deliveries
     assert f"`{recorded_headers.MASK}` stands for it" in deliveries
@@ -99,6 +102,25 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
         for name, each in BEHAVIOURS.items()
     }
     assert f"the first {event_inspection.SHOWN_CHARACTERS} characters" in deliveries
+
+
+def test_the_numbers_of_activity_and_of_the_start_page_are_the_codes() -> None:
+    activity = {subject: rule for subject, (rule,) in table("### Activity", "Subject").items()}
+    start = re.sub(r"\s+", " ", section(WEBSITE, "### Start page"))
+    words = {3: "three", 5: "five"}
+
+    assert f"latest {client_activity.HOURS} clock hours" in activity["Errors by kind"]
+    assert activity["Latest calls"].startswith(f"The latest {activity_views.SHOWN} of 24 hours")
+    assert f"latest {client_activity.PER_MINUTE} calls" in activity["How late"]
+    assert f"newest {words[start_views.CLIENTS]} clients" in start
+    assert f"latest {words[start_views.CALLS]} calls and the latest {words[start_views.CALLS]} failures" in start
+    assert f"latest {journal.SEARCHED} of up to {words[start_views.RECEIVERS]} of them" in start
+    assert f"{words[start_views.STEPS].capitalize()} next steps" in start
+    (hours,) = (row for row in rows(DATA) if row[0] == "statistics, activity#…")
+    (calls,) = (row for row in rows(DATA) if row[0] == "statistics, recent#…")
+    assert hours[-1].startswith(f"{client_activity.HOURS_KEPT // DAYS} days")
+    assert calls[-1].startswith(f"{client_activity.CALLS_KEPT // HOURS} h")
+    assert f"at most {client_activity.PER_MINUTE}:" in calls[1]
 
 
 def test_the_numbers_of_the_page_of_performance_are_the_codes() -> None:

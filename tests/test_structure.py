@@ -60,6 +60,8 @@ COLLECTING = {
         "CurrentCall",
         "_Times",
         "CounterBuffer",
+        "HourOfCalls",
+        "MinuteOfCalls",
         "PresentedCertificate",
     ),
     *("_Run", "LedgerReader", "_Queue", "RequestContext", "_Circuit", "CapturedHeaders", "_Cached"),

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 
+from chalicelib.delivery.client_events import CLIENT_KINDS
 from chalicelib.delivery.delivery_record import (
     DUE,
     FAILED,
@@ -59,6 +60,8 @@ class Sweeper:
 
 
 LATEST = 50
+SEARCHED = 100
+"""The latest deliveries of a client that are searched for a few: those of a consent, or those that failed."""
 _ID_LENGTH = 64
 _BATCH = 100
 """Records per read, and index rows in the first read."""
@@ -87,14 +90,15 @@ class SearchTooWide(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Party:
-    """The bank, client or programme manager of a search; ``None`` matches any."""
+    """The bank, client, programme manager or consent of a search; ``None`` matches any."""
 
     bic: str | None = None
     client_id: str | None = None
     manager_id: int | None = None
+    consent_id: str | None = None
 
     def includes(self, delivery: Delivery) -> bool:
-        names = ("bic", "client_id", "manager_id")
+        names = ("bic", "client_id", "manager_id", "consent_id")
         return all(getattr(self, name) in (None, getattr(delivery, name)) for name in names)
 
 
@@ -138,6 +142,14 @@ class Journal:
         """
         searches = _searches(concerned, state)
         return [*islice(chain.from_iterable(self._find(search, since) for search in searches), limit)]
+
+    def search_latest(
+        self, client_id: str, *, consent_id: str | None = None, state: State | None = None
+    ) -> Sequence[Delivery]:
+        """A client's deliveries for its owner that match, latest first, among the ``SEARCHED`` latest."""
+        search = _Search(OF_CLIENT, client_id, Party(client_id=client_id, consent_id=consent_id), state)
+        found = self._select(search, self._rows(search, 0, _END_OF_TIME, SEARCHED))
+        return [delivery for delivery in found if delivery.kind in CLIENT_KINDS]
 
     def show(self, delivery_id: str) -> Delivery:
         """One delivery. Raises: UnknownDelivery."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
     from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
     from chalicelib.openbanking.records.clients import Clients
+    from chalicelib.openbanking.records.consent_list import ConsentList
     from chalicelib.openbanking.records.orders import Orders
     from chalicelib.openbanking.records.payments import Payments
 
@@ -228,10 +229,14 @@ class OpenBankingContainer:
     @cached_property
     def consent_states(self) -> ConsentStates:
         from chalicelib.openbanking.flows.consent_states import ConsentStates
+
+        return ConsentStates(self.shared.store, self.shared.clock, self.consent_list)
+
+    @cached_property
+    def consent_list(self) -> ConsentList:
         from chalicelib.openbanking.records.consent_list import ConsentList
 
-        consents = ConsentList(self.shared.store, self.shared.keyring, self.shared.clock)
-        return ConsentStates(self.shared.store, self.shared.clock, consents)
+        return ConsentList(self.shared.store, self.shared.keyring, self.shared.clock)
 
     @cached_property
     def relay(self) -> Relay:

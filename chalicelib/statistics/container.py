@@ -10,6 +10,7 @@ from chalicelib.foundation.container import Infrastructure
 from chalicelib.statistics.measurements import Measurements
 
 if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is first asked for
+    from chalicelib.statistics.client_activity import ActivityReader
     from chalicelib.statistics.current_day import CurrentDay
     from chalicelib.statistics.day_overviews import DayOverviews
     from chalicelib.statistics.day_records import DailyReports, DayRecords
@@ -66,6 +67,12 @@ class StatisticsContainer:
         return Ingest(
             self.shared.clock, counters, self.reports, self.records, self.overviews, self.shared.metrics, is_alone=True
         )
+
+    @property
+    def activity(self) -> ActivityReader:
+        from chalicelib.statistics.client_activity import ActivityReader
+
+        return ActivityReader(self.shared.store, self.shared.clock, self.measurements.activity)
 
     @cached_property
     def today(self) -> CurrentDay:

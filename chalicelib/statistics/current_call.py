@@ -41,6 +41,9 @@ class CurrentCall:
         exchanges: its requests to banks.
         fault: the party responsible for a failure; ``None`` if there is none or it is not known yet.
         status: the HTTP status of the response; ``None`` if there is none.
+        method, route, request_id: of the request; the route is the template of its path.
+        client_id: the client that a TPP's request named, if there is one with this id.
+        code: the error code of a refusal.
     """
 
     at: int
@@ -49,6 +52,11 @@ class CurrentCall:
     exchanges: list[BankRequest] = field(default_factory=list)
     fault: Blamed | None = None
     status: int | None = None
+    method: str = ""
+    route: str = ""
+    request_id: str = ""
+    client_id: str | None = None
+    code: str | None = None
 
     @property
     def bank_seconds(self) -> float:
@@ -67,6 +75,18 @@ def track_call(call: CurrentCall) -> Iterator[None]:
         yield
     finally:
         _current.reset(before)
+
+
+def record_client(client_id: str) -> None:
+    """Record the client that a request names, before it has proved who it is."""
+    if (call := _current.get()) is not None:
+        call.client_id = client_id
+
+
+def record_code(code: str) -> None:
+    """Record the error code of a refusal."""
+    if (call := _current.get()) is not None:
+        call.code = code
 
 
 def record_concern(bic: str, service: Service) -> None:

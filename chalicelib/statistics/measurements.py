@@ -19,6 +19,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics.call_counts import Blamed, CallCounts, Service
+from chalicelib.statistics.client_activity import ClientActivity
 from chalicelib.statistics.current_call import CurrentCall, track_call
 from chalicelib.statistics.days import HOUR_SECONDS
 from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
@@ -139,6 +140,7 @@ class Measurements:
         self._gathered = CounterBuffer()
         self._unwritten: dict[str, HourlyCounters] = {}
         self._unchecked: list[HourlyCounters] = []
+        self.activity = ClientActivity(store, clock)
         self._not_before = not_before
         self._since = clock.time()
         self._hours: set[int] = set()
@@ -164,6 +166,7 @@ class Measurements:
             if call.concern is not None or call.exchanges:
                 with self._lock:
                     self._gathered.count(call, seconds)
+            self.activity.count(call, seconds)
             if self._claim_write():
                 writing = threading.Thread(target=self.write, name="measurements", daemon=True)
                 writing.start()
@@ -172,7 +175,7 @@ class Measurements:
             log.exception("measurements failed")
 
     def write(self) -> None:
-        """Write the counts, including earlier ones not yet written, and the downtimes that follow from them."""
+        """Write the counts, with earlier ones not yet written, the clients' activity, and the downtimes that follow."""
         with self._lock:
             gathered, self._gathered = self._gathered, CounterBuffer()
             self._hours |= gathered.hours
@@ -186,13 +189,15 @@ class Measurements:
         except Exception:
             log.exception("measurements not written", slips=len(self._unwritten))
             self._drop_oldest()
+        self.activity.write()
         self._record_downtimes()
 
     def _claim_write(self) -> bool:
         """Whether this request performs the write; if so, no other one does for a while."""
         now = self._clock.time()
         with self._lock:
-            if now < self._not_before or not (self._gathered.counters or self._unwritten or self._unchecked):
+            has_counts = bool(self._gathered.counters or self._unwritten or self._unchecked)
+            if now < self._not_before or not (has_counts or self.activity.has_changes):
                 return False
             self._not_before = now + WRITE_INTERVAL
             return True

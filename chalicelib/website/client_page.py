@@ -17,7 +17,13 @@ from chalicelib.website.display_text import field_error
 from chalicelib.website.notices import TEXTS, Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 
-TABS: Mapping[str, str] = {"": "Overview", "/settings": "Settings", "/security": "Security", "/history": "History"}
+TABS: Mapping[str, str] = {
+    "": "Overview",
+    "/activity": "Activity",
+    "/settings": "Settings",
+    "/security": "Security",
+    "/history": "History",
+}
 """The pages of a client: their titles by what follows the client's address."""
 _TEMPLATES = {tab: f"client{tab.replace('/', '_')}.html" for tab in TABS}
 _FIELDS = dict.fromkeys(("dpop_bound_access_tokens", "tls_client_certificate_bound_access_tokens"), "bound_tokens")

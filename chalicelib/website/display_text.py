@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.scopes import Service
+from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
 RETURN_ADVICE: Mapping[str, str] = {
@@ -136,6 +137,16 @@ def moment(seconds: int) -> str:
     return f"{datetime.fromtimestamp(int(seconds), UTC):%-d %b %Y, %H:%M:%S} UTC"
 
 
+def day_of_moment(seconds: int) -> str:
+    """The UTC day of a Unix second."""
+    return f"{datetime.fromtimestamp(int(seconds), UTC):%-d %b %Y}"
+
+
+def calendar_day(day: str) -> str:
+    """A day that is written ``YYYY-MM-DD``."""
+    return f"{date.fromisoformat(day):%-d %b %Y}"
+
+
 def span(seconds: int) -> str:
     """A duration in the largest unit that fits, e.g. ``15 minutes``."""
     for unit, length in (("day", 86400), ("hour", 3600), ("minute", 60)):
@@ -160,6 +171,14 @@ def retry_advice(seconds: int) -> str:
     return f"Too many attempts. Please wait {span(whole)} and try again; nothing was done."
 
 
+ENDED_BY: Mapping[EndedBy, str] = {
+    "tpp": "by the client, or here by its owner",
+    "bank": "by the bank, or by its customer there",
+    "operator": "by the operator of this service",
+    "service": "by this service, because a code or token was used twice",
+}
+"""Who revoked a consent, in words."""
+
 SERVICES: Mapping[Service, str] = {"AISP": "Account information", "PISP": "Payments", "CBPII": "Confirmation of funds"}
 """Labels of the roles to which scopes belong."""
 
@@ -172,4 +191,7 @@ FILTERS: Mapping[str, Callable[..., Any]] = {
     "change_value": change_value,
     "service_name": SERVICES.__getitem__,
     "journey_stage": JOURNEY_STAGES.__getitem__,
+    "ended_by": ENDED_BY.__getitem__,
+    "calendar_day": calendar_day,
+    "day_of_moment": day_of_moment,
 }

@@ -12,6 +12,7 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, WrongMethod
 from chalicelib.website import (
     account_views,
+    activity_views,
     authorize_views,
     callback_views,
     card_action_views,
@@ -21,11 +22,13 @@ from chalicelib.website import (
     client_security_views,
     client_settings_views,
     client_views,
+    consent_views,
     delivery_views,
     docs_views,
     performance_views,
     receiver_views,
     specification_views,
+    start_views,
 )
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.page_links import LATEST_EVENTS, RECEIVER, SIMULATOR
@@ -33,17 +36,14 @@ from chalicelib.website.pages import Visit, error_page, message_page, page
 
 
 def show_home(visit: Visit) -> Response:
-    """``GET /``: the introduction and, for signed-in users, the next steps."""
-    clients = visit.website.openbanking.clients.all(visit.email) if visit.email else []
-    journeys = visit.website.journeys.list_latest(visit.email) if visit.email else []
+    """``GET /``: the introduction or, for signed-in users, their own start page."""
+    if visit.email is not None:
+        return start_views.show_start(visit)
     return page(
         visit,
         "home.html",
         bank_base=visit.website.shared.settings.bank_api_url,
         banks=sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold()),
-        clients=clients,
-        journeys=journeys,
-        draft=visit.website.drafts.create(),
     )
 
 
@@ -92,9 +92,13 @@ FOR_USERS: Mapping[tuple[str, str], View] = {
     ("GET", "/clients/{client_id}/security"): client_security_views.show_security,
     ("POST", "/clients/{client_id}/security"): client_security_views.change_security,
     ("GET", "/clients/{client_id}/history"): client_views.show_history,
+    ("GET", "/clients/{client_id}/activity"): activity_views.show_activity,
     ("GET", "/authorize"): authorize_views.show_authorization,
     ("POST", "/authorize"): authorize_views.run_authorization,
     ("POST", "/authorize/callback"): callback_views.continue_journey,
+    ("GET", "/consents"): consent_views.list_consents,
+    ("GET", "/consents/{consent_id}"): consent_views.show_consent,
+    ("POST", "/consents/{consent_id}"): consent_views.end_consent,
     ("GET", "/cards"): card_list_views.list_cards,
     ("GET", "/cards/activity"): card_list_views.list_activity,
     ("GET", "/cards/new"): card_action_views.new_card_form,

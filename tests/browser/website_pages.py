@@ -33,6 +33,8 @@ def walks() -> tuple[Walk, ...]:
         Walk("website-account", _account(), ("/account", "/forgotten", "/reset/{secret}", "/confirm/{secret}")),
         Walk("website-journey", _journey(), ("/authorize", "/authorize/callback", "/specifications/{screen}")),
         Walk("website-journey-with-a-secret", _journey_with_a_secret(), ("/authorize/callback",)),
+        Walk("website-activity", _activity(), ("/clients/{client_id}/activity", "/")),
+        Walk("website-consents", _consents(), ("/consents", "/consents/{consent_id}")),
         Walk("website-deliveries", _deliveries(), ("/deliveries", "/deliveries/{delivery_id}")),
     )
 
@@ -152,6 +154,30 @@ def _journey_with_a_secret() -> Stops:
         ("under-way", _leaves_the_bank),
         ("code", _comes_back_with_a_code),
         ("code-refused", presses("Exchange the code", client_secret="not the secret")),
+    )
+
+
+def _activity() -> Stops:
+    return (
+        ("none", _opens_no_activity),
+        ("calls", _calls_well_and_badly),
+        ("table", lambda visitor: visitor.page.get_by_text("As a table").click()),
+        ("failures", _shows_failures),
+        ("home", opens("/")),
+    )
+
+
+def _consents() -> Stops:
+    return (
+        ("no-clients", _opens_no_consents),
+        ("none", _creates_a_client_without_consents),
+        ("list", _lists_a_consent),
+        ("consent", _opens_the_consent),
+        ("end-asked", follows("End this consent")),
+        ("ended", presses("End the consent")),
+        ("list-ended", opens("/consents?status=revoked")),
+        ("none-fits", opens("/consents?status=spent")),
+        ("not-found", opens("/consents/nothing")),
     )
 
 
@@ -332,6 +358,45 @@ def _comes_back_with_a_code(visitor: Visitor) -> None:
 def _asks_to_end_the_consent(visitor: Visitor) -> None:
     visitor.page.locator("tbody a").first.click()
     visitor.follow("End the consent")
+
+
+def _opens_no_activity(visitor: Visitor) -> None:
+    user.register(visitor)
+    user.create_client(visitor)
+    visitor.follow("Activity")
+
+
+def _calls_well_and_badly(visitor: Visitor) -> None:
+    """Calls of the client whose activity is shown, as its application would make them."""
+    client_id = visitor.page.url.split("/")[-2]
+    for path in ("/tpp/banks", "/tpp/consents?after=nothing", "/tpp/scope?bic=DEMOGB21", "/tpp/consent"):
+        visitor.page.request.get(f"{visitor.stack['base_url']}{path}", headers={"X-Api-Key": client_id})
+    visitor.page.reload()
+
+
+def _shows_failures(visitor: Visitor) -> None:
+    visitor.page.get_by_label("Status").select_option("4")
+    visitor.press("Show")
+
+
+def _opens_no_consents(visitor: Visitor) -> None:
+    user.register(visitor)
+    user.go_to(visitor, "Consents")
+
+
+def _creates_a_client_without_consents(visitor: Visitor) -> None:
+    user.create_client(visitor, events_url=_DEAF)
+    user.go_to(visitor, "Consents")
+
+
+def _lists_a_consent(visitor: Visitor) -> None:
+    user.authorize(visitor, 1)
+    user.go_to(visitor, "Consents")
+
+
+def _opens_the_consent(visitor: Visitor) -> None:
+    with visitor.page.expect_navigation():
+        visitor.page.locator("tbody a").first.click()
 
 
 def _opens_no_deliveries(visitor: Visitor) -> None:

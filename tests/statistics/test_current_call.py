@@ -12,6 +12,8 @@ def test_what_nobody_measures_is_noted_nowhere() -> None:
     current_call.record_concern("ALPHGB21", "AISP")
     current_call.record_bank_request("ALPHGB21", "AISP", 1, "answered", 0.5)
     current_call.record_failure("hub")
+    current_call.record_client("a-client")
+    current_call.record_code("FORMAT_ERROR")
     current_call.clear_concern()
 
     call = CurrentCall(1, 0)
@@ -30,7 +32,10 @@ def test_what_is_noted_inside_is_of_the_request() -> None:
         current_call.record_bank_request("ALPHGB21", "PISP", 2, "unanswered", 3.0)
         current_call.record_bank_request("ALPHGB21", "PISP", 6, "answered", 0.5)
         current_call.record_failure("bank")
+        current_call.record_client("a-client")
+        current_call.record_code("FORMAT_ERROR")
 
+    assert (call.client_id, call.code) == ("a-client", "FORMAT_ERROR")
     assert call.concern == ("ALPHGB21", "PISP")
     assert call.fault == "bank"
     assert call.bank_seconds == 3.5

@@ -128,6 +128,18 @@ def look_at_an_event_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
+def look_at_consents_in_the_web_interface(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        person, client = somebody(world)
+        world.client = client
+        consent_id = world.approve(1).bank_token.partition(".")[0]
+        answer = shown(fault, lambda: person.get(f"/consents?client_id={client.client_id}"))
+        assert (answer.status, consent_id in answer.text) == (200, True)
+
+    return run
+
+
+@scene()
 def look_at_an_event_for_fetching_in_the_web_interface(world: World) -> Run:
     def run(fault: Fault) -> None:
         person, client = somebody(world)
@@ -136,6 +148,40 @@ def look_at_an_event_for_fetching_in_the_web_interface(world: World) -> Run:
         place = f"/deliveries/{event_id}?client_id={client.client_id}&at={at}"
         answer = shown(fault, lambda: person.get(place))
         assert "This is a test." in answer.text
+
+    return run
+
+
+@scene()
+def look_at_activity_in_the_web_interface(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        person, world.client = somebody(world)
+        assert world.tpp("GET", "/tpp/banks").status == 200
+        world.hub.statistics.measurements.write()
+        for place in (f"/clients/{world.client.client_id}/activity", "/"):
+            answer = shown(fault, lambda place=place: person.get(place))  # type: ignore[misc]
+            assert (answer.status, "GET /tpp/banks" in answer.text) == (200, True)
+
+    return run
+
+
+@scene()
+def end_a_consent_in_the_web_interface(world: World) -> Run:
+    """The consent has ended when the page says so, and the bank is told once."""
+
+    def run(fault: Fault) -> None:
+        person, world.client = somebody(world)
+        consent_id = world.approve(1).bank_token.partition(".")[0]
+        place = f"/consents/{consent_id}"
+        person.get(f"{place}?ask=end")
+        token = person.token
+        answer = shown(fault, lambda: person.post(place, token))
+        assert answer.status == 303
+        found = world.hub.openbanking.consent_list.find(consent_id)
+        assert found is not None
+        assert (found.status, found.ended_by) == ("revoked", "tpp")
+        notices = [delivery for delivery in world.recorded("revoke_token") if delivery.consent_id == consent_id]
+        assert len(notices) == 1
 
     return run
 

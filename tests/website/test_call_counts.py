@@ -40,7 +40,7 @@ def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path:
 @pytest.mark.parametrize(
     ("path", "calls"),
     [
-        ("/", ["Query", "Query"]),
+        ("/", ["Query"] * 4),
         ("/account", []),
         ("/clients", ["Query"]),
         ("/clients/new", []),
@@ -57,6 +57,9 @@ def test_a_page_for_a_visitor_takes_no_call(world: World, visitor: Person, path:
         ("/deliveries?state=recorded", ["Query"] * 5),
         ("/deliveries/latest?client_id={client_id}", ["BatchGetItem"] + ["Query"] * 12),
         ("/deliveries/an-id?client_id={client_id}&at=1", ["BatchGetItem", "BatchGetItem"]),
+        ("/clients/{client_id}/activity", ["BatchGetItem", "Query", "Query"]),
+        ("/consents", ["Query", "Query"]),
+        ("/consents/nothing", ["BatchGetItem"]),
         ("/deliveries/nothing", ["BatchGetItem"]),
     ],
 )

@@ -71,6 +71,7 @@ def test_every_icon_exists_and_is_hidden_from_screen_readers() -> None:
         "/clients/{client_id}/security",
         "/clients/{client_id}/history",
         "/authorize",
+        "/consents",
         "/deliveries",
         "/account",
         "/cards",

@@ -15,6 +15,7 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import AnyOauthError, Challenge, Fault, Refusal, TokenError
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, PROOF_ROUTES, SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, error_form
+from chalicelib.statistics import current_call
 
 _ALGORITHMS = f'algs="{" ".join(SIGNING_ALGORITHMS)}"'
 _CHALLENGES: Mapping[Challenge, str] = {
@@ -37,6 +38,7 @@ _CONTENT = {
 
 def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
     """The error response for a refusal, in the format of ``route``'s interface."""
+    current_call.record_code(refusal.fault.value.v2)
     form = error_form(route)
     asked = refusal.first or (request_id, now)
     if route in ENDPOINTS.values():

@@ -149,9 +149,13 @@ class TokenFlow:
         consent = Consent.from_item(found[0])
         known = any(credential.matches(item["digest"]) for item in found[1:] if item)
         if known and consent.client_id == client.client_id:
-            current_call.record_concern(consent.bic, "authorization")
-            self.end_consent(consent, "tpp", client)
+            self.revoke_by_owner(consent, client)
         return {}
+
+    def revoke_by_owner(self, consent: Consent, client: Client) -> None:
+        """End a consent for its client, which has proved who it is, or whose owner has; see ``end_consent``."""
+        current_call.record_concern(consent.bic, "authorization")
+        self.end_consent(consent, "tpp", client)
 
     def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: BankIdempotencyClaim) -> Success:
         """End the consent to which the bank's token belongs. Raises: Refusal."""

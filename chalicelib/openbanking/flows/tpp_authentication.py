@@ -21,6 +21,7 @@ from chalicelib.openbanking.protocol.oauth_security import Confirmation
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.records.client_record import CLIENT_ID_LENGTH, Client, client_key
 from chalicelib.openbanking.records.consents import Consent, consent_key, token_key
+from chalicelib.statistics import current_call
 
 if TYPE_CHECKING:
     from chalicelib.openbanking.oauth.credential_checks import CredentialChecks, PresentedCertificate
@@ -204,7 +205,7 @@ class TppAuthentication:
         client_id = require_client_id(credentials.client_id)
         if credentials.certificate is None:
             items = self._store.batch_get([client_key(client_id), *keys])
-            return _Found(require_active_client(items[0]), items[1:], None)
+            return _Found(_find_caller(items[0]), items[1:], None)
         return self._read_with_certificate(client_id, credentials.certificate, keys)
 
     def _read_with_certificate(self, client_id: str, pem: str, keys: Sequence[Key]) -> _Found:
@@ -216,7 +217,7 @@ class TppAuthentication:
         blocked = [blocklist_key(certificate.issuer, certificate.serial_number)] if certificate else []
         items = self._store.batch_get([client_key(client_id), *keys, *blocked])
         presented = PresentedCertificate(certificate, items[-1] is not None) if certificate else None
-        return _Found(require_active_client(items[0]), items[1 : len(keys) + 1], presented)
+        return _Found(_find_caller(items[0]), items[1 : len(keys) + 1], presented)
 
     def _use_up(self, client: Client, uses: Sequence[Use]) -> None:
         if uses:
@@ -292,6 +293,13 @@ def require_client_id(client_id: str | None) -> str:
     if len(client_id) > CLIENT_ID_LENGTH:
         raise refusals.CLIENT_UNKNOWN()
     return client_id
+
+
+def _find_caller(item: Item | None) -> Client:
+    """The active client in ``item``, by which its request is counted even if it is refused. Raises: Refusal."""
+    if item is not None:
+        current_call.record_client(item["client_id"])
+    return require_active_client(item)
 
 
 def require_active_client(item: Item | None) -> Client:

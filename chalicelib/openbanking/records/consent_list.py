@@ -24,6 +24,7 @@ INDEX = "client"
 EXAMINED = 10
 """With a filter, the consents that a page examines for each that it may have."""
 _PURPOSE = "openbanking/consents-after"
+_ID_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,11 @@ class ConsentList:
         selected, last = self._select(rows.items, query)
         follow = last is not None and (rows.next is not None or last is not rows.items[-1])
         return ConsentPage(self._read(selected, query), self._cursor(client_id, last) if follow and last else None)
+
+    def find(self, consent_id: str) -> Consent | None:
+        """One consent, strongly consistent; ``None`` if no consent has this id."""
+        item = self._store.get(*consent_key(consent_id)) if 0 < len(consent_id) <= _ID_LENGTH else None
+        return Consent.from_item(item) if item else None
 
     def _select(self, rows: Sequence[Item], query: ConsentsQuery) -> tuple[list[Item], Item | None]:
         """The first matching rows, and the last row that was examined."""

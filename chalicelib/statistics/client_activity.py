@@ -1,0 +1,326 @@
+"""The activity of clients: their latest calls, and their calls and errors by hour.
+
+Calls are counted in memory and written with the measurements, at most once a minute by each process, never for a single
+call. Each process has rows of its own, which it replaces while their hour or minute lasts. A row has a random name, so
+one that was forgotten and begun again adds to the first. A call has no token, no id but that of the request, no
+parameter and no amount: its route is the template of its path.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, field
+from datetime import UTC, datetime
+from functools import partial
+from itertools import islice
+from typing import Any, Literal, get_args
+
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Item, Page, Put, Store
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.parallel import pieces, together
+from chalicelib.statistics.current_call import CurrentCall
+from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
+
+TABLE = "statistics"
+ErrorKind = Literal["caller", "limit", "bank", "hub"]
+"""Why a call failed: what the TPP or its user did, a limit of calls, the bank, or this service."""
+ERROR_KINDS: tuple[ErrorKind, ...] = get_args(ErrorKind)
+HOURS = 24
+"""The hours that are shown, including the current one."""
+HOURS_KEPT = 30 * DAY_SECONDS
+CALLS_KEPT = DAY_SECONDS
+"""Seconds after which rows of hours, and of calls, expire."""
+PER_MINUTE = 20
+"""The latest calls of a client that a process keeps of each minute."""
+ROWS_READ = 50
+"""The latest rows of calls that are read; each has at least one call."""
+MAX_KEPT = 2000
+"""The maximum number of rows in memory; the oldest are dropped, which loses what was not written yet."""
+_MINUTE = 60
+_BATCH = 100
+_ROUTES = ("/tpp/", "/oauth/")
+"""Where clients call the service. What the web interface does for its users is not their client's call."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCall:
+    """A call of a client: its Unix second and response, and the whole milliseconds that it took here and at the bank.
+
+    ``code`` is that of the error table of version 2, ``error`` the reason of a failure; ``None`` if there is none.
+    """
+
+    at: int
+    method: str
+    route: str
+    status: int
+    code: str | None
+    error: ErrorKind | None
+    hub_ms: int
+    bank_ms: int
+    bic: str | None
+    request_id: str
+
+    @classmethod
+    def of_request(cls, call: CurrentCall, seconds: float) -> ClientCall:
+        """The call that took ``seconds`` in all."""
+        banks = [*(exchange.bic for exchange in call.exchanges[-1:]), *(call.concern or ())[:1]]
+        return cls(
+            at=call.at,
+            method=call.method,
+            route=call.route,
+            status=call.status or 500,
+            code=call.code,
+            error=_error_kind(call),
+            hub_ms=round(max(seconds - call.bank_seconds, 0) * 1000),
+            bank_ms=round(call.bank_seconds * 1000),
+            bic=next(iter(banks), None),
+            request_id=call.request_id,
+        )
+
+
+def _error_kind(call: CurrentCall) -> ErrorKind | None:
+    status = call.status or 500
+    if status == 429:
+        return "limit"
+    if status >= 400 and call.exchanges and call.exchanges[-1].outcome != "answered":
+        return "bank"
+    if call.fault is not None:
+        return call.fault
+    if status < 400:
+        return None
+    return "caller" if status < 500 else "hub"
+
+
+@dataclass(slots=True)
+class HourOfCalls:
+    """The calls of a client in an hour, which begins at the Unix second ``start``: all, and those with each error."""
+
+    client_id: str
+    start: int
+    row_id: str = field(default_factory=new_id)
+    calls: int = 0
+    errors: Counter[ErrorKind] = field(default_factory=Counter)
+
+    def add(self, call: ClientCall) -> None:
+        self.calls += 1
+        if call.error is not None:
+            self.errors[call.error] += 1
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return f"activity#{self.client_id}", f"{_hour(self.start)}#{self.row_id}"
+
+    def to_item(self) -> Item:
+        subject, part = self.key
+        counts = {"calls": self.calls, "errors": dict(self.errors)}
+        expires_at = self.start + HOURS_KEPT
+        return {"subject": subject, "part": part, "counts": jsontext.dumps(counts), "expires_at": expires_at}
+
+    @classmethod
+    def from_item(cls, item: Item) -> HourOfCalls:
+        stamp, _, row_id = item["part"].partition("#")
+        start = int(datetime.strptime(f"{stamp}+0000", "%Y-%m-%dT%H%z").timestamp())
+        counts = jsontext.loads(item["counts"])
+        errors: Counter[ErrorKind] = Counter({kind: int(number) for kind, number in counts["errors"].items()})
+        return cls(item["subject"].partition("#")[2], start, row_id, int(counts["calls"]), errors)
+
+
+@dataclass(slots=True)
+class MinuteOfCalls:
+    """The latest calls of a client in a minute, which begins at the Unix second ``start``, oldest first."""
+
+    client_id: str
+    start: int
+    row_id: str = field(default_factory=new_id)
+    calls: list[ClientCall] = field(default_factory=list)
+
+    def add(self, call: ClientCall) -> None:
+        self.calls = [*self.calls, call][-PER_MINUTE:]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        minute = f"{datetime.fromtimestamp(self.start, UTC):%Y-%m-%dT%H:%M}"
+        return f"recent#{self.client_id}", f"{minute}#{self.row_id}"
+
+    def to_item(self) -> Item:
+        subject, part = self.key
+        calls = jsontext.dumps([asdict(call) for call in self.calls])
+        return {"subject": subject, "part": part, "calls": calls, "expires_at": self.start + CALLS_KEPT}
+
+
+def calls_of(item: Item) -> list[ClientCall]:
+    """The calls in an item of ``MinuteOfCalls``; members of later versions are left out."""
+    known = ClientCall.__dataclass_fields__
+    found: list[Mapping[str, Any]] = jsontext.loads(item["calls"])
+    return [ClientCall(**{name: value for name, value in each.items() if name in known}) for each in found]
+
+
+Row = HourOfCalls | MinuteOfCalls
+_Place = tuple[type[Row], str, int]
+"""The kind of a row, its client, and its start."""
+_SECONDS: Mapping[type[Row], int] = {HourOfCalls: HOUR_SECONDS, MinuteOfCalls: _MINUTE}
+
+
+class ClientActivity:
+    """Counts the calls of clients in this process; thread-safe."""
+
+    def __init__(self, store: Callable[[], Store], clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._rows: dict[_Place, Row] = {}
+        self._changed: dict[_Place, None] = {}
+
+    def count(self, call: CurrentCall, seconds: float) -> None:
+        """Count a request that took ``seconds``, if a client made it."""
+        if call.client_id is None or not call.route.startswith(_ROUTES):
+            return
+        made = ClientCall.of_request(call, seconds)
+        with self._lock:
+            self._add(HourOfCalls, call.client_id, made)
+            self._add(MinuteOfCalls, call.client_id, made)
+            self._drop_oldest()
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether anything was counted that is not written yet."""
+        return bool(self._changed)
+
+    def write(self) -> None:
+        """Write the rows that have changed; what cannot be written is tried again with the next write."""
+        with self._lock:
+            changed, self._changed = self._changed, {}
+            puts = [Put(TABLE, self._rows[place].to_item()) for place in changed]
+        try:
+            for batch in pieces(puts, _BATCH):
+                self._store().transact(batch)
+        except Exception:
+            log.exception("activity not written", rows=len(changed))
+            with self._lock:
+                self._changed = {place: None for place in changed if place in self._rows} | self._changed
+            return
+        self._forget_ended()
+
+    def rows(self, client_id: str) -> list[Row]:
+        """A client's rows in this process, of which some may not be written yet."""
+        with self._lock:
+            return [_copy(row) for place, row in self._rows.items() if place[1] == client_id]
+
+    def _add(self, kind: type[Row], client_id: str, made: ClientCall) -> None:
+        start = made.at - made.at % _SECONDS[kind]
+        place: _Place = (kind, client_id, start)
+        if place not in self._rows:
+            self._rows[place] = kind(client_id, start)
+        self._rows[place].add(made)
+        self._changed[place] = None
+
+    def _forget_ended(self) -> None:
+        """Forget the rows that no call can be added to any more, and that are written."""
+        now = self._clock.time()
+        with self._lock:
+            written = (place for place in self._rows if place not in self._changed)
+            ended = [(kind, client, start) for kind, client, start in written if start + _SECONDS[kind] <= now]
+            for place in ended:
+                del self._rows[place]
+
+    def _drop_oldest(self) -> None:
+        too_many = list(islice(self._rows, max(len(self._rows) - MAX_KEPT, 0)))
+        lost = [place for place in too_many if place in self._changed]
+        for place in too_many:
+            del self._rows[place]
+            self._changed.pop(place, None)
+        if lost:
+            log.warning("activity dropped", rows=len(lost))
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What a client did lately.
+
+    Attributes:
+        hours: an entry for each of the latest ``HOURS``, oldest first.
+        calls: the latest calls, newest first.
+        is_whole: whether all counts were read; otherwise those of the oldest hours are too low.
+    """
+
+    hours: Sequence[HourOfCalls]
+    calls: Sequence[ClientCall]
+    is_whole: bool = True
+
+    @property
+    def total(self) -> int:
+        """The number of calls in these hours."""
+        return sum(hour.calls for hour in self.hours)
+
+    @property
+    def errors(self) -> int:
+        """The number of calls that failed in these hours."""
+        return sum(hour.errors.total() for hour in self.hours)
+
+
+class ActivityReader:
+    """Reads the activity of clients in two queries for each: the rows of all processes, and the latest of this one."""
+
+    def __init__(self, store: Store, clock: Clock, own: ClientActivity) -> None:
+        self._store = store
+        self._clock = clock
+        self._own = own
+
+    def of_client(self, client_id: str) -> Activity:
+        return self.of_clients([client_id])[0]
+
+    def of_clients(self, client_ids: Sequence[str]) -> Sequence[Activity]:
+        """The activity of each of a few clients, in their order; all queries are made in parallel."""
+        now = self._clock.time()
+        current = now - now % HOUR_SECONDS
+        starts = range(current - (HOURS - 1) * HOUR_SECONDS, current + 1, HOUR_SECONDS)
+        queries: list[Callable[[], Page]] = []
+        for each in client_ids:
+            queries += [partial(self._read_hours, each, starts[0]), partial(self._read_calls, each)]
+        pages = together(queries) if queries else []
+        return [
+            self._activity(client_id, starts, *found)
+            for client_id, found in zip(client_ids, pieces(pages, 2), strict=True)
+        ]
+
+    def _read_hours(self, client_id: str, since: int) -> Page:
+        between = ("part", _hour(since), "~")
+        return self._store.query(TABLE, ("subject", f"activity#{client_id}"), between=between, newest_first=True)
+
+    def _read_calls(self, client_id: str) -> Page:
+        return self._store.query(TABLE, ("subject", f"recent#{client_id}"), limit=ROWS_READ, newest_first=True)
+
+    def _activity(self, client_id: str, starts: range, hours: Page, calls: Page) -> Activity:
+        own = {row.key[1]: row for row in self._own.rows(client_id)}
+        stored_hours = [HourOfCalls.from_item(item) for item in hours.items if item["part"] not in own]
+        stored_calls = [call for item in calls.items[::-1] if item["part"] not in own for call in calls_of(item)]
+        own_hours = [row for row in own.values() if isinstance(row, HourOfCalls)]
+        own_calls = [call for row in own.values() if isinstance(row, MinuteOfCalls) for call in row.calls]
+        since = self._clock.time() - CALLS_KEPT
+        latest = sorted((call for call in [*stored_calls, *own_calls] if call.at > since), key=lambda call: call.at)
+        return Activity(_by_hour(client_id, starts, [*stored_hours, *own_hours]), latest[::-1], hours.next is None)
+
+
+def _by_hour(client_id: str, starts: Iterable[int], rows: Iterable[HourOfCalls]) -> Sequence[HourOfCalls]:
+    """The sums of rows for each hour, also for those without any."""
+    sums = {start: HourOfCalls(client_id, start, "") for start in starts}
+    for row in rows:
+        if (found := sums.get(row.start)) is not None:
+            found.calls += row.calls
+            found.errors.update(row.errors)
+    return list(sums.values())
+
+
+def _copy(row: Row) -> Row:
+    if isinstance(row, HourOfCalls):
+        return HourOfCalls(row.client_id, row.start, row.row_id, row.calls, Counter(row.errors))
+    return MinuteOfCalls(row.client_id, row.start, row.row_id, list(row.calls))
+
+
+def _hour(start: int) -> str:
+    return f"{datetime.fromtimestamp(start, UTC):%Y-%m-%dT%H}"

@@ -1,0 +1,153 @@
+"""The start page of a signed-in user: clients, latest calls and failures, and the next steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from chalice.app import Response
+
+from chalicelib.delivery.delivery_record import Delivery
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.statistics.client_activity import Activity, ClientCall
+from chalicelib.website.activity_chart import KIND_NAMES
+from chalicelib.website.pages import Visit, page
+from chalicelib.website.pagination import newest_first
+from chalicelib.website.records.journeys import Journey
+
+CLIENTS = 5
+"""The newest clients, of which the page shows calls and errors."""
+CALLS = 5
+"""The latest calls, and the latest that failed."""
+RECEIVERS = 3
+"""The newest of these clients with an Events URL, of which the page shows events that could not be delivered."""
+STEPS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """Something that the user has not done yet, with the words of the link that leads there."""
+
+    icon: str
+    title: str
+    text: str
+    place: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is known of a user: the newest clients with their activity, and the latest journeys."""
+
+    clients: Sequence[Client]
+    activities: Sequence[Activity]
+    journeys: Sequence[Journey]
+
+    @property
+    def calls(self) -> Sequence[tuple[str, ClientCall]]:
+        """The latest calls of all clients with their Client IDs, newest first."""
+        pairs = zip(self.clients, self.activities, strict=True)
+        calls = [(client.client_id, call) for client, activity in pairs for call in activity.calls]
+        return sorted(calls, key=lambda each: each[1].at, reverse=True)
+
+
+def show_start(visit: Visit) -> Response:
+    """``GET /`` for a signed-in user."""
+    own = newest_first(visit.website.openbanking.clients, visit.user)
+    clients = own[:CLIENTS]
+    progress = Progress(
+        clients,
+        visit.website.statistics.activity.of_clients([client.client_id for client in clients]),
+        visit.website.journeys.list_latest(visit.user),
+    )
+    banks = visit.website.openbanking.banks.directory()
+    return page(
+        visit,
+        "start.html",
+        clients=list(zip(clients, progress.activities, strict=True)),
+        total=len(own),
+        titles={client.client_id: client.title for client in clients},
+        calls=progress.calls[:CALLS],
+        failures=[each for each in progress.calls if each[1].error][:CALLS],
+        deliveries=_failed_deliveries(visit, clients),
+        kind_names=KIND_NAMES,
+        steps=list(islice(_next_steps(progress), STEPS)),
+        draft=visit.website.drafts.create(),
+        now=visit.website.shared.clock.time(),
+        bank_base=visit.website.shared.settings.bank_api_url,
+        banks=sorted(banks, key=lambda bank: bank.name.casefold()),
+    )
+
+
+def _failed_deliveries(visit: Visit, clients: Sequence[Client]) -> Sequence[Delivery]:
+    """The latest events and asynchronous calls that failed for good, newest first."""
+    receivers = [client for client in clients if client.events_mode == "url"][:RECEIVERS]
+    journal = visit.website.delivery.journal
+    found = [each for client in receivers for each in journal.search_latest(client.client_id, state="failed")]
+    return sorted(found, key=lambda each: each.failed_at or 0, reverse=True)[:CALLS]
+
+
+def _next_steps(known: Progress) -> Iterator[NextStep]:
+    """What is missing, the most urgent first; there are always at least ``STEPS``."""
+    if not known.clients:
+        yield NextStep(
+            "squares-2x2",
+            "Create a client",
+            "A client is the TPP that makes requests. All it needs is a title.",
+            "/clients/new",
+            "Create a client",
+        )
+    if not any(journey.exchanged_at for journey in known.journeys):
+        yield NextStep(
+            "shield-check",
+            "Get a consent",
+            "Send a person to their bank: they approve there, and you receive tokens.",
+            "/authorize",
+            "Authorize",
+        )
+    if not known.calls:
+        yield NextStep(
+            "code-bracket",
+            "Make a call",
+            "Accounts, balances, payments: try every call right here.",
+            "/specifications/account",
+            "Try the API",
+        )
+    if not any(call.route.startswith("/tpp/payment") for _, call in known.calls):
+        yield NextStep(
+            "banknotes",
+            "Make a payment",
+            "Initiate one, and have the person confirm it at the bank.",
+            "/specifications/payments",
+            "Try a payment",
+        )
+    if known.clients and all(client.events_mode == "none" for client in known.clients):
+        yield NextStep(
+            "bolt",
+            "Receive events",
+            "Give your client an Events URL, to hear when a consent ends or a payment settles.",
+            f"/clients/{known.clients[0].client_id}",
+            "Open the client",
+        )
+    yield NextStep(
+        "chart-bar",
+        "Compare banks",
+        "How available the banks' interfaces are, and how quickly they respond.",
+        "/performance",
+        "See performance",
+    )
+    yield NextStep(
+        "book-open",
+        "Build your application",
+        "The guide for TPPs leads from the first request to production.",
+        "/docs/guides/tpp",
+        "Read the guide",
+    )
+    yield NextStep(
+        "check-badge",
+        "Look after consents",
+        "See what people approved and until when, and end what is no longer needed.",
+        "/consents",
+        "See consents",
+    )

@@ -1,0 +1,118 @@
+"""The start page of a user: clients, latest calls and failures, and three steps that are still to be done."""
+
+from __future__ import annotations
+
+import re
+
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.website.start_views import CLIENTS, STEPS
+from tests.dynamodb_calls import counted
+from tests.website.deliveries import send, send_test_event
+from tests.website.journey import with_tokens
+from tests.website.person import Person
+from tests.world import World
+
+
+def steps(user: Person) -> list[str]:
+    """The titles of the next steps."""
+    return re.findall(r'<li class="card">\s*<h3>.*?</svg>([^<]+)</h3>', user.last.text, re.DOTALL)
+
+
+def section(user: Person, heading: str) -> str:
+    """The markup of a section, by the id of its heading; empty if it is not there."""
+    return user.last.text.partition(f'aria-labelledby="{heading}"')[2].partition("</section>")[0]
+
+
+def test_a_newcomer_begins_with_a_client_a_consent_and_a_call(user: Person) -> None:
+    user.get("/")
+
+    assert steps(user) == ["Create a client", "Get a consent", "Make a call"]
+    assert section(user, "clients") == ""
+    assert user.last.text.count(">Create a client</a>") == 1
+
+
+def test_steps_that_are_done_make_room_for_others(world: World, user: Person) -> None:
+    client_id = user.create_client("Budget Friend")
+    user.get("/")
+    assert steps(user) == ["Get a consent", "Make a call", "Make a payment"]
+    with_tokens(world, user, client_id)
+    user.get("/")
+    assert steps(user) == ["Make a call", "Make a payment", "Receive events"]
+    world.tpp("GET", "/tpp/banks", client_id=client_id)
+    world.tpp("POST", "/tpp/payment_initiation", {}, client_id=client_id)
+    user.get("/")
+    assert steps(user) == ["Receive events", "Compare banks", "Build your application"]
+
+
+def test_there_are_three_steps_even_if_all_is_done(world: World, user: Person) -> None:
+    client_id = user.create_client("Eventful", events_url=world.receiver.url)
+    with_tokens(world, user, client_id)
+    world.tpp("POST", "/tpp/payment_initiation", {}, client_id=client_id)
+    user.get("/")
+
+    assert steps(user) == ["Compare banks", "Build your application", "Look after consents"]
+    assert len(steps(user)) == STEPS
+
+
+def test_clients_are_shown_with_their_calls_and_errors(world: World, user: Person) -> None:
+    client_id = user.create_client("Budget Friend")
+    world.tpp("GET", "/tpp/banks", client_id=client_id)
+    world.tpp("GET", "/tpp/consents?after=nothing", client_id=client_id)
+    user.get("/")
+
+    assert re.search(rf"Budget Friend {client_id} active 2 1 2 Mar 2026", user.text)
+    assert "GET /tpp/banks" in section(user, "calls")
+    assert "GET /tpp/consents" in section(user, "calls")
+    assert "GET /tpp/consents" in section(user, "failures")
+    assert "GET /tpp/banks" not in section(user, "failures")
+
+
+def test_only_the_newest_clients_are_shown(world: World, user: Person) -> None:
+    for number in range(CLIENTS + 1):
+        user.create_client(f"Client {number}")
+        world.clock.advance(1)
+    user.get("/")
+
+    assert "Client 0" not in section(user, "clients")
+    assert "Client 1" in section(user, "clients")
+    assert f"All {CLIENTS + 1} clients" in user.text
+
+
+def test_events_that_could_not_be_delivered_are_shown(world: World, user: Person, email: str) -> None:
+    client_id = user.create_client("Eventful", events_url=world.receiver.url)
+    path = send_test_event(user, client_id)
+    user.get("/")
+    assert section(user, "deliveries") == ""
+    while world.delivery(path.rpartition("/")[2]).state == "due":
+        world.receiver.answers = [Reply(503, b"", {}, 0.1)]
+        send(world)
+        world.clock.advance(30 * 3600)
+    user = Person.signed_in(world, email)
+    user.get("/")
+
+    assert f'href="{path}"' in section(user, "deliveries")
+    assert "503" in section(user, "deliveries")
+
+
+def test_what_others_do_is_not_shown(world: World, user: Person) -> None:
+    other = Person.signed_in(world, "other@example.com")
+    client_id = other.create_client("Foreign")
+    world.tpp("GET", "/tpp/banks", client_id=client_id)
+    user.create_client("Own")
+    user.get("/")
+
+    assert "Foreign" not in user.text
+    assert "GET /tpp/banks" not in user.text
+
+
+def test_the_page_takes_the_same_calls_however_much_there_is(world: World, user: Person) -> None:
+    for number in range(2 * CLIENTS):
+        client_id = user.create_client(f"Client {number}", events_url=world.receiver.url)
+        for _ in range(3):
+            world.tpp("GET", "/tpp/banks", client_id=client_id)
+    user.get("/")
+    with counted(world) as calls:
+        user.get("/")
+
+    assert calls == ["BatchGetItem", *["Query"] * (1 + 2 * CLIENTS + 1 + 3 * 8)]
+    assert len(user.last.text.encode()) < 100_000
