@@ -218,7 +218,7 @@ class Worker:
         else:
             log.warning("delivery attempt failed", **_log_fields(delivery), reason=str(failure))
             finished = self._finish(attempt, failure.status, str(failure))
-            retry = [update_retry(delivery, now + delay, finished.entry), *finished.reply]
+            retry: list[Operation] = [update_retry(delivery, now + delay, finished.entry), *finished.reply]
             if self._write(attempt, retry, self._store.transact, resting=self._was_long(attempt)):
                 self._outbox.queue_later(delivery.delivery_id, delay)
 

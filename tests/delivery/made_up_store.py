@@ -47,7 +47,8 @@ class MadeUpStore(Store):
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
         self.calls.append("Query")
         rows = self.deliveries if which.get("index") == OF_CLIENT.name else self.logged
-        name, first, last = which["between"]
+        between: Any = which["between"]
+        name, first, last = between
         assert first <= last, "DynamoDB refuses such a range"
         found = [row for row in rows if row.get(partition[0]) == partition[1] and first <= row[name] <= last]
         found.sort(key=lambda row: row[name], reverse=which.get("newest_first", False))

@@ -142,7 +142,7 @@ def test_an_attempt_keeps_the_beginning_of_the_answer_sealed(
 ) -> None:
     receiver.failures = [fail(status=503)]
     for words in (b"the queue is full", b"taken"):
-        receiver.meanwhile = lambda body=words: exchanged({}, {}, body)  # type: ignore[misc]
+        receiver.meanwhile = lambda body=words: exchanged({}, {}, body)
         worker.attempt(recorded)
         wait(world, recorded) if world.delivery(recorded).due_at else None
 
