@@ -13,7 +13,7 @@ from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records import clients as client_records
 from chalicelib.openbanking.records.client_record import Client, Identity, Registered
-from chalicelib.website.client_page import (
+from chalicelib.website.client_page_views import (
     NOTHING,
     Action,
     Message,
