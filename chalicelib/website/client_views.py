@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from chalice.app import Response
@@ -115,7 +116,7 @@ def _archiving_page(visit: Visit, client: Client) -> Response:
     )
 
 
-def _question_page(visit: Visit, client: Client, **texts: object) -> Response:
+def _question_page(visit: Visit, client: Client, **texts: Any) -> Response:
     place = f"/clients/{client.client_id}"
     return page(
         visit, "question.html", referrer=NO_REFERRER, place=place, back=visit.link(place), has_secret=False, **texts
