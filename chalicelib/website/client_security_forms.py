@@ -10,10 +10,9 @@ from chalicelib.foundation import jsontext
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.client_security import ClientSecurity
 from chalicelib.openbanking.records.client_validation import Details, InvalidClient
-from chalicelib.website.client_page import ClientForm, Values
-from chalicelib.website.pages import Visit
+from chalicelib.website.client_forms import ClientForm, Values
 
-TAB = "/security"
+SECURITY = "/security"
 METHODS: Mapping[str, str] = {
     "": "Client secret, if it has one",
     "client_secret_basic": "Client secret in the Authorization header (client_secret_basic)",
@@ -39,7 +38,7 @@ def _show_authentication(client: Client) -> Values:
     }
 
 
-def _read_authentication(visit: Visit, client: Client, values: Values) -> Details:
+def _read_authentication(client: Client, values: Values, is_sandbox: bool) -> Details:
     """The method with what belongs to it; what was entered for another method does not count."""
     method = values["auth_method"]
     if method not in METHODS:
@@ -78,7 +77,7 @@ def _show_tokens(client: Client) -> Values:
     }
 
 
-def _read_tokens(visit: Visit, client: Client, values: Values) -> Details:
+def _read_tokens(client: Client, values: Values, is_sandbox: bool) -> Details:
     """The settings that were chosen; with a profile those that differ, as it demands the others itself."""
     if values["security_profile"] not in PROFILES or values["bound_tokens"] not in BINDINGS:
         raise InvalidClient("security_profile", "choose one of the profiles, and what tokens are bound to")
@@ -102,10 +101,10 @@ def _binding(security: ClientSecurity) -> str:
     return "dpop" if security.requires_proof else "none"
 
 
-def may_change_security(visit: Visit, client: Client) -> bool:
+def _may_change(client: Client, is_sandbox: bool) -> bool:
     """Whether the owner may use the forms, which are the operator's outside sandboxes."""
-    return visit.website.shared.settings.is_sandbox and not client.is_archived
+    return is_sandbox and not client.is_archived
 
 
-AUTHENTICATION = ClientForm(TAB, "authentication", _show_authentication, _read_authentication, may_change_security)
-TOKENS = ClientForm(TAB, "tokens", _show_tokens, _read_tokens, may_change_security)
+AUTHENTICATION = ClientForm(SECURITY, "authentication", _show_authentication, _read_authentication, _may_change)
+TOKENS = ClientForm(SECURITY, "tokens", _show_tokens, _read_tokens, _may_change)

@@ -9,7 +9,7 @@ from chalice.app import Response
 
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.openbanking.records.client_record import Client, Registered
-from chalicelib.website.client_page import (
+from chalicelib.website.client_page_views import (
     NOTHING,
     Message,
     client_page,
@@ -19,15 +19,7 @@ from chalicelib.website.client_page import (
     serve_actions,
     serve_client,
 )
-from chalicelib.website.client_security_forms import (
-    AUTHENTICATION,
-    BINDINGS,
-    METHODS,
-    PROFILES,
-    TAB,
-    TOKENS,
-    may_change_security,
-)
+from chalicelib.website.client_security_forms import AUTHENTICATION, BINDINGS, METHODS, PROFILES, SECURITY, TOKENS
 from chalicelib.website.pages import Visit
 
 _OVERLAPS: Mapping[str, str] = {"0": "immediately", "3600": "in an hour", "86400": "in a day", "604800": "in a week"}
@@ -41,7 +33,7 @@ def _security_page(
     return client_page(
         visit,
         client,
-        TAB,
+        SECURITY,
         status=status,
         message=message,
         made=made,
@@ -50,7 +42,7 @@ def _security_page(
         bindings=BINDINGS,
         profiles=PROFILES,
         unavailable=() if settings.mtls_url else ("tls_client_auth", "certificate"),
-        may_change=may_change_security(visit, client),
+        may_change=AUTHENTICATION.is_open(client, settings.is_sandbox),
         draft=visit.website.drafts.create(),
         overlaps=_OVERLAPS,
     )

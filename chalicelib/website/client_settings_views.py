@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 from chalice.app import Response
 
 from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records.client_record import Client, Registered
-from chalicelib.openbanking.records.client_validation import Details
-from chalicelib.website.client_page import (
+from chalicelib.website.client_forms import EVENTS, EVENTS_MODES, GENERAL, SETTINGS, may_number
+from chalicelib.website.client_page_views import (
     NOTHING,
-    ClientForm,
     Message,
-    Values,
     client_page,
     form_values,
     save_form,
@@ -23,69 +20,24 @@ from chalicelib.website.client_page import (
 )
 from chalicelib.website.pages import Visit
 
-_TAB = "/settings"
-EVENTS_MODES: Mapping[str, str] = {"none": "No events", "url": "Sent to an Events URL", "poll": "Fetched by the client"}
-"""How a client gets events, as the form says it."""
-
-
-def _show_general(client: Client) -> Values:
-    values = {"title": client.title, "callback_urls": "\n".join(client.callback_urls)}
-    return values | {"registration_number": client.registration_number}
-
-
-def _read_general(visit: Visit, client: Client, values: Values) -> Details:
-    urls = [line.strip() for line in values["callback_urls"].splitlines() if line.strip()]
-    details = Details(title=values["title"], callback_urls=urls)
-    if _may_number(visit, client):
-        details["registration_number"] = values["registration_number"]
-    return details
-
-
-def _show_events(client: Client) -> Values:
-    return {"events": client.events_mode, "events_url": client.events_url or ""}
-
-
-def _read_events(visit: Visit, client: Client, values: Values) -> Details:
-    """The way that was chosen; an Events URL that was entered beside another way does not count."""
-    return Details(events_url=values["events_url"]) if values["events"] == "url" else Details(events=values["events"])
-
-
-def _may_rename(visit: Visit, client: Client) -> bool:
-    """Whether the owner may change what people see at their bank."""
-    return not client.is_archived and (visit.website.shared.settings.is_sandbox or not client.active)
-
-
-def _may_choose_events(visit: Visit, client: Client) -> bool:
-    return not client.is_archived
-
-
-GENERAL = ClientForm(_TAB, "general", _show_general, _read_general, _may_rename)
-EVENTS = ClientForm(_TAB, "events", _show_events, _read_events, _may_choose_events)
-
-
-def _may_number(visit: Visit, client: Client) -> bool:
-    """Whether the owner may set the Registration number, which is otherwise the operator's or the certificate's."""
-    return visit.website.shared.settings.is_sandbox and client.security.organization_identifier is None
-
 
 def _settings_page(
     visit: Visit, client: Client, *, status: int = 200, message: Message = NOTHING, made: Registered | None = None
 ) -> Response:
-    clients = visit.website.openbanking.clients
+    is_sandbox = visit.website.shared.settings.is_sandbox
     return client_page(
         visit,
         client,
-        _TAB,
+        SETTINGS,
         status=status,
         message=message,
         made=made,
         given=form_values(visit, client, (GENERAL, EVENTS), is_refused=status >= 400),
         modes=EVENTS_MODES,
-        may_number=_may_number(visit, client),
-        may_rename=_may_rename(visit, client),
+        may_number=may_number(client, is_sandbox),
+        may_rename=GENERAL.is_open(client, is_sandbox),
         title_length=client_validation.TITLE_LENGTH,
         most=client_validation.MOST_CALLBACK_URLS,
-        default_callback=clients.default_callback,
     )
 
 

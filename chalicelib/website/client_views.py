@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 from uuid import UUID
 
 from chalice.app import Response
@@ -13,7 +14,7 @@ from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records import clients as client_records
 from chalicelib.openbanking.records.client_record import Client, Identity, Registered
-from chalicelib.website.client_page import (
+from chalicelib.website.client_page_views import (
     NOTHING,
     Action,
     Message,
@@ -121,7 +122,7 @@ def _archiving_page(visit: Visit, client: Client) -> Response:
     )
 
 
-def _question_page(visit: Visit, client: Client, **texts: object) -> Response:
+def _question_page(visit: Visit, client: Client, **texts: Any) -> Response:
     place = f"/clients/{client.client_id}"
     return page(
         visit, "question.html", referrer=NO_REFERRER, place=place, back=visit.link(place), has_secret=False, **texts

@@ -11,8 +11,9 @@ from chalice.app import Response
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.client_record import Client, Registered
-from chalicelib.openbanking.records.client_validation import Details, InvalidClient
+from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import ClientChanged, UnknownClient
+from chalicelib.website.client_forms import ClientForm, Values
 from chalicelib.website.display_text import field_error
 from chalicelib.website.notices import TEXTS, Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
@@ -33,26 +34,6 @@ _REFUSED = "Please correct the marked field: nothing was changed."
 _NOT_ALLOWED = "The client's current state does not allow this. Nothing was changed."
 
 Action = Callable[[Visit, Client], Response]
-Values = Mapping[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class ClientForm:
-    """A form of one subject.
-
-    Attributes:
-        tab: the page on which it stands, a key of ``TABS``.
-        action: its name, which its button sends as ``action``.
-        show: the values of its fields for a client; of a box that is ticked ``yes``.
-        read: the changes that the values of a submitted form mean. Raises: InvalidClient.
-        is_open: whether the page has the form, or only the values.
-    """
-
-    tab: str
-    action: str
-    show: Callable[[Client], Values]
-    read: Callable[[Visit, Client, Values], Details]
-    is_open: Callable[[Visit, Client], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +94,7 @@ def save_form(visit: Visit, client: Client, form: ClientForm, show: Callable[...
             client.client_id,
             owner=visit.user,
             revision=int(seen) if re.fullmatch("[0-9]{1,9}", seen) else -1,
-            **form.read(visit, client, submitted(visit, form, client)),
+            **form.read(client, submitted(visit, form, client), visit.website.shared.settings.is_sandbox),
         )
     except InvalidClient as error:
         return show(visit, client, status=400, message=_refusal(error, form, visit, client))
@@ -169,6 +150,6 @@ def client_page(
 def _refusal(error: InvalidClient, form: ClientForm, visit: Visit, client: Client) -> Message:
     """The error beside its field, or at the top if the page has no such field."""
     text, name = field_error(error.member, str(error)), _FIELDS.get(error.member, error.member)
-    if form.is_open(visit, client) and name in form.show(client):
+    if form.is_open(client, visit.website.shared.settings.is_sandbox) and name in form.show(client):
         return Message(problem=_REFUSED, errors={name: text})
     return Message(problem=text)
