@@ -82,7 +82,7 @@ def _label(hours: Sequence[HourOfCalls], number: int) -> AxisLabel:
 
 def _scale_top(most: int) -> int:
     """The smallest suitable maximum of a scale that includes ``most``."""
-    power = 10 ** (len(str(most)) - 1)
+    power: int = 10 ** (len(str(most)) - 1)
     return next(number * power for number in _TOPS if number * power >= most)
 
 
