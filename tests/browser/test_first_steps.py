@@ -66,8 +66,12 @@ COUNTS = """() => {
 @pytest.mark.parametrize("version", [pytest.param(1, marks=pytest.mark.pages), 2])
 def test_from_registering_to_the_first_balance_in_at_most_12_clicks(visitor: Visitor, version: int) -> None:
     clicks: list[str] = []
+
+    def count(what: str) -> None:
+        clicks.append(what)
+
     page, name = visitor.page, str(visitor.bank(version)["name"])
-    page.expose_function("countClick", clicks.append)
+    page.expose_function("countClick", count)
     page.add_init_script(f"({COUNTS})()")
     visitor.open("/")
     with page.expect_navigation():

@@ -68,7 +68,7 @@ def test_a_new_user_creates_a_client_and_opens_its_request_in_one_step(world: Wo
     banks = re.findall(r'<option value="([A-Z0-9]+)">', user.last.text)
     assert "BETADEF1" in banks
     for _ in range(2):  # a second click opens the same request
-        assert user.post("/clients/new", **fields, authorize_at="BETADEF1").status == 303
+        assert user.post("/clients/new", form={**fields, "authorize_at": "BETADEF1"}).status == 303
         (client,) = world.hub.openbanking.clients.all(email)
         assert client.active
         assert user.last.headers["location"] == f"/authorize?client_id={client.client_id}&bic=BETADEF1"
