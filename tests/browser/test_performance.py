@@ -14,7 +14,7 @@ pytestmark = pytest.mark.pages
 
 def test_a_row_of_the_overview_leads_to_the_bank_and_back_with_the_same_days(visitor: Visitor) -> None:
     visitor.open("/performance")
-    table = visitor.page.get_by_role("region", name="Banks")
+    table = visitor.page.get_by_role("region", name="Banks", exact=True)
     bic = visitor.bank(2)["bic"]
     row = table.locator("tbody tr", has_text=bic)
     assert row.get_by_role("img").get_attribute("aria-label") is not None
@@ -43,7 +43,7 @@ def test_the_durations_that_a_bank_reports_are_reached_with_the_keyboard(visitor
 def test_a_phone_shows_each_bank_as_a_card_with_nothing_cut_off(visitors: Visitors) -> None:
     visitor = visitors(width=PHONE)
     visitor.open("/performance")
-    table = visitor.page.get_by_role("region", name="Banks")
+    table = visitor.page.get_by_role("region", name="Banks", exact=True)
 
     assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
     assert table.locator("tbody tr").first.evaluate("element => getComputedStyle(element).display") == "block"
