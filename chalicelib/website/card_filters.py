@@ -15,6 +15,9 @@ CARD_ID = re.compile("[0-9]{1,20}")
 _NAME_CHARACTERS = 50
 ANSWERS: Mapping[str, str] = {"approved": "Approved", "declined": "Declined"}
 """Choices for the answer to a message."""
+STATUSES: Mapping[str, str] = states.CARD_STATES
+KINDS: Mapping[str, str] = {str(number): label.capitalize() for number, label in MESSAGES.items()}
+"""Choices of the filters, by value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ def read_activity_filter(written: FieldReader) -> ListFilter:
     members: dict[str, Any] = dict(id_member("card_id", query.get("card_id", "")))
     if query.get("answer") in ANSWERS:
         members["approved"] = int(query["answer"] == "approved")
-    if query.get("kind") in map(str, MESSAGES):
+    if query.get("kind") in KINDS:
         members["authorize_type"] = int(query["kind"])
     since, until = read_day(written, "from", errors), read_day(written, "to", errors)
     if since and until and since > until:
@@ -83,8 +86,3 @@ def read_activity_filter(written: FieldReader) -> ListFilter:
 
 def _filled_in(written: FieldReader, *names: str) -> dict[str, str]:
     return {name: text for name in names if (text := written(name).strip())}
-
-
-STATUSES: Mapping[str, str] = states.CARD_STATES
-KINDS: Mapping[str, str] = {str(number): label.capitalize() for number, label in MESSAGES.items()}
-"""Choices of the filters, by value."""

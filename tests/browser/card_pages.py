@@ -118,5 +118,5 @@ def _asks_to_block(visitor: Visitor) -> None:
 
 
 def _opens_a_statement(visitor: Visitor) -> None:
-    visitor.page.go_back()
+    visitor.page.get_by_role("link", name="Keep it as it is").click()
     visitor.page.locator('a[href*="/statement"]').first.click()
