@@ -41,7 +41,7 @@ def errors_chart(hours: Sequence[HourOfCalls]) -> PerformanceChart | None:
         shapes=[shape for shape in shapes if shape.path],
         dots=(),
         dates=[_label(hours, number) for number in range(0, len(hours), _LABELLED)],
-        days=[hour_text(hour) for hour in hours],
+        tips=[hour_text(hour) for hour in hours],
     )
 
 

@@ -9,7 +9,7 @@ from chalice.app import Response
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.client_activity import HOURS, PER_MINUTE, ClientCall
 from chalicelib.website.activity_chart import KIND_NAMES, errors_chart
-from chalicelib.website.client_page import client_page, serve_client
+from chalicelib.website.client_page_views import client_page, serve_client
 from chalicelib.website.pages import Visit
 from chalicelib.website.performance_chart import HEIGHT, WIDTH
 

@@ -74,7 +74,7 @@ def read_activity_filter(written: FieldReader) -> ListFilter:
     members: dict[str, Any] = dict(id_member("card_id", query.get("card_id", "")))
     if query.get("answer") in ANSWERS:
         members["approved"] = int(query["answer"] == "approved")
-    if query.get("kind") in KINDS:
+    if query.get("kind", "") in KINDS:
         members["authorize_type"] = int(query["kind"])
     since, until = read_day(written, "from", errors), read_day(written, "to", errors)
     if since and until and since > until:
