@@ -1,7 +1,7 @@
 """A bank of ``causeway.bank`` in a process of its own. All that it knows is in a file; it can be killed at any step.
 
-``python -m tests.e2e.durable_bank FOLDER``: the folder has ``settings.json``, ``bank.pem`` and, for each step at which
-the process kills itself once, a file ``die-at-…``.
+``.venv/bin/python -m tests.e2e.durable_bank FOLDER``: the folder has ``settings.json``, ``bank.pem`` and, for each
+step at which the process kills itself once, a file ``die-at-…``.
 """
 
 from __future__ import annotations
