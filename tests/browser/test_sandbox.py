@@ -150,6 +150,24 @@ def test_new_events_appear_by_themselves_and_need_no_server(visitor: Visitor) ->
     watcher.get_by_text('"built-in"').first.wait_for()
 
 
+def test_new_events_are_not_asked_for_while_nobody_looks(visitor: Visitor) -> None:
+    page, latest, asked = visitor.page, "**/deliveries/latest?*", list[str]()
+    user.register(visitor)
+    user.create_client(visitor)
+    page.clock.install()
+    user.go_to(visitor, "Events")
+    page.on("request", lambda request: asked.append(request.url) if "/latest" in request.url else None)
+    with page.expect_response(latest):
+        page.clock.run_for(3100)
+    page.evaluate("Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })")
+    page.clock.run_for(60_000)
+    assert len(asked) == 1
+
+    page.evaluate("delete document.hidden")
+    with page.expect_response(latest):
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+
+
 def test_the_way_to_the_bank_needs_no_mouse(visitor: Visitor) -> None:
     user.register(visitor)
     user.create_client(visitor)

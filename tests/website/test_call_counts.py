@@ -7,10 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.statistics.day_overviews import DayOverview
 from chalicelib.statistics.days import hours_of
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import hourly, keeping
+from tests.website.deliveries import send, send_test_event
 from tests.website.journey import approve, open_request, run, with_tokens
 from tests.website.person import PASSWORD, Person
 from tests.world import World
@@ -70,6 +72,18 @@ def test_a_page_for_a_user_takes_the_session_and_what_it_shows(
         assert user.get(path.format(client_id=client_id)).status in (200, 404)
 
     assert made == [SESSION, *calls]
+
+
+def test_an_event_takes_its_record_its_client_and_all_bodies_at_once(world: World, user: Person) -> None:
+    client_id = user.create_client("Eventful", events_url=world.receiver.url)
+    path = send_test_event(user, client_id)
+    world.receiver.answers = [Reply(503, b"busy", {}, 0.1)]
+    send(world)
+    with counted(world) as calls:
+        user.get(path)
+
+    assert "busy" in user.text
+    assert calls == [SESSION, "BatchGetItem", "BatchGetItem", "BatchGetItem"]
 
 
 def test_signing_in_counts_the_attempt_reads_the_user_and_begins_a_session(

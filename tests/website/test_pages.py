@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.website import site
-from chalicelib.website.page_links import PAGES, SIMULATOR
+from chalicelib.website.page_links import LATEST_EVENTS, PAGES, RECEIVER, SIMULATOR
 from tests.website.person import Person
 from tests.world import World
 
@@ -31,7 +31,7 @@ def test_every_address_has_its_page_and_every_page_its_address() -> None:
     views = site.FOR_EVERYBODY.keys() | site.FOR_USERS.keys()
 
     pages = {(method, place) for place, methods in PAGES.items() for method in methods}
-    assert views == pages | {("GET", SIMULATOR), ("POST", SIMULATOR)}
+    assert views == pages | {("GET", SIMULATOR), ("POST", SIMULATOR), ("GET", LATEST_EVENTS), ("POST", RECEIVER)}
     assert not site.FOR_EVERYBODY.keys() & site.FOR_USERS.keys()
 
 
