@@ -42,7 +42,6 @@ ROWS_READ = 50
 MAX_KEPT = 2000
 """The maximum number of rows in memory; the oldest are dropped, which loses what was not written yet."""
 _MINUTE = 60
-_BATCH = 100
 _ROUTES = ("/tpp/", "/oauth/")
 """Where clients call the service. What the web interface does for its users is not their client's call."""
 
@@ -169,8 +168,7 @@ _SECONDS: Mapping[type[Row], int] = {HourOfCalls: HOUR_SECONDS, MinuteOfCalls: _
 class ClientActivity:
     """Counts the calls of clients in this process; thread-safe."""
 
-    def __init__(self, store: Callable[[], Store], clock: Clock) -> None:
-        self._store = store
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
         self._rows: dict[_Place, Row] = {}
@@ -191,20 +189,27 @@ class ClientActivity:
         """Whether anything was counted that is not written yet."""
         return bool(self._changed)
 
-    def write(self) -> None:
-        """Write the rows that have changed; what cannot be written is tried again with the next write."""
+    def begin_write(self) -> Mapping[_Place, Put]:
+        """The writes of the rows that have changed. Either ``finish_write`` or ``abandon_write`` must follow."""
         with self._lock:
             changed, self._changed = self._changed, {}
-            puts = [Put(TABLE, self._rows[place].to_item()) for place in changed]
-        try:
-            for batch in pieces(puts, _BATCH):
-                self._store().transact(batch)
-        except Exception:
-            log.exception("activity not written", rows=len(changed))
-            with self._lock:
-                self._changed = {place: None for place in changed if place in self._rows} | self._changed
-            return
-        self._forget_ended()
+            return {place: Put(TABLE, self._rows[place].to_item()) for place in changed}
+
+    def finish_write(self) -> None:
+        """Forget the rows that are written, and to which no call can be added any more."""
+        now = self._clock.time()
+        with self._lock:
+            written = (place for place in self._rows if place not in self._changed)
+            ended = [(kind, client, start) for kind, client, start in written if start + _SECONDS[kind] <= now]
+            for place in ended:
+                del self._rows[place]
+
+    def abandon_write(self, writes: Mapping[_Place, Put]) -> None:
+        """Have the next write include the rows of this one, which failed."""
+        with self._lock:
+            self._changed = {place: None for place in writes if place in self._rows} | self._changed
+        if writes:
+            log.warning("activity not written", rows=len(writes))
 
     def rows(self, client_id: str) -> list[Row]:
         """A client's rows in this process, of which some may not be written yet."""
@@ -218,15 +223,6 @@ class ClientActivity:
             self._rows[place] = kind(client_id, start)
         self._rows[place].add(made)
         self._changed[place] = None
-
-    def _forget_ended(self) -> None:
-        """Forget the rows that no call can be added to any more, and that are written."""
-        now = self._clock.time()
-        with self._lock:
-            written = (place for place in self._rows if place not in self._changed)
-            ended = [(kind, client, start) for kind, client, start in written if start + _SECONDS[kind] <= now]
-            for place in ended:
-                del self._rows[place]
 
     def _drop_oldest(self) -> None:
         too_many = list(islice(self._rows, max(len(self._rows) - MAX_KEPT, 0)))

@@ -140,7 +140,7 @@ class Measurements:
         self._gathered = CounterBuffer()
         self._unwritten: dict[str, HourlyCounters] = {}
         self._unchecked: list[HourlyCounters] = []
-        self.activity = ClientActivity(store, clock)
+        self.activity = ClientActivity(clock)
         self._not_before = not_before
         self._since = clock.time()
         self._hours: set[int] = set()
@@ -181,15 +181,16 @@ class Measurements:
             self._hours |= gathered.hours
             self._unwritten |= {new_id(): hourly for hourly in gathered.counters.values()}
             counters = list(self._unwritten.items())
+        activity = self.activity.begin_write()
         try:
             for figures in gathered.figures():
                 self._write_metrics(*figures)
-            for first in range(0, len(counters), BATCH_SIZE):
-                self._write_counters(counters[first : first + BATCH_SIZE])
+            self._write_items(counters, list(activity.values()))
+            self.activity.finish_write()
         except Exception:
             log.exception("measurements not written", slips=len(self._unwritten))
             self._drop_oldest()
-        self.activity.write()
+            self.activity.abandon_write(activity)
         self._record_downtimes()
 
     def _claim_write(self) -> bool:
@@ -212,9 +213,14 @@ class Measurements:
             Service=service,
         )
 
-    def _write_counters(self, counters: list[tuple[str, HourlyCounters]]) -> None:
-        """Write counters. Raises: StoreError."""
-        self._store().transact([Put(TABLE, hourly.to_item(counters_id)) for counters_id, hourly in counters])
+    def _write_items(self, counters: list[tuple[str, HourlyCounters]], activity: list[Put]) -> None:
+        """Write counters and, in the same transactions, the clients' activity. Raises: StoreError."""
+        puts = [*(Put(TABLE, hourly.to_item(counters_id)) for counters_id, hourly in counters), *activity]
+        for first in range(0, len(puts), BATCH_SIZE):
+            self._store().transact(puts[first : first + BATCH_SIZE])
+            self._note_written(counters[first : first + BATCH_SIZE])
+
+    def _note_written(self, counters: list[tuple[str, HourlyCounters]]) -> None:
         with self._lock:
             for counters_id, hourly in counters:
                 self._unwritten.pop(counters_id, None)
