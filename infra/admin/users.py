@@ -59,7 +59,7 @@ def link(
     ],
     manager: Annotated[int, typer.Option("--manager", metavar="MANAGER-ID", help="The programme manager's id.")],
 ) -> Report:
-    """Give a user access to a programme manager's cards and the simulator in the web interface.
+    """Let a user see and manage a programme manager's cards, and use the simulator, in the web interface.
 
     A user sees the cards of one programme manager; linking another one replaces it. The link takes effect
     immediately. A registered address does not prove a person's identity, but a code does: ask the person to read it

@@ -41,8 +41,6 @@ _MANY = 1000
 """Rows per read when most of them are filtered out."""
 _DEEPER = (150, 1500)
 """Rows of each list in the second and third read of a search that has not found enough."""
-SEARCHED = SHARDS * sum(_DEEPER)
-"""The number of rows of a list of all cards that one search looks through, at least, before its answer is partial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +230,7 @@ def latest_page(
     """The last ``count`` rows, or matching rows, of all lists, which must share one name.
 
     Without a condition, one parallel read of each list is enough. A search reads each list up to three times, deeper
-    each time, at least ``SEARCHED`` rows of a programme manager's lists.
+    each time: about 26,000 rows of a programme manager's lists.
     """
     found: list[Item] = []
     certain: list[Item] = []

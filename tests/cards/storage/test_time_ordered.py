@@ -9,7 +9,7 @@ import pytest
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.storage import time_ordered
-from chalicelib.cards.storage.time_ordered import LatestRows, Rows, Search, Span, Timeline, latest_page, page
+from chalicelib.cards.storage.time_ordered import SHARDS, LatestRows, Rows, Search, Span, Timeline, latest_page, page
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from tests.dynamodb_calls import counted
@@ -211,3 +211,9 @@ def test_a_search_reads_each_list_three_times_at_most_and_goes_on_where_it_ended
     assert first.before is not None
     assert [row["number"] for row in then.rows] == [0]
     assert calls == ["Query"] * 9
+
+
+def test_a_search_looks_through_as_many_rows_as_the_pages_say() -> None:
+    of_one = sum(time_ordered._DEEPER)
+
+    assert (of_one // 100 * 100, SHARDS * of_one // 1000 * 1000) == (1_600, 26_000)
