@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.notices import COOKIE, LIFETIME, TEXTS, Notice
 from tests.website.person import PASSWORD, Person
 from tests.world import World
@@ -49,13 +50,14 @@ def test_a_cookie_that_is_no_notice_says_nothing_and_is_removed(user: Person, va
 
 
 def test_registering_signing_in_and_out_are_confirmed(world: World, visitor: Person) -> None:
-    visitor.register("ada@example.com")
+    email = f"{new_id()}@example.com"
+    visitor.register(email)
     visitor.follow()
     assert TEXTS[Notice.REGISTERED] in visitor.text
     visitor.post("/sign-out")
     visitor.follow()
     assert TEXTS[Notice.SIGNED_OUT] in visitor.text
-    visitor.sign_in("ada@example.com", PASSWORD)
+    visitor.sign_in(email, PASSWORD)
     visitor.follow()
     assert TEXTS[Notice.SIGNED_IN] in visitor.text
 
