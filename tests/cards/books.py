@@ -12,7 +12,10 @@ from tests.world import World
 Item = Mapping[str, Any]
 
 _IDENTIFIERS = ("owner", "part", "id", "holder_id", "card_id", "rule_id", "request_id", "account_ids", "written_by")
-_DRAWN_OR_SEALED = ("pan", "pin", "pvv", "acs_password", "proof", "claim", "attempt", "answer", "fingerprint")
+_DRAWN_OR_SEALED = (
+    *("pan", "last_four", "pin", "pvv", "acs_password"),
+    *("proof", "claim", "attempt", "answer", "fingerprint"),
+)
 _ONE_RUN_ONLY = frozenset((*_IDENTIFIERS, *_DRAWN_OR_SEALED))
 """What differs between two runs that do the same."""
 _USED = {
@@ -102,9 +105,12 @@ class Books:
         assert {row["card_id"] for row in entries.values()} <= cards.keys()
 
     def _check_lists(self, cards: Mapping[int, Item]) -> None:
-        """Every card is once in its programme manager's list, and nothing else is."""
-        listed = [(row["owner"].split("#")[1], row["card_id"]) for row in self.of("card") if row["part"] != "card"]
+        """Every card is once in its programme manager's list, with the end of its number, and nothing else is."""
+        rows = [row for row in self.of("card") if row["part"] != "card"]
+        listed = [(row["owner"].split("#")[1], row["card_id"]) for row in rows]
         assert sorted(listed) == sorted((str(card["manager_id"]), number) for number, card in cards.items())
+        ends = {row["card_id"]: row["last_four"] for row in rows if "last_four" in row}
+        assert ends == {number: self.number(cards[number])[-4:] for number in ends}
 
     def _check_orders(self, cards: Mapping[int, Item]) -> None:
         """Every physical card's body was ordered; every order is a card's."""
