@@ -140,6 +140,23 @@ def look_at_consents_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
+def look_at_the_deliveries_of_a_consent_in_the_web_interface(world: World) -> Run:
+    def run(fault: Fault) -> None:
+        person, world.client = somebody(world)
+        consent_id = world.approve(1).bank_token.partition(".")[0]
+        consent = world.hub.openbanking.consent_states.find(consent_id)
+        assert consent is not None
+        world.hub.openbanking.token_flow.end_consent(consent, "bank")
+        events = [each.delivery_id for each in world.recorded("event") if each.consent_id == consent_id]
+        answer = shown(fault, lambda: person.get(f"/consents/{consent_id}"))
+        assert answer.status == 200
+        assert events
+        assert all(delivery_id in answer.text for delivery_id in events)
+
+    return run
+
+
+@scene()
 def look_at_an_event_for_fetching_in_the_web_interface(world: World) -> Run:
     def run(fault: Fault) -> None:
         person, client = somebody(world)
