@@ -19,7 +19,7 @@ from tests.cards.fault_plays import MANNERS, NETWORK, Play, Targets, failed
 from tests.cards.network_books import TABLES, check, shape
 from tests.cards.network_cases import NETWORK_CASES
 from tests.cards.report_cases import REPORT_CASES
-from tests.cards.scenes import MANAGER, Envelope, Scene
+from tests.cards.scenes import MANAGER, Envelope, MadeCard, Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot
 from tests.source_code import within
@@ -69,16 +69,28 @@ def test_a_fault_of_storage_loses_and_doubles_nothing(scene: Scene, case: Case, 
 
 
 class Look(NamedTuple):
-    """A page of the web interface, and what it is asked about."""
+    """A page of the web interface, and what it is asked about a card that was used."""
 
+    name: str
     action: str
-    members: Mapping[str, Any]
+    members: Callable[[MadeCard, Scene], Mapping[str, Any]]
 
 
 LOOKS = (
-    Look("listCards", {"item_count": 20}),
-    Look("showCard", {"card_id": 1, "item_count": 10, "balance_count": 10}),
-    Look("listActivity", {"item_count": 10}),
+    Look("the cards", "listCards", lambda card, scene: {"item_count": 20}),
+    Look(
+        "the cards with the end of a number",
+        "listCards",
+        lambda card, scene: {"item_count": 20, "last_four": card.pan[-4:]},
+    ),
+    Look("a card", "showCard", lambda card, scene: {"card_id": card.card_id, "item_count": 10, "balance_count": 10}),
+    Look("activity", "listActivity", lambda card, scene: {"item_count": 10}),
+    Look("activity that was approved", "listActivity", lambda card, scene: {"item_count": 10, "approved": 1}),
+    Look(
+        "a statement",
+        "showStatement",
+        lambda card, scene: {"card_id": card.card_id, "date_from": 0, "date_to": scene.clock.time()},
+    ),
 )
 
 
@@ -86,12 +98,13 @@ class DeskPlay:
     """A page about cards that were used: it is shown as it was, or not at all."""
 
     def __init__(self, scene: Scene, look: Look) -> None:
-        asked = scene.purchase(scene.spendable(500).card_id, 300)
-        scene.clearing(asked, 100, final=0)
-        self._portal, self._look = scene.hub.cards.flows.portal, look
+        card = scene.spendable(500)
+        scene.clearing(scene.purchase(card.card_id, 300), 100, final=0)
+        self._portal, self._action, self._members = scene.hub.cards.flows.portal, look.action, look.members(card, scene)
         self.untouched = Fault(scene.world)
         with self.untouched:
             self._seen = self._see()
+        assert self._seen["data"]
 
     def with_fault(self, fault: Fault) -> None:
         with fault:
@@ -103,12 +116,12 @@ class DeskPlay:
         assert refusal.value.status is Status.INTERNAL
 
     def _see(self) -> Mapping[str, Any]:
-        return self._portal.read(MANAGER, self._look.action, **self._look.members)
+        return self._portal.read(MANAGER, self._action, **self._members)
 
 
-@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.action)
+@pytest.mark.parametrize("look", LOOKS, ids=lambda look: look.name)
 def test_a_page_is_shown_as_it_is_or_not_at_all(scene: Scene, look: Look) -> None:
-    TARGETS.play(look.action, DeskPlay(scene, look), scene.world)
+    TARGETS.play(look.name, DeskPlay(scene, look), scene.world)
 
 
 # -- the schedule

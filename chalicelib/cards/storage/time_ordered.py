@@ -84,8 +84,7 @@ class Rows:
 
     def latest(self, store: Store, count: int, before: str | None = None) -> Read:
         """A callable that reads the last ``count`` rows before the sort key ``before``, newest first, in one call."""
-        read = self.read_latest(store, count, before)
-        return lambda: read().items[:count]
+        return lambda: self.read_latest(store, count, before)().items[:count]
 
     def read_latest(
         self, store: Store, count: int, before: str | None = None, wanted: Search | None = None
@@ -236,8 +235,8 @@ def latest_page(
     certain: list[Item] = []
     ends: dict[Rows, str | None] = dict.fromkeys(lists, before)
     for depth in (count + 1, *_DEEPER):
-        reads = [each.read_latest(store, depth, end, wanted) for each, end in ends.items()]
-        pages = dict(zip(ends, together(reads), strict=True))
+        read = together([each.read_latest(store, depth, end, wanted) for each, end in ends.items()])
+        pages = dict(zip(ends, read, strict=True))
         found += [row for page in pages.values() for row in page.items]
         ends = {each: str(page.next["part"]) for each, page in pages.items() if page.next is not None}
         latest_end = max(filter(None, ends.values()), default="")
