@@ -41,8 +41,8 @@ test: environment ## Run all tests except the slow ones, offline
 test-faults: environment ## Inject every fault into every storage and queue call, kill workers, make 50 concurrent calls
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m faults
 
-test-sdk: environment ## Run the Python package of sdk/ against a stack: both banks, every fault, lost answers
-	@exec $(PYTHON) -m pytest -m sdk tests/e2e
+test-sdk: environment ## Run the Python package of sdk/ against stacks: faults, lost answers, crashes, moved time
+	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m sdk tests/e2e
 
 test-clock: environment ## Move the clock of a stack by a year in steps of a day, in less than a minute
 	@exec $(PYTHON) -m pytest -m year tests/e2e

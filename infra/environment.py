@@ -28,6 +28,8 @@ INTERRUPTED = 130
 REPORT_SECONDS = 10.0
 """Seconds between progress lines without a terminal; on a terminal, a single line is redrawn continuously."""
 REQUIREMENTS = (ROOT / "requirements.txt", ROOT / "requirements-dev.txt")
+SDK = ROOT / "sdk"
+"""The Python package for TPPs and banks, installed where it stands: the tour and the guides use it."""
 
 
 class EnvironmentFailed(Exception):
@@ -36,7 +38,7 @@ class EnvironmentFailed(Exception):
 
 def compute_fingerprints() -> tuple[str, str]:
     """The fingerprints of the running Python and of the requirements."""
-    required = b"".join(file.read_bytes() for file in REQUIREMENTS)
+    required = b"".join(file.read_bytes() for file in (*REQUIREMENTS, SDK / "pyproject.toml"))
     return _digest(f"{sys.version} {sysconfig.get_platform()}".encode()), _digest(required)
 
 
@@ -53,9 +55,13 @@ def make(folder: Path) -> bool:
         else:
             _recreate(folder)
             stamp.write_text(python)
-        pip = [str(folder / "bin" / "python"), "-m", "pip"]
-        options = ["--progress-bar=off", "--disable-pip-version-check", "--use-pep517", "-r", str(REQUIREMENTS[1])]
-        _run([*pip, "install", *options], "the packages could not be installed")
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check"]
+        _run(
+            [*pip, "--progress-bar=off", "--use-pep517", "-r", str(REQUIREMENTS[1])],
+            "the packages could not be installed",
+        )
+        editable = ["--no-index", "--no-deps", "--no-build-isolation", "--quiet", "--editable", str(SDK)]
+        _run([*pip, *editable], f"the package in {SDK.name} could not be installed")
         stamp.write_text(f"{python} {required}")
     return True
 

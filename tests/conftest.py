@@ -47,6 +47,8 @@ log.logger()  # writes where pytest looks, and not wherever a test that logs fir
 pytest_plugins = ["tests.cards.leak_watch", "tests.stack"]
 
 STACK_ROOMS = ("tests/e2e/", "tests/browser/")
+SECOND_STACK = tuple(f"tests/e2e/test_sdk_{subject}.py" for subject in ("bank", "clock", "lost_answers"))
+"""The part of ``make test-sdk`` for a second process: its stack is begun there, too."""
 PLAYED_MEANWHILE = "tests/e2e/test_faults.py"
 """Looks at what begins with the first end-to-end test, and has ended long before the last."""
 LONG_ROOMS = (*STACK_ROOMS, PLAYED_MEANWHILE, "tests/infra/", "tests/bench/")
@@ -69,7 +71,10 @@ def pytest_collection_finish() -> None:
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Where tests run in several processes, a file stays in one of them, and all that need the stack share one."""
+    """Where tests run in several processes, a file stays in one of them, and all that need the stack share one.
+
+    Only the tests of the SDK share two.
+    """
 
     def __init__(self, config: pytest.Config, log: Any) -> None:
         config.option.loadscopereorder = False  # it would begin with the files that have most tests
@@ -77,6 +82,8 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
 
     def _split_scope(self, nodeid: str) -> str:
         file: str = nodeid.partition("::")[0]
+        if file in SECOND_STACK:
+            return "second stack"
         return "stack" if file.startswith(STACK_ROOMS) else file
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:

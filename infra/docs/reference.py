@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.docs import apis, bank_checks, cards, commands, security_profile, settings
+from infra.docs import apis, bank_checks, cards, commands, sdk, sdk_layout, sdk_listen, security_profile, settings
 from infra.openapi import bank, tpp
 from infra.openapi.document import ROOT
 
@@ -85,6 +85,17 @@ PAGES: Mapping[str, Page] = {
         "Region, credentials and endpoints use boto3's own variables (`AWS_DEFAULT_REGION`, `AWS_PROFILE`, "
         "`AWS_ENDPOINT_URL`).",
         settings.render,
+    ),
+    **{
+        name: Page(layout.title, layout.introduction, partial(sdk.render, name))
+        for name, layout in sdk_layout.LAYOUTS.items()
+    },
+    "sdk-listen": Page(
+        "Python: the command",
+        "The [Python package](../../sdk/README.md) installs the command `causeway`. Its exit code is 0 if it "
+        "succeeded, 1 if it failed, and 2 if the options are wrong. `causeway --version` prints the version. "
+        "The README shows [a run, and what happens when something fails](../../sdk/README.md#behind-a-firewall).",
+        sdk_listen.render,
     ),
 }
 

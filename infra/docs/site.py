@@ -1,7 +1,7 @@
 """Renders the documents at build time for ``/docs`` in the web interface.
 
-Each page of ``docs/`` becomes an HTML fragment and a copy of its Markdown in ``chalicelib/website/docs``. The
-``index.json`` there contains the menu, and the headings for the search.
+Each page of ``docs/``, and each document of the Python package, becomes an HTML fragment and a copy of its Markdown in
+``chalicelib/website/docs``. The ``index.json`` there contains the menu, and the headings for the search.
 """
 
 from __future__ import annotations
@@ -37,6 +37,18 @@ MENU: Mapping[str, Sequence[str]] = {
         "web-interface",
         "sandbox",
     ),
+    "Python package": (
+        "sdk",
+        "reference/sdk-tpp",
+        "reference/sdk-tpp-models",
+        "reference/sdk-events",
+        "reference/sdk-errors",
+        "reference/sdk-keys",
+        "reference/sdk-listen",
+        "reference/sdk-bank",
+        "reference/sdk-bank-models",
+        "sdk-changelog",
+    ),
     "Concepts": (
         "concepts/versions",
         "concepts/requests",
@@ -70,6 +82,9 @@ MENU: Mapping[str, Sequence[str]] = {
 }
 """The menu's pages by section; the home page, ``README.md``, comes first."""
 HOME = "README"
+ELSEWHERE: Mapping[str, str] = {"sdk": "sdk/README.md", "sdk-changelog": "sdk/CHANGELOG.md"}
+"""Pages whose files are not below ``docs``, because they belong to a package that is published by itself."""
+_TARGET = re.compile(r"(?<=\]\()([^)#\s:]+\.md)(?=[)#])")
 
 
 class LinkError(ValueError):
@@ -78,8 +93,8 @@ class LinkError(ValueError):
 
 def texts() -> dict[Path, str]:
     """The expected content of each file of the site. Raises: LinkError."""
-    sources = {page: (SOURCE / f"{page}.md").read_text("utf-8") for page in page_names()}
-    found = {TARGET / f"{page}.md": text for page, text in sources.items()}
+    sources = {page: (ROOT / file_of(page)).read_text("utf-8") for page in page_names()}
+    found = {TARGET / f"{page}.md": markdown_copy(page, text) for page, text in sources.items()}
     found |= {TARGET / f"{page}.html": Renderer(page).render(text) for page, text in sources.items()}
     found |= {
         TARGET / "guides" / f"{file.name}.txt": file.read_text("utf-8")
@@ -93,6 +108,32 @@ def page_names() -> Iterator[str]:
     yield HOME
     for pages in MENU.values():
         yield from pages
+
+
+def file_of(page: str) -> str:
+    """The file of a page, relative to the repository."""
+    return ELSEWHERE.get(page, f"docs/{page}.md")
+
+
+def page_of(page: str, target: str) -> str | None:
+    """The page, or other file of ``docs``, to which a link of a page leads, if there is one."""
+    file = posixpath.normpath(posixpath.join(posixpath.dirname(file_of(page)), target))
+    for name, place in ELSEWHERE.items():
+        if place == file:
+            return name
+    is_document = file.startswith("docs/") and (ROOT / file).is_file()
+    return file.removeprefix("docs/").removesuffix(".md") if is_document else None
+
+
+def markdown_copy(page: str, text: str) -> str:
+    """A page's Markdown, whose links lead to the copies of other pages."""
+
+    def moved(link: re.Match[str]) -> str:
+        found = page_of(page, link[1])
+        is_as_written = found is None or not {page, found} & set(ELSEWHERE)
+        return link[1] if is_as_written else posixpath.relpath(f"{found}.md", posixpath.dirname(page))
+
+    return _TARGET.sub(moved, text)
 
 
 def _index(sources: Mapping[str, str]) -> dict[str, object]:
@@ -156,8 +197,7 @@ class Renderer:
         if re.match("[a-z]+:|#", target):
             return target
         path, _, fragment = target.partition("#")
-        place = posixpath.normpath(posixpath.join(posixpath.dirname(self._page), path))
-        if place.startswith("..") or not (SOURCE / place).is_file():
-            raise LinkError(f"docs/{self._page}.md: {target} is no page of the documents")
-        page = place.removesuffix(".md")
+        page = page_of(self._page, path)
+        if page is None:
+            raise LinkError(f"{file_of(self._page)}: {target} is no page of the documents")
         return f"{ADDRESS}{'' if page == HOME else f'/{page}'}{f'#{fragment}' if fragment else ''}"

@@ -24,15 +24,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def update(*, check: bool) -> list[Path]:
-    """Write the files that differ and delete those that nothing generates, unless ``check``. Returns both."""
-    texts, strange = modules.texts(), modules.strange()
+    """Write the files that differ and delete those without source, unless ``check``. Returns both."""
+    texts, without_source = modules.texts(), modules.files_without_source()
     stale = [file for file, text in texts.items() if not file.exists() or file.read_text("utf-8") != text]
     if not check:
         for file in stale:
             file.write_text(texts[file], encoding="utf-8")
-        for file in strange:
+        for file in without_source:
             file.unlink()
-    return [*stale, *strange]
+    return [*stale, *without_source]
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def class_names(content: Schema) -> list[str]:
 
 
 @cache
-def written(version: str) -> set[str]:
+def schemas_sent_by_banks(version: str) -> set[str]:
     """The classes that a bank fills in: bodies of its calls, and responses to webhooks."""
     names = {request_class(version, operation) for _, _, operation in operations(version, "paths")}
     names |= {answer_class(version, operation) for _, _, operation in operations(version, "webhooks")}
@@ -134,7 +134,7 @@ def literals() -> str:
 
 def models(version: str) -> str:
     """A version's module of dataclasses."""
-    types = Types(named_choices(), written(version))
+    types = Types(named_choices(), schemas_sent_by_banks(version))
     parts = [
         source.dataclass_source(name, schema["description"], types.members(name, schema))
         for name, schema in schemas(version).items()

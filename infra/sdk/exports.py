@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from infra.openapi.document import ROOT
 from infra.sdk import bank, source, tpp
-
-SOURCE = ROOT / "sdk" / "src"
+from infra.sdk.source import SOURCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,17 +103,17 @@ def __dir__() -> list[str]:
 
 def module(package: Package) -> str:
     """The source of a package's ``__init__.py``."""
-    names = exported(package)
+    names = names_by_module(package)
     imports = "\n".join(f"    from {home} import {name} as {name}" for home, of in names.items() for name in of)
     listed = sorted(name for of in names.values() for name in of)
     table = f"__all__ = {listed!r}\n\n_NAMES = {dict(names)!r}"
     opening = HEAD.format(docstring=package.docstring)
     head = f"{source.NOTICE}\n\n{opening}\nif TYPE_CHECKING:\n{imports}\n\n{table}\n"
-    return source.formatted(head + TAIL)
+    return source.format_source(head + TAIL)
 
 
 @cache
-def exported(package: Package) -> Mapping[str, tuple[str, ...]]:
+def names_by_module(package: Package) -> Mapping[str, tuple[str, ...]]:
     """The names of each module, in the order of the modules."""
     generated = {name: public_names(text) for name, text in package.generated().items() if not name.endswith("_calls")}
     errors = public_names((SOURCE / "causeway" / "errors.py").read_text("utf-8"))

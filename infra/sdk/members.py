@@ -79,7 +79,7 @@ class Types:
             return f"Literal[{schema['const']!r}]"
         if "enum" in schema:
             return self.choice(schema)
-        kinds = [kind for kind in listed(schema.get("type", ())) if kind != "null"]
+        kinds = [kind for kind in type_names(schema.get("type", ())) if kind != "null"]
         if kinds == ["array"]:
             item = self.annotation(name, schema["items"], owner)
             return f"Sequence[{item}]" if owner in self.requested else f"tuple[{item}, ...]"
@@ -120,12 +120,12 @@ def members_of(schema: Schema) -> list[tuple[str, Schema]]:
 
 def nullable(schema: Schema) -> bool:
     """Whether ``null`` is allowed."""
-    return "null" in listed(schema.get("type", ())) or any(
+    return "null" in type_names(schema.get("type", ())) or any(
         option.get("type") == "null" for option in schema.get("anyOf", ())
     )
 
 
-def listed(kind: Any) -> list[str]:
+def type_names(kind: Any) -> list[str]:
     """The names in a schema's ``type``."""
     return [kind] if isinstance(kind, str) else list(kind)
 

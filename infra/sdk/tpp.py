@@ -75,10 +75,10 @@ def named_choices() -> dict[tuple[Any, ...], str]:
 @cache
 def types() -> Types:
     """The types of the document's members."""
-    return Types(named_choices(), requested())
+    return Types(named_choices(), request_schemas())
 
 
-def requested() -> set[str]:
+def request_schemas() -> set[str]:
     """The names of the schemas that requests contain."""
     bodies = (operation["requestBody"] for _, _, operation in operations() if "requestBody" in operation)
     names = references([body["content"] for body in bodies])
@@ -222,7 +222,7 @@ def calls() -> str:
 
 def call(path: str, method: str, operation: Schema) -> str:
     """The row of one call."""
-    parameters = [resolved(parameter) for parameter in operation["parameters"]]
+    parameters = [resolve_parameter(parameter) for parameter in operation["parameters"]]
     headers = {parameter["name"] for parameter in parameters if parameter["in"] == "header"}
     security = operation.get("security", [])
     row: dict[str, Any] = {
@@ -252,7 +252,7 @@ def answers(operation: Schema) -> Iterator[str]:
                 yield f"{home(name).rsplit('.', 1)[-1]}.{name}"
 
 
-def resolved(parameter: Schema) -> Schema:
+def resolve_parameter(parameter: Schema) -> Schema:
     """A parameter, also one that is described elsewhere in the document."""
     if "$ref" not in parameter:
         return parameter

@@ -146,14 +146,17 @@ class Browser:
         )
 
 
-def approve_consent(browser: Browser, redirect_url: str) -> str:
-    """Approve everything as a PSU of a demonstration bank. Returns the callback URL with the code.
+def approve_consent(browser: Browser, redirect_url: str, customer: str = "") -> str:
+    """Approve everything as ``customer`` of a demonstration bank, by default the first one of its sign-in page.
+
+    Returns the callback URL with the code.
 
     Raises:
         NavigationFailed: an unexpected page was reached.
     """
+    person = {"username": customer, "password": f"sandbox-{customer}"} if customer else {}
     page = _page(browser.open(redirect_url))
-    page = _page(browser.submit(page, page.form("password", filled=True)))
+    page = _page(browser.submit(page, page.form("password", filled=True), person))
     page = _page(browser.submit(page, page.form("account"), boxes=True))
     back = browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]})
     if isinstance(back, BrowserPage):

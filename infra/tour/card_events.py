@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.card_records import CARD_FIELDS, PLAIN
 from chalicelib.foundation.dynamodb.store import StoreError
 from infra.programme import loading
 from infra.programme.file import WantedManager
-from infra.tour.calls import CardCalls
+from infra.tour.card_calls import CardCalls
 from infra.tour.guide import Guide
 from infra.tour.receiver import EventReceiver, listen
 from infra.tour.shops import CORNER_SHOP, EURO, GERMANY, PURCHASE
@@ -106,5 +106,4 @@ class CardEventsTour:
 
     def _expect_event(self, receiver: EventReceiver, name: str, **members: Any) -> None:
         """Wait for an event and print it. Raises: TourFailed."""
-        event = receiver.wait_for_event(name, **members)
-        self._guide.event(event.type, event.message_id, event.data)
+        self._guide.event(receiver.wait_for_event(name, **members))

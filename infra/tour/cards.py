@@ -11,9 +11,10 @@ from chalicelib.cards.protocol.payment_states import SETTLED
 from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES, SCT, SEPA
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER
-from infra.tour.calls import CardCalls, TourFailed
+from infra.tour.card_calls import CardCalls
 from infra.tour.guide import Guide
 from infra.tour.network import NetworkTour
+from infra.tour.polling import TourFailed
 
 _FIRST_PIN, _OWN_PIN = "2580", "7391"
 _WRONG_PINS = ("1357", "2468", "9876")

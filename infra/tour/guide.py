@@ -6,9 +6,10 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
+from causeway.tpp import ReceivedEvent
 from chalicelib.foundation.fields.registries import currency_numbers, minor_units
 from infra.command import PYTHON
 
@@ -21,7 +22,9 @@ _LONGEST_FINDING = 60
 _TELLING = ("response_code", "funds_available", "transaction_status", "payment_status")
 """Response members that summarise a step's outcome, the most informative first."""
 _COUNTED = ("accounts", "balances", "payments")
-_SECRETS = ("access_token", "refresh_token", "authorization_code", "token", "events_secret")
+_SECRETS = ("access_token", "refresh_token", "token", "code_verifier", "events_secret")
+_SENT_SECRETS = (*_SECRETS, "code")
+"""A request's ``code`` is the authorization's; a response's is that of an error."""
 
 
 class Guide:
@@ -50,7 +53,7 @@ class Guide:
         print(f"  {self.colour('magenta', who)} {self.colour('blue', method)} {_shorten(url)}")
         self._headers(headers)
         if body is not None:
-            print(self.colour("dim", _indent(body)))
+            print(self.colour("dim", _indent(body, _SENT_SECRETS)))
 
     def answer(self, status: int, body: Any, note: str = "", headers: Mapping[str, str] | None = None) -> None:
         good = "green" if status < 400 else "red"
@@ -59,11 +62,11 @@ class Guide:
         if body is not None:
             print(_indent(body))
 
-    def event(self, name: str, message_id: str, data: Any) -> None:
+    def event(self, received: ReceivedEvent) -> None:
         """Print a verified event."""
-        verified = f"{self.colour('green', 'verified')} {self.colour('dim', f'webhook-id {message_id}')}"
-        print(f"  {self.colour('magenta', 'EVENT')} {self.colour('blue', name)}  {verified}")
-        print(_indent(data))
+        verified = f"{self.colour('green', 'verified')} {self.colour('dim', f'webhook-id {received.id}')}"
+        print(f"  {self.colour('magenta', 'EVENT')} {self.colour('blue', received.event.type)}  {verified}")
+        print(_indent(received.event.to_json()["data"]))
 
     def command(self, text: str, made: Any) -> None:
         """Print an operator command and its result."""
@@ -122,8 +125,8 @@ class BriefGuide(Guide):
     def answer(self, status: int, body: Any, note: str = "", headers: Mapping[str, str] | None = None) -> None:
         self._add(_describe_answer(status, body))
 
-    def event(self, name: str, message_id: str, data: Any) -> None:
-        self._add(f"{name}, verified")
+    def event(self, received: ReceivedEvent) -> None:
+        self._add(f"{received.event.type}, verified")
 
     def command(self, text: str, made: Any) -> None:
         self._add("done")
@@ -176,8 +179,8 @@ def _word(value: Any) -> str:
     return str(value) if not isinstance(value, bool) else "yes" if value else "no"
 
 
-def _indent(body: Any) -> str:
-    return "\n".join(f"    {line}" for line in _json_lines(_mask_secrets(body)))
+def _indent(body: Any, secrets: Collection[str] = _SECRETS) -> str:
+    return "\n".join(f"    {line}" for line in _json_lines(_mask(secrets, body)))
 
 
 def _json_lines(value: Any) -> list[str]:
@@ -196,12 +199,12 @@ def _json_lines(value: Any) -> list[str]:
     return [*lines, closing]
 
 
-def _mask_secrets(value: Any, name: str = "") -> Any:
+def _mask(secrets: Collection[str], value: Any, name: str = "") -> Any:
     if isinstance(value, dict):
-        return {key: _mask_secrets(inner, key) for key, inner in value.items()}
+        return {key: _mask(secrets, inner, key) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_mask_secrets(inner) for inner in value]
-    return f"{value[:_SHORT]}…" if name in _SECRETS and isinstance(value, str) else value
+        return [_mask(secrets, inner) for inner in value]
+    return f"{value[:_SHORT]}…" if name in secrets and isinstance(value, str) else value
 
 
 def _shorten(text: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from infra.tour.calls import CardCalls, TourFailed
+from infra.tour.card_calls import CardCalls
 from infra.tour.guide import Guide, format_amount
+from infra.tour.polling import TourFailed
 from infra.tour.shops import (
     BOOKS,
     CAR_HIRE,

@@ -12,6 +12,7 @@ from typing import Any
 
 import requests
 
+from causeway.errors import CausewayError
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.settings import Settings
@@ -20,20 +21,29 @@ from chalicelib.openbanking.records.clients import Clients
 from infra import command
 from infra.local import stackfile
 from infra.tour.browser import NavigationFailed
-from infra.tour.calls import TourFailed
 from infra.tour.card_events import CardEventsTour
 from infra.tour.cards import CardTour
 from infra.tour.guide import BriefGuide, Guide
 from infra.tour.journey import BankTour
+from infra.tour.polling import TourFailed
 from infra.tour.receiver import EventReceiver, listen
+from infra.tour.tpp_client import new_tpp
 
 _GREETING = "The tour plays a TPP, a bank's customer and a programme manager. It takes about 10 seconds."
 
 
 def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
-    """Play the tour on a running stack; ``hub`` uses the same stack. Raises: TourFailed, NavigationFailed."""
-    with listen() as receiver, _client(hub.openbanking.clients, stack, receiver, guide) as client:
-        tour = BankTour(stack["base_url"], client, receiver, guide)
+    """Play the tour on a running stack; ``hub`` uses the same stack.
+
+    Raises:
+        TourFailed, NavigationFailed, CausewayError.
+    """
+    with (
+        listen() as receiver,
+        _client(hub.openbanking.clients, stack, receiver, guide) as client,
+        new_tpp(stack["base_url"], client.client_id, guide) as tpp,
+    ):
+        tour = BankTour(tpp, client, receiver, guide)
         for bank in stack["banks"]:
             tour.bank(bank)
     guide.finish(f"Both banks done. {receiver.count} events were received and verified.")
@@ -82,7 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
         print("No stack is running: starting one for the tour.")
         with background.run_stack() as own:
             _run(own, detail=detail)
-    except (TourFailed, NavigationFailed, StoreError, requests.RequestException) as error:
+    except (TourFailed, NavigationFailed, CausewayError, StoreError, requests.RequestException) as error:
         print(f"The tour ended early: {error}", file=sys.stderr)
         return 1
     return 0

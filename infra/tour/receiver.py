@@ -1,4 +1,4 @@
-"""An event receiver that verifies signatures with the Standard Webhooks library."""
+"""An event receiver that verifies events with the Python package."""
 
 from __future__ import annotations
 
@@ -6,24 +6,13 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from standardwebhooks.webhooks import Webhook, WebhookVerificationError
-
-from infra.tour import calls
-from infra.tour.calls import TourFailed
-
-
-@dataclass(frozen=True, slots=True)
-class ReceivedEvent:
-    """An event with a verified signature; repeats have the same ``message_id``."""
-
-    message_id: str
-    type: str
-    data: Mapping[str, Any]
+from causeway.tpp import EventVerifier, InvalidEvent, ReceivedEvent
+from infra.tour import polling
+from infra.tour.polling import TourFailed
 
 
 class EventReceiver:
@@ -44,19 +33,18 @@ class EventReceiver:
         self._waiting: list[ReceivedEvent] = []
 
     def receive(self, headers: Mapping[str, str], body: bytes) -> int:
-        """Process a request, with ``headers`` by lower-case name. Returns the HTTP status."""
+        """Process a request. Returns the HTTP status."""
         try:
-            told = Webhook(self.secret).verify(body, dict(headers))
-            event = ReceivedEvent(headers["webhook-id"], told["type"], told["data"])
-        except (WebhookVerificationError, ValueError, LookupError):
+            received = EventVerifier(self.secret).verify(headers, body)
+        except InvalidEvent:
             self._arrivals.put(None)
             return 400
         with self._lock:
-            is_new = event.message_id not in self._known
-            self._known.add(event.message_id)
+            is_new = received.id not in self._known
+            self._known.add(received.id)
             self.count += is_new
         if is_new:
-            self._arrivals.put(event)
+            self._arrivals.put(received)
         return 204
 
     def wait_for_event(self, type_: str, **members: Any) -> ReceivedEvent:
@@ -65,16 +53,17 @@ class EventReceiver:
         Raises:
             TourFailed: no such event arrived in time, or a signature was invalid.
         """
-        deadline = time.monotonic() + calls.SECONDS
+        deadline = time.monotonic() + polling.SECONDS
         while True:
-            for event in self._waiting:
-                if event.type == type_ and all(event.data.get(name) == value for name, value in members.items()):
-                    self._waiting.remove(event)
-                    return event
+            for received in self._waiting:
+                told = received.event.to_json()
+                if told["type"] == type_ and members.items() <= told["data"].items():
+                    self._waiting.remove(received)
+                    return received
             try:
                 arrived = self._arrivals.get(timeout=max(deadline - time.monotonic(), 0))
             except Empty:
-                raise TourFailed(f"no {type_} event arrived within {calls.SECONDS:.0f} seconds") from None
+                raise TourFailed(f"no {type_} event arrived within {polling.SECONDS:.0f} seconds") from None
             if arrived is None:
                 raise TourFailed("an event arrived that is not signed with the receiver's secret")
             self._waiting.append(arrived)
@@ -104,8 +93,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        self.send_response(self.server.receiver.receive(headers, body))
+        self.send_response(self.server.receiver.receive(dict(self.headers), body))
         self.end_headers()
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.cards.protocol.values import APPROVALS, APPROVED, APPROVED_IN_PART, RESPONSE_CODES
-from infra.tour.calls import CardCalls, TourFailed
+from infra.tour.card_calls import CardCalls
 from infra.tour.guide import Guide, format_amount
+from infra.tour.polling import TourFailed
 
 EURO, DOLLAR = 978, 840
 GERMANY, AMERICA = 276, 840

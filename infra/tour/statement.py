@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chalicelib.cards.protocol.values import APPROVALS, CREDIT_TYPES, RESPONSE_CODES, TRANSACTION_TYPES
-from infra.tour.calls import CardCalls, TourFailed
+from infra.tour.card_calls import CardCalls
 from infra.tour.guide import Guide, format_amount
+from infra.tour.polling import TourFailed
 
 _PAGE = 10
 _LATEST = 99999999999

@@ -13,6 +13,8 @@ def walks() -> tuple[Walk, ...]:
                 ("overview", opens("/docs")),
                 ("guide", opens("/docs/guides/tpp")),
                 ("reference", opens("/docs/reference/tpp-api")),
+                ("package", opens("/docs/sdk")),
+                ("package-reference", opens("/docs/reference/sdk-tpp")),
                 ("page", opens("/docs/operations")),
                 ("search", opens("/docs?q=payment")),
                 ("nothing-found", opens("/docs?q=zebra")),

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from infra.tour import browser as scripted
-from infra.tour.journey import payment_requests
+from infra.tour.orders import payment_orders
 from tests.browser.visitor import Visitor
 from tests.e2e.parties import SCOPES
 
@@ -43,7 +43,9 @@ def bulk_payment(visitor: Visitor, version: int) -> str:
     code = parse_qs(urlsplit(callback).query)["authorization_code"][0]
     bearer = _answered(tpp.redeem(code))["access_token"]
     account = _answered(tpp.call("GET", "/tpp/accounts", bearer=bearer))["accounts"][0]
-    order = _twice(payment_requests(version, account, f"{visitor.stack['base_url']}/payments/callback")["bulk"])
+    back = f"{visitor.stack['base_url']}/payments/callback"
+    orders = payment_orders(version, bank["bic"], account["iban"], account["currency"], back)
+    order = _twice(orders.bulk.to_json())
     return str(_answered(tpp.call("POST", "/tpp/bulk_payment_initiation", order, bearer))["confirmation_url"])
 
 

@@ -19,7 +19,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.tour.journey import payment_requests
+from infra.tour.orders import payment_orders
 from tests.demo_bank.connected_banks import BICS, Psu, Wires, authorize, connect_banks, payment, tokens
 from tests.demo_bank.stage import query_of
 from tests.world import Answer, World
@@ -369,9 +369,9 @@ def test_a_bulk_payment_has_the_same_fault(connected: World, bank: str, fault: s
     bearer = bearer_of(connected, bank, fault)
     account = account_of(bank, fault)
     back = f"{connected.hub.settings.public_url}/payments/callback"
-    named = {"iban": account.iban, "currency": account.currency}
-    order = payment_requests(BY_NAME[bank].version, named, back)["bulk"]
-    answer = connected.tpp("POST", "/tpp/bulk_payment_initiation", order, bearer=bearer)
+    assert account.iban is not None
+    orders = payment_orders(BY_NAME[bank].version, BICS[bank], account.iban, account.currency, back)
+    answer = connected.tpp("POST", "/tpp/bulk_payment_initiation", orders.bulk.to_json(), bearer=bearer)
     assert answer.status == 502
     assert expected(bank, fault) in details(answer)
     assert orders_at(connected, bank) == 0

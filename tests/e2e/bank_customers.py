@@ -8,7 +8,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.tour.browser import Browser, BrowserPage, Form
-from infra.tour.journey import payment_requests
 from tests.e2e.parties import Tpp
 
 
@@ -25,9 +24,8 @@ def bearer(tpp: Tpp, bank: Mapping[str, Any], customer: str) -> str:
 
 def initiate(tpp: Tpp, bank: Mapping[str, Any], access_token: str) -> Any:
     """The response to a payment of 20 seconds, from an account that the customer chooses."""
-    back = f"{tpp.base}/payments/callback"
-    account = {"iban": "unused", "currency": "GBP" if bank["api_version"] == 1 else "EUR"}
-    order = payment_requests(bank["api_version"], account, back)["direct"]
+    order = tpp.direct_payment(bank)
+    del order["bic"]
     order["payment_scheme"] = "BACS" if bank["api_version"] == 1 else "SCT"
     return tpp.call("POST", "/tpp/payment_initiation", order, access_token)
 

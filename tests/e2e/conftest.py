@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib import bootstrap
+from chalicelib.foundation.settings import Settings
 from tests.e2e import fault_plays
 from tests.e2e.parties import Journey, Tpp
 
@@ -39,3 +40,12 @@ def credentials(operator: bootstrap.Hub) -> dict[str, Any]:
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True)
     assert made.secret is not None
     return {"client_id": made.client.client_id, "client_secret": made.secret}
+
+
+@pytest.fixture(scope="module")
+def lasting_operator(stack: dict[str, Any]) -> Iterator[bootstrap.Hub]:
+    """As ``operator``, for what lasts as long as a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in stack["environment"].items():
+            patch.setenv(name, value)
+        yield bootstrap.Hub(Settings.from_environment(stack["environment"]))

@@ -16,7 +16,7 @@ from typing import Any
 
 from standardwebhooks.webhooks import Webhook
 
-from infra.tour.calls import wait_for
+from infra.tour.polling import wait_for
 from tests.sdk.user_programs import SOURCE
 
 

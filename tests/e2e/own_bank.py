@@ -19,7 +19,10 @@ from chalicelib.openbanking.records.bank_record import NewBank
 
 Scopes = Sequence[str]
 BASES = {1: "/bank", 2: "/bank/v2"}
-INITIATIONS = ("/payment_initiation", "/v2_payment_single")
+INITIATIONS = (
+    *("/payment_initiation", "/bulk_payment_initiation", "/direct_payment_initiation"),
+    *("/v2_payment_single", "/v2_payment_bulk", "/v2_payment_direct_single"),
+)
 
 
 class OwnBank:
@@ -84,6 +87,7 @@ class PayingBank(OwnBank):
 
     def __init__(self, operator: bootstrap.Hub, base: str, version: int) -> None:
         self.received: list[Initiated] = []
+        self.ended: list[str] = []
         self.answer: Callable[[Initiated], Any] = self.taken
         self._lock = threading.Lock()
         self._door = _Door(("127.0.0.1", 0), _Handler, bind_and_activate=False)
@@ -109,6 +113,8 @@ class PayingBank(OwnBank):
         return {"status": "success" if self.version == 1 else "RCVD", **members}
 
     def receive(self, path: str, body: Any) -> Any:
+        if path == "/revoke_token":
+            self.ended.append(body["access_token"])
         if path not in INITIATIONS:
             return {"status": "success"}
         with self._lock:

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import requests
 
 from infra.tour.browser import Browser, approve_consent
-from infra.tour.calls import wait_for
-from infra.tour.journey import payment_requests
+from infra.tour.orders import payment_orders
+from infra.tour.polling import wait_for
 from tests.world import basic
 
 T = TypeVar("T")
@@ -60,9 +60,8 @@ class Tpp:
 
     def direct_payment(self, bank: Mapping[str, Any]) -> dict[str, Any]:
         """The body of an order that needs no consent."""
-        account = {"iban": "unused", "currency": "GBP" if bank["api_version"] == 1 else "EUR"}
-        order = payment_requests(bank["api_version"], account, f"{self.base}/payments/callback")["direct"]
-        return {"bic": bank["bic"], **order}
+        currency, back = "GBP" if bank["api_version"] == 1 else "EUR", f"{self.base}/payments/callback"
+        return payment_orders(bank["api_version"], bank["bic"], "unused", currency, back).direct.to_json()
 
     def journey(self, bank: Mapping[str, Any], scopes: Sequence[str] = ()) -> Journey:
         """A PSU's approval of some scopes, or of few."""

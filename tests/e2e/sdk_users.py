@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
 from causeway import tpp as sdk
+from chalicelib.demo_bank.faults import SandboxFault
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.tour.browser import Browser, approve_consent
 from tests.e2e.bank_customers import walk_through
+from tests.e2e.own_bank import PayingBank
 
 Credentials = dict[str, Any]
 FAST = sdk.Retries(waits=(0.01, 0.02, 0.03, 0.04))
@@ -34,6 +37,21 @@ def consent_of(
     return tpp.redeem_callback(back, state=state, code_verifier=verifier, **options)
 
 
+def payer_at(paying: PayingBank, tpp: sdk.Tpp) -> sdk.Consent:
+    """A consent for payments at a bank of the test's own."""
+    scopes: Any = ["payment.init"] if paying.version == 1 else ["payments.single", "payments.bulk"]
+    asked = tpp.authorize(bic=paying.bic, scopes=scopes)
+    return tpp.redeem_callback(approve(paying, asked.redirect_url, scopes), state=asked.state)
+
+
+def approve(paying: PayingBank, redirect_url: str, scopes: Sequence[str]) -> str:
+    """Save a PSU's consent. Returns where the browser goes."""
+    saved = paying.consent(redirect_url, scopes=scopes)
+    assert saved.status_code == 200, saved.text
+    back: str = saved.json().get("callback_url") or saved.json()["callbackUrl"]
+    return back
+
+
 def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: str = "SDK") -> Any:
     """A payment from an account that the PSU chooses."""
     callback = stack["base_url"] + "/payments/callback"
@@ -54,6 +72,44 @@ def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: 
         payment_scheme="SCTI",
         callback_url=callback,
     )
+
+
+def bulk_of(single: Any, sender_iban: str) -> Any:
+    """A bulk payment of two items, each as a single payment. A version 1 bank learns who pays."""
+    if isinstance(single, sdk.SinglePaymentV1):
+        item = sdk.BulkItemV1(
+            amount=single.amount,
+            currency=single.currency,
+            receiver_name=single.receiver_name,
+            receiver_iban=single.receiver_iban,
+            reference="SDK",
+        )
+        return sdk.BulkPaymentV1(
+            sender_iban=sender_iban,
+            callback_url=single.callback_url,
+            totals=[sdk.TotalV1(currency=single.currency, amount=single.amount * 2)],
+            payments=[item, item],
+        )
+    amount = single.instructed_amount
+    transfer = sdk.TransferV2(
+        creditor_account=single.creditor_account, creditor_name=single.creditor_name, instructed_amount=amount
+    )
+    return sdk.BulkPaymentV2(
+        payment_scheme="SCTI",
+        callback_url=single.callback_url,
+        instructed_totals=sdk.BulkTotalV2(currency=amount.currency, amount=amount.amount * 2),
+        payments=[transfer, transfer],
+    )
+
+
+def events_of(tpp: sdk.Tpp, kind: str) -> list[Any]:
+    """The data of all events of a type that a client fetches."""
+    return [event.data for event in (sdk.parse_event(entry.body) for entry in tpp.events()) if event.type == kind]
+
+
+def takes_time(fault: SandboxFault) -> bool:
+    """Whether a fault is seen only after time was moved: on a stack of its own."""
+    return bool(fault.consent_seconds) or fault.payment_reference == "TEST-LATE-REJECT"
 
 
 def account_id(account: sdk.AccountV1 | sdk.AccountReferenceV2) -> str:

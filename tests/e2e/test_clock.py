@@ -23,7 +23,7 @@ from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.local.summary import summary_rows
 from infra.tour.browser import Browser, approve_consent, confirm_payment
-from infra.tour.calls import CardCalls
+from infra.tour.card_calls import CardCalls
 from infra.tour.receiver import EventReceiver, listen
 from tests.cards.cases import of_new_card
 from tests.cards.scenes import EUR, HOLDER_BLOCK

@@ -15,7 +15,7 @@ from chalicelib import bootstrap
 from chalicelib.foundation.identifiers import new_id
 from infra.admin.commands import program
 from infra.tour.browser import Browser, confirm_payment
-from infra.tour.calls import wait_for
+from infra.tour.polling import wait_for
 from tests.e2e.parties import Journey, Tpp
 from tests.foundation.servers import Connection, serving
 

@@ -39,7 +39,8 @@ def sessions(stack: dict[str, Any], warm: Path, tmp_path: Path) -> Iterator[Mapp
     (tmp_path / ".venv").symlink_to(warm / ".venv")
     (tmp_path / "sdk").symlink_to(ROOT / "sdk")
     stack_file = {stackfile.VARIABLE: str(tmp_path / ".local" / "stack.json")}
-    environ = {**os.environ, **stack_file, "PYTHONPATH": str(ROOT), "NO_PROXY": "127.0.0.1"}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "sdk" / "src")])
+    environ = {**os.environ, **stack_file, "PYTHONPATH": path, "NO_PROXY": "127.0.0.1"}
     with ExitStack() as ending:
         made = {"sh": Shell(tmp_path, environ), "python": PythonSession(tmp_path, environ)}
         for each in made.values():

@@ -20,9 +20,9 @@ from chalicelib.openbanking.records.authorization_requests import (
     authorization_key,
     compute_authorization_id,
 )
-from infra.tour.calls import wait_for
 from infra.tour.guide import BriefGuide, Guide
 from infra.tour.play import run
+from infra.tour.polling import wait_for
 from infra.tour.receiver import listen
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
 from tests.resources import for_stage
@@ -75,6 +75,9 @@ def test_the_tour_passes_both_banks_and_the_card_api(
     assert shown.count('"transaction_status": ') == 6  # bank two: each of three payments, and the event about it
     for event, count in (("consent.authorised", 2), ("payment.status_changed", 6), ("consent.revoked", 2)):
         assert shown.count(f"EVENT {event}  verified webhook-id ") == count
+    assert shown.count("(the same body)") == 3  # each bank's repeated payment, and the repeated card order
+    assert not re.search(r'"(access_token|refresh_token|token|code_verifier)": "[^"]{26}', shown)
+    assert not re.search(r'"code": "[^"]{26}', shown)
     assert shown.count("Prefer: respond-async") == shown.count('"state": "done"') == 2
     for becomes in ("active", "revoked"):
         assert len(re.findall(rf"^    Guided Tour \w+: {becomes}$", shown, re.MULTILINE)) == 2

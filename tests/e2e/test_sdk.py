@@ -20,9 +20,10 @@ from causeway.errors import AuthorizationEnded, ConsentRefused, OutcomeUnknown
 from chalicelib import bootstrap
 from infra.sdk import tpp as document
 from infra.tour.browser import approve_consent, confirm_payment
+from infra.tour.journey import funds_request
 from tests.e2e.own_bank import PayingBank
 from tests.e2e.parties import at_once
-from tests.e2e.sdk_users import FAST, IBANS, Credentials, account_id, browser, consent_of, order
+from tests.e2e.sdk_users import FAST, Credentials, account_id, browser, bulk_of, consent_of, order, payer_at
 from tests.sdk.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -126,7 +127,7 @@ def test_each_of_many_payments_reaches_the_bank_once_although_answers_are_lost(
     paying.open()
     try:
         with sdk.Tpp(network.url, **credentials, retries=FAST) as tpp:
-            consent = consent_at(paying, tpp)
+            consent = payer_at(paying, tpp)
             network.plan = Network(version)
             amounts = [f"1.{number:02}" for number in range(1, 31)]
             with ThreadPoolExecutor(6) as pool:
@@ -138,19 +139,6 @@ def test_each_of_many_payments_reaches_the_bank_once_although_answers_are_lost(
     assert sorted(received) == sorted(amounts)
     assert len({one.payment_id for one in paid}) == len(amounts)
     assert network.count("/tpp/payment_initiation", "lose", "cut", "gateway") > 0
-
-
-def consent_at(paying: PayingBank, tpp: sdk.Tpp) -> sdk.Consent:
-    """A consent for payments at a bank of the test's own."""
-    scope: Any = "payment.init" if paying.version == 1 else "payments.single"
-    asked = tpp.authorize(bic=paying.bic, scopes=[scope])
-    saved = paying.consent(asked.redirect_url, scopes=[scope]).json()
-    callback = saved.get("callback_url") or saved["callbackUrl"]
-    return tpp.redeem_callback(callback, state=asked.state) if "iss=" in callback else tpp.redeem(code_in(callback))
-
-
-def code_in(callback: str) -> str:
-    return callback.partition("code=")[2].partition("&")[0]
 
 
 def pay_until_known(consent: sdk.Consent, payment: Any) -> sdk.InitiationAnswerV1 | sdk.InitiationAnswerV2:
@@ -251,41 +239,11 @@ def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[st
     assert consent.details().valid_until == consent.tokens.valid_until
     first, *_ = consent.accounts(psu=sdk.Psu(ip_address="203.0.113.7"), prefer_async=True)
     act(consent, stack)
-    amount, iban = Decimal("0.01"), str(first.iban)
     if isinstance(first, sdk.AccountV1):
         listed = next(consent.payments(first.id))
         assert consent.payment(listed.id).payment.amount == listed.amount
-        funds: Any = sdk.FundsRequestV1(
-            account=sdk.FundsAccountV1(iban=iban), instructed_amount=sdk.FundsAmountV1(amount=amount, currency="GBP")
-        )
-        item: Any = sdk.BulkItemV1(
-            amount=amount, currency="GBP", receiver_name="Ada", receiver_iban=IBANS[1], reference="SDK"
-        )
-        bulk: Any = sdk.BulkPaymentV1(
-            sender_iban=iban,
-            callback_url=stack["base_url"] + "/payments/callback",
-            totals=[sdk.TotalV1(currency="GBP", amount=amount * 2)],
-            payments=[item, item],
-        )
-    else:
-        funds = sdk.FundsRequestV2(
-            account=sdk.PaymentAccountV2(iban=iban),
-            instructed_amount=sdk.InstructedAmountV2(amount=amount, currency="EUR"),
-        )
-        item = sdk.TransferV2(
-            creditor_account=sdk.PaymentAccountV2(iban=IBANS[2]),
-            creditor_name="Ada",
-            instructed_amount=sdk.InstructedAmountV2(amount=amount, currency="EUR"),
-        )
-        bulk = sdk.BulkPaymentV2(
-            payment_scheme="SCTI",
-            debtor_account=sdk.PaymentAccountV2(iban=iban),
-            callback_url=stack["base_url"] + "/payments/callback",
-            instructed_totals=sdk.BulkTotalV2(currency="EUR", amount=amount * 2),
-            payments=[item, item],
-        )
-    assert consent.confirm_funds(funds).funds_available is True
-    paid = consent.pay_bulk(bulk)
+    assert consent.confirm_funds(funds_request(first)).funds_available is True
+    paid = consent.pay_bulk(bulk_of(order(stack, consent.version), str(first.iban)))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
     assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=60))
     direct = sdk.DirectPaymentV1 if consent.version == 1 else sdk.DirectPaymentV2

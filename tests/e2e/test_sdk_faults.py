@@ -1,89 +1,116 @@
-"""The Python SDK at the banks whose customers are faults: the right error, with the right advice."""
+"""The Python SDK at the banks whose customers are faults: the right error, with the right advice.
+
+Faults that take time are played in ``test_sdk_clock``. A silent bank takes 20 seconds, beside the others.
+"""
 
 from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 from causeway import tpp as sdk
-from causeway.errors import ApiError, AuthorizationEnded, BankUnavailable, CausewayError, WaitTimeout
+from causeway.errors import ApiError, AuthorizationEnded, BankUnavailable, CausewayError, OutcomeUnknown, WaitTimeout
+from chalicelib import bootstrap
+from chalicelib.demo_bank.faults import FAULTS
 from tests.e2e.bank_customers import walk_through
-from tests.e2e.sdk_users import Credentials, account_id, browser, consent_of, order
+from tests.e2e.sdk_users import account_id, browser, consent_of, order, takes_time
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 AT_ONCE = sdk.Retries(waits=())
+NAMES = [fault.name for fault in FAULTS if not takes_time(fault)]
+Stack = dict[str, Any]
+Check = Callable[[sdk.Consent, Stack], None]
 
 
 @pytest.fixture(params=[1, 2], ids=["fault bank one", "fault bank two"])
-def fault_bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any]:
-    return next(bank for bank in stack["fault_banks"] if bank["api_version"] == request.param)
+def fault_bank(request: pytest.FixtureRequest, stack: Stack) -> dict[str, Any]:
+    return bank_of(stack, request.param)
 
 
-@pytest.fixture
-def impatient(stack: dict[str, Any], credentials: Credentials) -> Iterator[sdk.Tpp]:
+def bank_of(stack: Stack, version: int) -> dict[str, Any]:
+    return next(bank for bank in stack["fault_banks"] if bank["api_version"] == version)
+
+
+@pytest.fixture(scope="module")
+def impatient(stack: Stack, lasting_operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
     """A client that repeats nothing: repeats would pause the fault banks for other tests."""
-    with sdk.Tpp(stack["base_url"], **credentials, retries=AT_ONCE) as tpp:
+    made = lasting_operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True)
+    secret = str(made.secret)
+    with sdk.Tpp(stack["base_url"], client_id=made.client.client_id, client_secret=secret, retries=AT_ONCE) as tpp:
         yield tpp
 
 
-@pytest.mark.parametrize(
-    ("customer", "expected", "advice"),
-    [
-        ("down", BankUnavailable, "later"),
-        ("rate-limited", BankUnavailable, "later"),
-        ("nonsense", BankUnavailable, "later"),
-        ("token-refused", AuthorizationEnded, "authorize again"),
-    ],
-)
-def test_a_fault_of_the_bank_is_an_error_that_says_what_to_do(
-    impatient: sdk.Tpp,
-    stack: dict[str, Any],
-    fault_bank: dict[str, Any],
-    customer: str,
-    expected: type[CausewayError],
-    advice: str,
-) -> None:
-    consent = consent_of(impatient, stack, fault_bank, customer)
+@pytest.fixture(scope="module", autouse=True)
+def silence(impatient: sdk.Tpp, stack: Stack) -> Iterator[Mapping[int, Future[None]]]:
+    """The check of the silent bank of each version, which begins before all others."""
+    with ThreadPoolExecutor(4) as pool:
 
+        def check(version: int) -> None:
+            consent = consent_of(impatient, stack, bank_of(stack, version), "silent")
+            for each in [pool.submit(_silent_read, consent), pool.submit(_silent_payment, consent, stack)]:
+                each.result()
+
+        yield {version: pool.submit(check, version) for version in (1, 2)}
+
+
+def raised(call: Callable[[], object], expected: type[CausewayError], advice: str) -> ApiError:
+    """The error of a call, which names the bank's own and what to do."""
     with pytest.raises(expected) as caught:
-        list(consent.accounts())
-
-    assert isinstance(caught.value, ApiError)
+        call()
     assert type(caught.value) is expected
+    assert isinstance(caught.value, ApiError)
     assert advice in caught.value.advice
     assert caught.value.additional
     assert uuid.UUID(caught.value.request_id)
-    assert (caught.value.retry_after == 30) is (customer == "rate-limited") or caught.value.retry_after
+    return caught.value
 
 
-def test_a_refused_payment_says_that_the_bank_refused(
-    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
-) -> None:
-    consent = consent_of(impatient, stack, fault_bank, "refuses-payments")
+def _silent_read(consent: sdk.Consent) -> None:
+    error = raised(lambda: list(consent.accounts()), BankUnavailable, "later")
+    assert error.additional[0]["details"] == "no answer came in time"
 
-    with pytest.raises(ApiError) as caught:
+
+def _silent_payment(consent: sdk.Consent, stack: Stack) -> None:
+    """Nobody knows whether the order arrived. The same order under the same key is not sent again."""
+    with pytest.raises(OutcomeUnknown) as caught:
         consent.pay(order(stack, consent.version))
+    assert "Do not pay again" in caught.value.advice
+    named: Any = {"idempotency_key": caught.value.idempotency_key, "request_id": caught.value.order_id}
+    with pytest.raises(OutcomeUnknown) as again:
+        consent.pay(order(stack, consent.version), **named)
+    assert again.value.order_id == caught.value.order_id
+    known = consent.payment_status(request_id=caught.value.order_id)
+    assert isinstance(known, sdk.OrderWithoutPayment)
+    assert known.outcome == "unknown"
 
-    assert (type(caught.value), caught.value.reason_code) == (ApiError, "refused_by_bank")
-    assert "new payment" in caught.value.advice
 
-
-def test_a_slow_bank_is_waited_for_at_once_or_later(
-    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
-) -> None:
-    consent = consent_of(impatient, stack, fault_bank, "slow")
-
+def check_slow(consent: sdk.Consent, stack: Stack) -> None:
     assert len(list(consent.accounts())) == len(list(consent.accounts(prefer_async=True))) > 0
 
 
-def test_a_long_history_is_read_page_by_page(
-    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
-) -> None:
-    consent = consent_of(impatient, stack, fault_bank, "many")
+def check_down(consent: sdk.Consent, stack: Stack) -> None:
+    raised(lambda: list(consent.accounts()), BankUnavailable, "later")
+
+
+def check_rate_limited(consent: sdk.Consent, stack: Stack) -> None:
+    assert raised(lambda: list(consent.accounts()), BankUnavailable, "later").retry_after == 30
+
+
+def check_token_refused(consent: sdk.Consent, stack: Stack) -> None:
+    raised(lambda: list(consent.accounts()), AuthorizationEnded, "authorize again")
+
+
+def check_no_accounts(consent: sdk.Consent, stack: Stack) -> None:
+    assert list(consent.accounts()) == []
+
+
+def check_many(consent: sdk.Consent, stack: Stack) -> None:
+    """A long history is read page by page, as far as it is wanted."""
     accounts = list(consent.accounts())
     number = account_id(accounts[0])
     history: Iterator[Any] = consent.payments(number) if consent.version == 1 else consent.transactions(number)
@@ -94,16 +121,13 @@ def test_a_long_history_is_read_page_by_page(
     assert len(set(found)) == 250
 
 
-def test_an_empty_list_of_accounts_is_no_error(
-    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
-) -> None:
-    assert list(consent_of(impatient, stack, fault_bank, "no-accounts").accounts()) == []
+def check_refused(consent: sdk.Consent, stack: Stack) -> None:
+    error = raised(lambda: consent.pay(order(stack, consent.version)), ApiError, "new payment")
+    assert error.reason_code == "refused_by_bank"
 
 
-def test_a_payment_that_stays_pending_ends_the_wait_with_its_status(
-    impatient: sdk.Tpp, stack: dict[str, Any], fault_bank: dict[str, Any]
-) -> None:
-    consent = consent_of(impatient, stack, fault_bank, "payment-stays-pending")
+def check_stays_pending(consent: sdk.Consent, stack: Stack) -> None:
+    """The wait ends with the status of a payment that stays pending."""
     paid = consent.pay(order(stack, consent.version))
     walk_through(browser(stack, "/payments/callback"), paid.confirmation_url, "payment-stays-pending")
 
@@ -112,3 +136,31 @@ def test_a_payment_that_stays_pending_ends_the_wait_with_its_status(
 
     assert isinstance(caught.value.last, sdk.ReportedStatus | sdk.AskedStatus)
     assert not sdk.is_paid(caught.value.last)
+    assert not sdk.is_final(caught.value.last)
+
+
+CHECKS: Mapping[str, Check] = {
+    "slow": check_slow,
+    "down": check_down,
+    "rate-limited": check_rate_limited,
+    "nonsense": check_down,
+    "token-refused": check_token_refused,
+    "no-accounts": check_no_accounts,
+    "many": check_many,
+    "refuses-payments": check_refused,
+    "payment-stays-pending": check_stays_pending,
+}
+
+
+@pytest.mark.parametrize("customer", [name for name in NAMES if name != "silent"])
+def test_a_fault_of_the_bank_reaches_the_program_with_what_to_do(
+    impatient: sdk.Tpp, stack: Stack, fault_bank: dict[str, Any], customer: str
+) -> None:
+    CHECKS[customer](consent_of(impatient, stack, fault_bank, customer), stack)
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_silent_bank_is_no_answer_to_a_read_and_leaves_a_payment_unknown(
+    silence: Mapping[int, Future[None]], version: int
+) -> None:
+    silence[version].result()

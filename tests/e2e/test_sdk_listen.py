@@ -18,7 +18,7 @@ from causeway import tpp as sdk
 from chalicelib import bootstrap
 from chalicelib.openbanking.records.client_record import Client
 from infra.tour.browser import confirm_payment
-from infra.tour.calls import wait_for
+from infra.tour.polling import wait_for
 from tests.documents import blocks
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.sdk_users import browser, consent_of, order
@@ -251,4 +251,3 @@ def test_wrong_credentials_end_it_with_one_line(poller: Poller) -> None:
 
     assert code == 1
     assert process.lines[-1].startswith("causeway: 401 WRONG_CREDENTIALS")
-    assert isinstance(process, ListenProcess)

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from chalicelib import bootstrap
-from infra.tour.browser import Browser, approve_consent, confirm_payment
+from infra.tour.browser import approve_consent, confirm_payment
 from tests.documents import blocks
+from tests.e2e.sdk_users import browser
 from tests.sdk.user_programs import SOURCE, mypy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -61,10 +62,6 @@ def test_the_tpp_gets_consent_reads_accounts_and_pays(
 
     assert any("DE61100999000004711001 EUR Girokonto" in line for line in told)
     assert told[-1] == "Paid"
-
-
-def browser(stack: dict[str, Any], path: str) -> Browser:
-    return Browser(stack["base_url"] + path, lambda *_: None)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda text: text.strip().splitlines()[-1])

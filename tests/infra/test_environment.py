@@ -35,8 +35,9 @@ def test_a_second_time_there_is_nothing_to_do(
     assert said.err.endswith(" and installing the packages: takes about a minute, only once\n")
     assert said.out == "", "a target's output may be read by a program"
     assert environment.make(tmp_path / "venv") is False
-    assert len(commands) == 2
+    assert len(commands) == 3
     assert "--use-pep517" in commands[1]  # or pip warns of packages that it has to build
+    assert commands[2][-2:] == ["--editable", str(environment.ROOT / "sdk")]
 
 
 def test_changed_requirements_are_installed_into_it_while_others_may_be_using_it(
@@ -49,7 +50,7 @@ def test_changed_requirements_are_installed_into_it_while_others_may_be_using_it
 
     assert environment.make(tmp_path / "venv") is True
     assert used.exists()
-    assert ["install" in command for command in commands] == [False, True, True]
+    assert ["install" in command for command in commands] == [False, True, True, True, True]
     assert environment.make(tmp_path / "venv") is False
 
 
@@ -167,7 +168,7 @@ def test_a_second_making_says_that_it_waits_for_the_first(
     second.join(5)
 
     assert said == "Waiting for another process that is creating venv\n"
-    assert len(commands) == 2
+    assert len(commands) == 3
 
 
 def change_requirements(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,27 +1,38 @@
-"""A proxy between the SDK and a hub that drops connections and loses answers, as a plan says."""
+"""A proxy between two parties that drops connections, loses answers and repeats requests, as a plan says."""
 
 from __future__ import annotations
 
+import itertools
 import socket
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 
 import requests
 
-Fate = Literal["pass", "drop", "lose", "cut", "gateway"]
-"""``drop``: the connection closes before the hub sees the request. ``lose``: the hub answers, and the connection
-closes. ``cut``: half of the answer arrives. ``gateway``: a gateway's own 502 takes the answer's place."""
-LOSSES: tuple[Fate, ...] = ("drop", "lose", "cut", "gateway")
+Fate = Literal["pass", "drop", "unavailable", "lose", "cut", "gateway", "garbage", "twice", "late"]
+"""``drop``: the connection closes before the other side sees the request. ``unavailable``: a gateway's own 503, without
+asking. ``lose``: the other side answers, and the connection closes. ``cut``: half of the answer arrives. ``gateway``: a
+gateway's own 502 takes the answer's place. ``garbage``: a page with status 200 does. ``twice``: the other side gets the
+request two times, and its second answer arrives. ``late``: the answer arrives after ``LATE_SECONDS``."""
+UNSENT: tuple[Fate, ...] = ("drop", "unavailable")
+LOST: tuple[Fate, ...] = ("lose", "cut", "gateway", "garbage")
+LOSSES: tuple[Fate, ...] = (*UNSENT, *LOST, "twice")
+LATE_SECONDS = 1.2
+PAGE = b"<!doctype html><title>Maintenance</title><p>Back soon!"
 Plan = Callable[[str, int], Fate]
 """The fate of an attempt: a path, and how many attempts of the same request were before it."""
 
 
 class LossyProxy(ThreadingHTTPServer):
-    """Forwards requests to ``hub``. ``plan`` can be changed at any time."""
+    """Forwards requests to ``hub``, or any other party. ``plan`` can be changed at any time.
+
+    ``forwarded`` are the headers and bodies that the other side got, ``statuses`` what it answered.
+    """
 
     daemon_threads = True
     request_queue_size = 128
@@ -31,6 +42,8 @@ class LossyProxy(ThreadingHTTPServer):
         self.hub = hub
         self.plan: Plan = lambda path, attempts: "pass"
         self.seen: list[tuple[str, Fate]] = []
+        self.forwarded: list[tuple[Mapping[str, str], bytes]] = []
+        self.statuses: list[int] = []
         self._attempts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -49,6 +62,12 @@ class LossyProxy(ThreadingHTTPServer):
     def count(self, path: str, *fates: Fate) -> int:
         """How many attempts at a path there were, with one of these fates."""
         return sum(one == path and (not fates or fate in fates) for one, fate in self.seen)
+
+
+def each_in_turn(fates: Sequence[Fate], *, attempts: int = 1) -> Plan:
+    """The first attempts of each request have these fates, one after the other and again; all others pass."""
+    turns = itertools.cycle(fates)
+    return lambda path, before: next(turns) if before < attempts else "pass"
 
 
 @contextmanager
@@ -79,17 +98,30 @@ class _Handler(BaseHTTPRequestHandler):
         fate = self.server.fate(self.path.partition("?")[0], self.headers.get("X-Request-Id", ""))
         if fate == "drop":
             self._hang_up()
-            return
-        answer = self._ask(body)
-        if fate == "gateway":
-            self._answer(502, {"Content-Type": "text/html"}, b"<html>Bad gateway</html>")
-        elif fate == "pass":
-            self._answer(answer.status_code, dict(answer.headers), answer.content)
+        elif fate == "unavailable":
+            self._answer(503, {"Content-Type": "text/html"}, PAGE)
         else:
+            self._forward_really(fate, body)
+
+    def _forward_really(self, fate: Fate, body: bytes | None) -> None:
+        try:
+            answer = [self._ask(body) for _ in range(2 if fate == "twice" else 1)][-1]
+            self.server.forwarded.append((dict(self.headers.items()), body or b""))
+            self.server.statuses.append(answer.status_code)
+        except requests.ConnectionError:  # there is nobody
+            self._hang_up()
+            return
+        if fate == "late":
+            time.sleep(LATE_SECONDS)
+        if fate in ("gateway", "garbage"):
+            self._answer(502 if fate == "gateway" else 200, {"Content-Type": "text/html"}, PAGE)
+        elif fate in ("lose", "cut"):
             if fate == "cut":
                 head = f"HTTP/1.1 {answer.status_code} OK\r\nContent-Length: {len(answer.content)}\r\n\r\n"
                 self.wfile.write(head.encode() + answer.content[: len(answer.content) // 2])
             self._hang_up()
+        else:
+            self._answer(answer.status_code, dict(answer.headers), answer.content)
 
     def _ask(self, body: bytes | None) -> requests.Response:
         headers = {name: value for name, value in self.headers.items() if name.lower() not in ("host", "connection")}
@@ -104,12 +136,14 @@ class _Handler(BaseHTTPRequestHandler):
             if name.lower() not in ("content-length", "transfer-encoding", "connection", "content-encoding"):
                 self.send_header(name, value)
         self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
+        with suppress(OSError):  # the other side gave up already
+            self.end_headers()
+            self.wfile.write(content)
 
     def _hang_up(self) -> None:
         self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):  # the other side gave up already
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing."""

@@ -17,6 +17,7 @@ from causeway.errors import (
     ConnectionLost,
     ConsentRefused,
     ForgedCallback,
+    UnexpectedAnswer,
 )
 from causeway.tpp import AsyncTpp, Tokens, Tpp, new_code_verifier
 from causeway.tpp.pkce import code_challenge
@@ -123,6 +124,7 @@ def test_the_address_that_the_browser_came_back_to_is_checked_and_redeemed() -> 
         (CALLBACK.replace("visit-1", "another"), ForgedCallback),
         (CALLBACK.replace(f"iss={BASE}", "iss=https://evil.example"), ForgedCallback),
         (CALLBACK.replace(f"&iss={BASE}", ""), ForgedCallback),
+        ("https://[tpp.example.com/callback", ForgedCallback),
         (f"https://tpp.example.com/callback?error=access_denied&state=visit-1&iss={BASE}", ConsentRefused),
     ],
 )
@@ -212,14 +214,40 @@ def test_a_refused_proof_does_not_refresh_the_tokens() -> None:
         ("hub.example", {}),
         ("ftp://hub.example", {}),
         ("", {}),
+        ("https://hub.example\n", {}),
+        ("https://hub.example:99999", {}),
+        ("https://user:secret-1@hub.example", {}),
+        ("https://hub.example?stage=1", {}),
+        ("https://hub.example#top", {}),
+        (BASE, {"client_secret": ""}),
         (BASE, {"client_id": ""}),
         (BASE, {"client_secret": "s", "assertion": Assertion()}),
     ],
 )
 def test_a_client_that_cannot_work_is_refused(address: str, options: dict[str, Any]) -> None:
     for kind in (Tpp, AsyncTpp):
-        with pytest.raises(ConfigurationError):
+        with pytest.raises(ConfigurationError) as raised:
             kind(address, **{"client_id": "client-1", **options})
+        assert "secret-1" not in str(raised.value)
+
+
+def test_an_address_may_have_a_path_and_a_slash_at_its_end() -> None:
+    hub = ScriptedHub(answer(body={"bic": "DEMODEF1", "scopes": []}))
+    client = httpx.Client(transport=httpx.MockTransport(hub))
+
+    Tpp(f"{BASE}/stage/", client_id="client-1", http_client=client).scopes("DEMODEF1")
+
+    assert str(hub.requests[0].url) == f"{BASE}/stage/tpp/scope?bic=DEMODEF1"
+
+
+def test_metadata_without_an_issuer_is_no_answer_of_the_hub() -> None:
+    with pytest.raises(UnexpectedAnswer, match="issuer"):
+        ScriptedHub(answer(body={"token_endpoint": "x"})).tpp().redeem_callback(CALLBACK, state="visit-1")
+
+
+def test_a_session_that_has_lost_its_state_accepts_no_address() -> None:
+    with pytest.raises(ForgedCallback):
+        ScriptedHub(answer(body=METADATA)).tpp().redeem_callback(CALLBACK.replace("visit-1", ""), state="")
 
 
 def test_ending_a_consent_sends_its_refresh_token() -> None:

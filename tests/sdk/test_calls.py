@@ -94,7 +94,7 @@ def test_a_method_takes_every_parameter_of_its_call(operation: str) -> None:
 def expected_parameters(operation: str) -> set[str]:
     """The names of a call's parameters and of a form's or a small body's members."""
     description = OPERATIONS[operation]
-    parameters = [document.resolved(parameter) for parameter in description["parameters"]]
+    parameters = [document.resolve_parameter(parameter) for parameter in description["parameters"]]
     names = {parameter["name"] for parameter in parameters if parameter["in"] != "header"}
     headers = {parameter["name"] for parameter in parameters if parameter["in"] == "header"}
     names |= headers & {"Idempotency-Key", "Prefer", "PSU-IP-Address"}

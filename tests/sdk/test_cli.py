@@ -16,6 +16,7 @@ from threading import Thread
 import pytest
 
 from causeway import __version__, cli
+from causeway.listen import Listener
 from causeway.tpp import PrivateKeyJwt
 from tests.sdk.event_log import event
 from tests.sdk.user_programs import SOURCE
@@ -174,6 +175,26 @@ def test_an_event_is_resent_with_an_assertion(hub: Hub, capsys: pytest.CaptureFi
     (state,) = (tmp_path / "states" / "causeway").glob("*.json")
     assert state.name == f"listen-127.0.0.1_{hub.server_port}-client-1.json"
     assert stat.S_IMODE(state.stat().st_mode) == 0o600
+
+
+def test_an_interrupted_resend_does_not_end_as_if_the_event_was_taken(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setenv("CAUSEWAY_CLIENT_SECRET", "secret-1")
+    monkeypatch.setattr(Listener, "resend", interrupted)
+
+    assert cli.main(options(hub, "--resend", "event-1")) == 1
+    assert cli.STOPPED not in capsys.readouterr().out
+
+
+def test_an_empty_secret_file_is_told(hub: Hub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "secret").write_text("\n")
+
+    assert cli.main(options(hub, "--client-secret-file", str(tmp_path / "secret"))) == 1
+    assert "secret' is empty" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

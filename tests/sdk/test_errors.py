@@ -95,3 +95,7 @@ def test_an_order_without_payment_is_final_if_the_bank_does_not_have_it(outcome:
 
     assert is_final(found) is (outcome == "not_accepted")
     assert not is_paid(found)
+
+
+def test_the_advice_for_an_answer_that_is_not_the_hubs_is_to_check_the_address() -> None:
+    assert "hub's address" in ApiError(404).advice

@@ -132,3 +132,20 @@ def test_events_are_told_apart_by_their_class() -> None:
     body = f'{{"type": "consent.expiring", "timestamp": "2026-11-21T09:30:00+00:00", "data": {ending}}}'
     assert told(body) == "2027"
     assert told(body.replace("expiring", "expired")) == "consent.expired"
+
+
+@pytest.mark.parametrize("body", ["[" * 100_000, '{"type": 1E9999999999999999999}'])
+def test_a_body_that_would_exhaust_the_program_is_no_event(body: str) -> None:
+    with pytest.raises(InvalidEvent):
+        parse_event(body)
+
+
+@pytest.mark.parametrize("moment", ["9" * 5000, "²", "-1", ""])
+def test_a_time_that_is_none_is_refused(moment: str) -> None:
+    with pytest.raises(InvalidEvent, match="old"):
+        EventVerifier(SECRET).verify({**headers(), "Webhook-Timestamp": moment}, BODY)
+
+
+def test_a_secret_that_is_not_ascii_is_a_configuration_error() -> None:
+    with pytest.raises(ConfigurationError, match="whsec_"):
+        EventVerifier("whsec_é")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+from httpx import ByteStream
 
 from causeway.errors import ApiError, ConfigurationError
 from causeway.listen import AWAY_WAITS, POLL_SECONDS, WAITS, Receiver
@@ -218,6 +220,36 @@ def test_a_receiver_that_never_wants_an_event_gets_it_once(listening: Listening)
     told = listening.run()
 
     assert told == ["test  event-1  410, failed at once: send it again with --resend event-1"]
+
+
+def test_the_receivers_status_counts_whatever_its_body_is(listening: Listening) -> None:
+    def endless() -> Iterator[bytes]:
+        while True:
+            yield b"x" * 1000
+
+    def broken() -> Iterator[bytes]:
+        yield b"x"
+        raise httpx.ReadError("reset")
+
+    damaged = httpx.Response(204, headers={"Content-Encoding": "gzip"}, stream=ByteStream(b"no gzip"))
+    listening.receiver.answers = [
+        httpx.Response(200, content=endless()),
+        damaged,
+        httpx.Response(201, content=broken()),
+    ]
+
+    told = listening.run()
+
+    assert told[:3] == [f"test  event-{number}  {status} in 0 ms" for number, status in ((1, 200), (2, 204), (3, 201))]
+
+
+@pytest.mark.parametrize("status", [301, 302, 307])
+def test_a_receivers_redirect_is_a_failure(listening: Listening, status: int) -> None:
+    moved = httpx.Response(status, headers={"Location": "http://elsewhere.example"})
+    listening.receiver.answers = [moved]
+
+    assert listening.run()[0] == f"test  event-1  {status}, again in 1 s"
+    assert {request.url.host for request in listening.receiver.requests} == {"127.0.0.1"}
 
 
 def test_a_receiver_that_is_away_is_waited_for_with_one_line(listening: Listening, clock: Clock) -> None:

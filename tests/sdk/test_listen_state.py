@@ -15,6 +15,25 @@ from causeway.tpp import EventEntry, EventsAnswer
 from tests.sdk.event_log import event
 from tests.sdk.scripted_hub import BASE
 
+SECRET = "whsec_bm90IGEgc2VjcmV0LCBqdXN0IGFuIGV4YW1wbGU="
+WHOLE = {
+    "format": 1,
+    "base_url": BASE,
+    "client_id": "client-1",
+    "secret": SECRET,
+    "after": None,
+    "newest": None,
+    "skip_before": None,
+    "handled": [],
+}
+DAMAGED = [
+    *("", "{", "[]", "null", "{}", '{"format": 2}', '{"format": 1, "secret": "x"}', "[" * 100_000),
+    *(
+        json.dumps({**WHOLE, **wrong})
+        for wrong in ({"secret": 5}, {"newest": "2027-01-15T08:00:05"}, {"handled": None}, {"handled": [["a", "b"]]})
+    ),
+]
+
 
 def test_the_secret_is_made_once_and_only_its_owner_reads_it(tmp_path: Path) -> None:
     file = StateFile(tmp_path / "folder" / "state.json")
@@ -38,32 +57,27 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     state = file.load(BASE, "client-1").with_answer(*_answered())
     page = EventsAnswer.from_json({"events": [event(5)], "next": "place-5", "has_more": False})
 
-    for one in (state, state.moved(page), state.moved(page).begun_anew()):
+    for one in (state, state.after_page(page), state.after_page(page).from_oldest()):
         file.save(one)
         assert file.load(BASE, "client-1") == one
 
 
 def test_a_state_of_the_first_version_is_still_read(tmp_path: Path) -> None:
-    secret = "whsec_bm90IGEgc2VjcmV0LCBqdXN0IGFuIGV4YW1wbGU="
     stored = {
-        "format": 1,
-        "base_url": BASE,
-        "client_id": "client-1",
-        "secret": secret,
+        **WHOLE,
         "after": "place-5",
         "newest": "2027-01-15T08:00:05+00:00",
-        "skip_before": None,
         "handled": [["event-1", "2027-01-15T08:00:01+00:00", "204"]],
     }
     (tmp_path / "state.json").write_text(json.dumps(stored))
 
     state = StateFile(tmp_path / "state.json").load(BASE, "client-1")
 
-    assert (state.secret, state.after) == (secret, "place-5")
+    assert (state.secret, state.after) == (SECRET, "place-5")
     assert state.is_done(_answered()[0])
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "null", "{}", '{"format": 2}', '{"format": 1, "secret": "x"}'])
+@pytest.mark.parametrize("content", DAMAGED, ids=lambda content: str(content)[-40:])
 def test_a_damaged_state_is_refused_and_left_alone(tmp_path: Path, content: str) -> None:
     (tmp_path / "state.json").write_text(content)
 

@@ -29,7 +29,7 @@ from causeway.tpp import (
     SinglePaymentV2,
     is_paid,
 )
-from tests.sdk.scripted_hub import Clock, ScriptedHub, answer, failure, token_answer, tokens
+from tests.sdk.scripted_hub import NO_RETRIES, Clock, ScriptedHub, answer, failure, token_answer, tokens
 
 pytestmark = pytest.mark.usefixtures("clock")
 INITIATED = {"status": "RCVD", "payment_id": "P1", "confirmation_url": "https://bank.example/confirm"}
@@ -39,7 +39,8 @@ LOST: list[Any] = [
     httpx.RemoteProtocolError("the server disconnected"),
     httpx.WriteError("broken pipe"),
 ]
-GATEWAY = [502, 503, 504, 500]
+GATEWAY = [502, 503, 504, 500, 520, 524, 599]
+"""524 is a proxy's "the origin got the request, and did not answer in time"."""
 
 
 def order(amount: Any = Decimal("12.50")) -> SinglePaymentV2:
@@ -309,6 +310,21 @@ def test_a_direct_payment_is_authorized_by_the_clients_secret() -> None:
     assert hub.json()["amount"] == "1.10"
 
 
+def test_failures_of_hub_and_bank_are_waited_out_but_refusals_are_not() -> None:
+    final = answer(body={"payment_id": "P1", "transaction_status": "ACSC"})
+    failures: list[Any] = [
+        failure(500, "INTERNAL_SERVER_ERROR"),
+        failure(502, "ASPSP_UNKNOWN_ERROR"),
+        httpx.ReadError("reset"),
+    ]
+    hub = ScriptedHub(*failures, final, failure(404, "RESOURCE_UNKNOWN"))
+    consent = hub.tpp(retries=NO_RETRIES).consent(tokens())
+
+    assert is_paid(consent.wait_for_payment("P1"))
+    with pytest.raises(ApiError):
+        consent.wait_for_payment("P2")
+
+
 def test_a_payment_is_waited_for_until_its_status_is_final() -> None:
     statuses: list[Any] = [
         answer(body={"payment_id": "P1", "transaction_status": "ACTC"}),
@@ -333,3 +349,62 @@ def test_waiting_for_a_payment_ends_in_time_with_the_last_status(clock: Clock) -
 
     assert caught.value.last.payment_status == 1
     assert clock.moment - started <= 60
+
+
+def test_waiting_in_vain_for_a_payment_that_the_bank_does_not_know_says_what_the_bank_said() -> None:
+    told = [
+        {
+            "code": "ASPSP_ERROR_DESC",
+            "title": "The bank's own description",
+            "details": "RESOURCE_UNKNOWN: no such payment",
+        }
+    ]
+    refused = {"code": "ASPSP_UNKNOWN_ERROR", "title": "the request to the bank failed", "additionalErrors": told}
+    hub = ScriptedHub(*(answer(502, body=refused) for _ in range(50)))
+
+    with pytest.raises(WaitTimeout, match="the last answer was: 502 ASPSP_UNKNOWN_ERROR") as caught:
+        hub.tpp().consent(tokens()).wait_for_payment("P1", timeout=20)
+
+    assert caught.value.advice == caught.value.last.advice
+
+
+@pytest.mark.parametrize("status", GATEWAY)
+def test_a_payment_that_a_proxy_lost_in_the_end_has_an_unknown_outcome(status: int) -> None:
+    hub = ScriptedHub(*(httpx.Response(status, text="<html>") for _ in range(4)))
+
+    with pytest.raises(OutcomeUnknown):
+        hub.tpp().consent(tokens()).pay(order())
+
+
+def test_a_payment_with_a_reason_that_this_version_does_not_know_has_an_unknown_outcome() -> None:
+    hub = ScriptedHub(bank_failed("queued_at_the_bank"))
+
+    with pytest.raises(OutcomeUnknown) as raised:
+        hub.tpp().consent(tokens()).pay(order())
+    assert raised.value.reason_code == "queued_at_the_bank"
+
+
+@pytest.mark.parametrize("status", [302, 404, 405, 413, 407])
+def test_a_proxys_refusal_after_a_lost_answer_leaves_the_outcome_unknown(status: int) -> None:
+    hub = ScriptedHub(LOST[0], httpx.Response(status, text="<html>", headers={"Location": "https://elsewhere.example"}))
+
+    with pytest.raises(OutcomeUnknown) as raised:
+        hub.tpp().consent(tokens()).pay(order())
+    assert raised.value.idempotency_key == hub.requests[0].headers["Idempotency-Key"]
+
+
+def test_a_refusal_by_the_hub_after_a_lost_answer_is_certain() -> None:
+    """The hub looks for the key's outcome before it reads the body."""
+    hub = ScriptedHub(LOST[0], failure(400, "FORMAT_ERROR", "amount"))
+
+    with pytest.raises(ApiError) as raised:
+        hub.tpp().consent(tokens()).pay(order())
+    assert type(raised.value) is ApiError
+
+
+def test_a_running_payment_is_not_waited_for_longer_than_the_hub_knows_it(clock: Clock) -> None:
+    hub = ScriptedHub(failure(409, "HEADERS_ERROR", "still running", retry_after=3600))
+
+    with pytest.raises(OutcomeUnknown):
+        hub.tpp().consent(tokens()).pay(order())
+    assert clock.slept == []

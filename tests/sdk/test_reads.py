@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import datetime
 from decimal import Decimal
+from email.utils import format_datetime
 from typing import Any
 
 import httpx
 import pytest
 
+from causeway._retries import utc
 from causeway.errors import (
     ApiError,
     AuthorizationEnded,
@@ -20,7 +22,7 @@ from causeway.errors import (
     UnexpectedAnswer,
 )
 from causeway.tpp import AccountReferenceV2, AccountV1, BalancesAnswerV1, BalancesAnswerV2, Psu, Retries
-from tests.sdk.scripted_hub import Clock, ScriptedHub, answer, failure, tokens
+from tests.sdk.scripted_hub import START, Clock, ScriptedHub, answer, failure, tokens
 
 pytestmark = pytest.mark.usefixtures("clock")
 ACCOUNT_V1 = {"id": 1031926801, "name": "Everyday", "iban": "GB10DEMO04000431926801", "currency": "GBP"}
@@ -138,6 +140,33 @@ def test_retry_after_is_waited_and_limited(clock: Clock) -> None:
     assert clock.slept == [12.0]
 
 
+def test_retry_after_may_be_a_date(clock: Clock) -> None:
+    moment = format_datetime(utc(START + 7), usegmt=True)
+    hub = ScriptedHub(httpx.Response(429, headers={"Retry-After": moment}), answer(body={"accounts": []}))
+
+    list(hub.tpp().consent(tokens()).accounts())
+
+    assert clock.slept == [7.0]
+
+
+@pytest.mark.parametrize("header", ["soon", b"\xb2", "1.5", "-5", "Wed, 21 Oct 99999 07:28:00 GMT"])
+def test_a_retry_after_that_says_nothing_is_ignored(header: str | bytes, clock: Clock) -> None:
+    value = header if isinstance(header, bytes) else header.encode()
+    hub = ScriptedHub(httpx.Response(503, headers=[(b"Retry-After", value)]), answer(body={"accounts": []}))
+
+    list(hub.tpp().consent(tokens()).accounts())
+
+    assert clock.slept == [pytest.approx(0.5, rel=0.2)]
+
+
+def test_a_retry_after_is_never_longer_than_a_system_can_sleep() -> None:
+    hub = ScriptedHub(httpx.Response(503, headers={"Retry-After": "9" * 400}))
+
+    with pytest.raises(BankUnavailable) as raised:
+        list(hub.tpp().consent(tokens()).accounts())
+    assert raised.value.retry_after == 366 * 86400
+
+
 def test_nothing_is_repeated_if_the_program_wants_that() -> None:
     hub = ScriptedHub(httpx.ReadError("reset"))
 
@@ -213,12 +242,35 @@ def test_transactions_of_version_2_are_read_until_no_page_key_comes() -> None:
     assert hub.requests[0].url.params["booking_status"] == "booked"
 
 
-def test_a_page_that_names_itself_as_the_next_ends_the_loop() -> None:
-    page = {"transactions": {"booked": []}, "page_key": "2"}
-    hub = ScriptedHub(answer(body=page), answer(body=page))
+@pytest.mark.parametrize("keys", ["22", "232", "2342"])
+def test_pages_that_go_round_in_a_circle_end_the_loop(keys: str) -> None:
+    hub = ScriptedHub(*(answer(body={"transactions": {"booked": []}, "page_key": key}) for key in keys))
 
     with pytest.raises(UnexpectedAnswer, match="page 2"):
         list(hub.tpp().consent(tokens()).transactions("a"))
+
+
+def test_a_bank_that_gives_one_page_for_ever_ends_the_loop() -> None:
+    page = {"payments": [payment(1)], "paginator": {"limit": 1, "current_page": 1}}
+    hub = ScriptedHub(answer(body=page), answer(body=page))
+
+    with pytest.raises(UnexpectedAnswer, match="page 1 again"):
+        list(hub.tpp().consent(tokens(version=1)).payments("1"))
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_never_followed_whatever_the_programs_connections_do(status: int) -> None:
+    elsewhere = httpx.Response(status, headers={"Location": "https://elsewhere.example/tpp/accounts"})
+    hub = ScriptedHub(elsewhere, elsewhere)
+    client = httpx.Client(transport=httpx.MockTransport(hub), follow_redirects=True)
+    tpp = hub.tpp(http_client=client)
+
+    with pytest.raises(UnexpectedAnswer) as raised:
+        list(tpp.consent(tokens()).accounts())
+    with pytest.raises(UnexpectedAnswer):
+        tpp.consent(tokens()).refresh()
+    assert raised.value.status == status
+    assert {request.url.host for request in hub.requests} == {"hub.example"}
 
 
 def test_a_page_that_fails_is_repeated_without_losing_or_doubling_items() -> None:

@@ -34,7 +34,9 @@ def test_an_amount_keeps_every_digit_whether_it_comes_as_text_or_number(digits: 
     assert as_text.to_json()["amount"] == format(Decimal(digits), "f")
 
 
-@pytest.mark.parametrize("wrong", [0.1, True, None, [], "one", {}])
+@pytest.mark.parametrize(
+    "wrong", [0.1, True, None, [], "one", {}, "1_000", "١٢", " 1", "NaN", "1E+999999999", "1E9999999999"]
+)
 def test_what_is_no_amount_is_refused(wrong: Any) -> None:
     with pytest.raises(RecordError, match=r"BalanceAmountV2\.amount"):
         BalanceAmountV2.from_json({"amount": wrong, "currency": "EUR"})
@@ -141,3 +143,18 @@ def test_json_is_written_with_exact_numbers_and_all_letters() -> None:
 
     assert _json.dumps(value) == '{"n":1.10,"t":"ü\\"","l":[true,null,3],"o":{}}'
     assert _json.loads(_json.dumps(value)) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 100_000, '{"a": 1E+999999999}', '{"a": 1E9999999999999999999}', "1" * 5000, "NaN"]
+)
+def test_json_that_would_exhaust_the_program_is_no_json(text: str) -> None:
+    with pytest.raises(ValueError, match=r"deep|digits|JSON"):
+        _json.loads(text)
+
+
+def test_negative_zero_and_exponents_are_kept_and_written_without_an_exponent() -> None:
+    found = _json.loads('{"a": -0.0, "b": 1E-3, "c": 12E2}')
+
+    assert [str(found[name]) for name in "abc"] == ["-0.0", "0.001", "1.2E+3"]
+    assert _json.dumps(found) == '{"a":-0.0,"b":0.001,"c":1200}'

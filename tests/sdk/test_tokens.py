@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
 
-from causeway.errors import AuthorizationEnded, ConnectionLost, UnexpectedAnswer
+from causeway.errors import AuthorizationEnded, ConfigurationError, ConnectionLost, UnexpectedAnswer
 from causeway.tpp import Tokens
 from tests.sdk.scripted_hub import START, Clock, ScriptedHub, answer, failure, token_answer, tokens
 
@@ -154,6 +155,67 @@ def test_tokens_that_another_process_has_refreshed_are_used() -> None:
     assert hub.paths == ["/tpp/accounts"] * 3
     assert hub.header("Authorization") == ["Bearer access-3", "Bearer access-3", "Bearer access-4"]
     assert len(store) == 2
+
+
+def test_stored_tokens_that_are_older_than_those_in_use_are_not_used(clock: Clock) -> None:
+    """A second use of a refresh token ends the consent."""
+    hub = ScriptedHub(token_answer(2), answer(body=ACCOUNTS), token_answer(3), answer(body=ACCOUNTS))
+    consent = hub.tpp().consent(tokens(1, expires_in=10), reload=lambda: tokens(1, expires_in=10))
+
+    list(consent.accounts())
+    clock.moment += 3600
+    list(consent.accounts())
+
+    assert [hub.form(number)["refresh_token"] for number in (0, 2)] == ["refresh-1", "refresh-2"]
+
+
+def test_a_store_without_tokens_is_a_configuration_error() -> None:
+    nothing: Any = None
+    hub = ScriptedHub()
+
+    with pytest.raises(ConfigurationError, match="reload returns the stored Tokens"):
+        list(hub.tpp().consent(tokens(expires_in=-10), reload=lambda: nothing).accounts())
+
+
+def test_a_coroutine_function_cannot_store_for_the_synchronous_client() -> None:
+    async def store(pair: Tokens) -> None: ...
+
+    hub = ScriptedHub(token_answer())
+    consent = hub.tpp().consent(tokens(expires_in=-10), on_refresh=store)
+
+    with pytest.raises(ConfigurationError, match="AsyncTpp"):
+        list(consent.accounts())
+    assert consent.tokens.access_token == "access-1"
+
+
+def test_a_refresh_goes_on_when_the_task_that_began_it_is_cancelled() -> None:
+    stored: list[Tokens] = []
+
+    async def run() -> None:
+        asked, may_answer = asyncio.Event(), asyncio.Event()
+
+        async def serve(request: httpx.Request) -> httpx.Response:
+            response = hub(request)
+            if request.url.path == "/tpp/token":
+                asked.set()
+                await may_answer.wait()
+            return response
+
+        client = httpx.AsyncClient(transport=httpx.MockTransport(serve))
+        consent = hub.async_tpp(http_client=client).consent(tokens(expires_in=-10), on_refresh=stored.append)
+        first = asyncio.create_task(consent.accounts_answer())
+        await asked.wait()
+        first.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first
+        may_answer.set()
+        await consent.accounts_answer()
+
+    hub = ScriptedHub(token_answer(), answer(body=ACCOUNTS))
+    asyncio.run(run())
+
+    assert hub.paths == ["/tpp/token", "/tpp/accounts"]
+    assert [pair.access_token for pair in stored] == ["access-2"]
 
 
 def test_stored_tokens_that_expire_too_are_refreshed() -> None:

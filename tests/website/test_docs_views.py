@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 import pytest
 
 from chalicelib.website import docs_views
+from infra.docs.site import markdown_copy
 from tests.documents import ROOT
 from tests.website.person import Person
 from tests.world import World
@@ -40,11 +42,36 @@ def test_a_page_is_markdown_at_the_same_address_with_md(world: World) -> None:
     answer = Person(world).get("/docs/guides/tpp.md")
 
     assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
-    assert answer.text == (ROOT / "docs/guides/tpp.md").read_text("utf-8")
+    assert answer.text == markdown_copy("guides/tpp", (ROOT / "docs/guides/tpp.md").read_text("utf-8"))
 
 
 def test_the_start_page_is_markdown_too(world: World) -> None:
-    assert Person(world).get("/docs.md").text == (ROOT / "docs/README.md").read_text("utf-8")
+    expected = markdown_copy("README", (ROOT / "docs/README.md").read_text("utf-8"))
+
+    assert Person(world).get("/docs.md").text == expected
+
+
+@pytest.mark.parametrize("place", PAGES)
+def test_links_in_a_pages_markdown_lead_to_markdown_that_is_there(world: World, place: str) -> None:
+    person = Person(world)
+    folder = "/docs/" if place == "/docs" else f"{place.rpartition('/')[0]}/"
+    for target in set(re.findall(r"\]\(([^)#:\s]+\.md)[)#]", person.get(f"{place}.md").text)):
+        assert person.get(posixpath.normpath(folder + target)).status == 200, target
+
+
+@pytest.mark.parametrize(
+    ("place", "file"), [("/docs/sdk", "sdk/README.md"), ("/docs/sdk-changelog", "sdk/CHANGELOG.md")]
+)
+def test_the_documents_of_the_python_package_are_pages(world: World, place: str, file: str) -> None:
+    (title,) = re.findall("^# (.+)$", (ROOT / file).read_text("utf-8").partition("\n\n")[0])
+
+    assert f"<h1>{title}</h1>" in Person(world).get(place).text
+
+
+def test_the_search_finds_names_of_the_python_package() -> None:
+    found = {each.title: each.place for each in docs_views.search("pay_direct")}
+
+    assert found == {"tpp.pay_direct": "/docs/reference/sdk-tpp#tpppay_direct"}
 
 
 def test_scripts_of_a_guide_can_be_fetched(world: World) -> None:

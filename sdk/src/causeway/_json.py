@@ -3,14 +3,29 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,9})?")
+MOST_DIGITS = 4300
+"""Python refuses integers with more digits, too: an exponent would make them of a few characters."""
+
 
 def loads(text: str | bytes) -> Any:
-    """Parse JSON. Raises ``ValueError`` if it is none, ``NaN`` and ``Infinity`` included."""
-    return json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
+    """Parse JSON. Raises ``ValueError`` if it is none, too deep, or has a number that ``number`` refuses."""
+    try:
+        return json.loads(text, parse_float=number, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
+
+
+def number(text: str) -> Decimal:
+    """The number of a text, as JSON writes it. Raises ``ValueError`` if it is none, or has more than 4300 digits."""
+    if NUMBER.fullmatch(text) is None or abs(Decimal(text).adjusted()) > MOST_DIGITS:
+        raise ValueError("this is not a number, or one with too many digits")
+    return Decimal(text)
 
 
 def dumps(value: Any) -> str:

@@ -61,14 +61,14 @@ class ListenState:
         """The state after the receiver's answer."""
         return replace(self, handled={**self.handled, key_of(entry): answer})
 
-    def moved(self, page: EventsAnswer) -> Self:
+    def after_page(self, page: EventsAnswer) -> Self:
         """The state after all events of a page. Events that may be found again stay in ``handled``."""
         times = [entry.created_at for entry in page.events] + ([self.newest] if self.newest else [])
         newest = max(times, default=None)
         kept = {key: answer for key, answer in self.handled.items() if newest is None or key[1] >= newest - LATENESS}
         return replace(self, after=page.next, newest=newest, handled=kept)
 
-    def begun_anew(self) -> Self:
+    def from_oldest(self) -> Self:
         """The state for reading from the oldest event again, without forwarding any twice."""
         before = self.newest - LATENESS if self.newest else self.skip_before
         return replace(self, after=None, skip_before=before)
@@ -91,15 +91,15 @@ class ListenState:
         """The state of a file. Raises ``ValueError``, ``TypeError`` or ``KeyError`` if it is none."""
         if data["format"] != FORMAT:
             raise ValueError("another format")
-        secret_key(data["secret"])
+        secret_key(str(data["secret"]))
         return cls(
             base_url=str(data["base_url"]),
             client_id=str(data["client_id"]),
-            secret=data["secret"],
+            secret=str(data["secret"]),
             after=None if data["after"] is None else str(data["after"]),
-            newest=_moment(data["newest"]),
-            skip_before=_moment(data["skip_before"]),
-            handled={(str(name), datetime.fromisoformat(at)): str(answer) for name, at, answer in data["handled"]},
+            newest=None if data["newest"] is None else _moment(data["newest"]),
+            skip_before=None if data["skip_before"] is None else _moment(data["skip_before"]),
+            handled={(str(name), _moment(at)): str(answer) for name, at, answer in data["handled"]},
         )
 
 
@@ -108,8 +108,12 @@ def key_of(entry: EventEntry) -> Key:
     return entry.id, entry.created_at
 
 
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
+def _moment(text: str) -> datetime:
+    """A time with its zone. Raises ``ValueError`` or ``TypeError``."""
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is None:
+        raise ValueError("a time without a zone")
+    return found
 
 
 class StateFile:

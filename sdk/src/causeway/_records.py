@@ -7,7 +7,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from datetime import UTC, date, datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, ClassVar, Literal, Self, Union, get_args, get_origin, get_type_hints
 
 from causeway import _json
@@ -39,7 +39,7 @@ class Record:
         known: dict[str, Any] = {}
         for name, member, convert, mandatory in _members(cls):
             if member in unknown:
-                known[name] = _converted(f"{cls.__name__}.{member}", convert, unknown.pop(member))
+                known[name] = _convert(f"{cls.__name__}.{member}", convert, unknown.pop(member))
             elif mandatory:
                 raise RecordError(f"{cls.__name__}.{member} is missing")
         return cls(**known, extra=unknown)
@@ -80,12 +80,12 @@ def _read_members(cls: type[Record]) -> tuple[tuple[str, str, Convert, bool], ..
     )
 
 
-def _converted(where: str, convert: Convert, value: Any) -> Any:
+def _convert(where: str, convert: Convert, value: Any) -> Any:
     try:
         return convert(value)
     except RecordError:
         raise
-    except (TypeError, ValueError, InvalidOperation) as error:
+    except (TypeError, ValueError) as error:
         raise RecordError(f"{where} has the wrong type") from error
 
 
@@ -124,20 +124,16 @@ def _text(value: Any) -> str:
 
 
 def _whole(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
-        raise TypeError
-    if Decimal(value) != int(value):
+    exact = _exact(value)
+    if exact != int(exact):
         raise ValueError
-    return int(value)
+    return int(exact)
 
 
 def _exact(value: Any) -> Decimal:
     if isinstance(value, bool) or not isinstance(value, str | int | Decimal):
         raise TypeError
-    amount = Decimal(value)
-    if not amount.is_finite():
-        raise ValueError
-    return amount
+    return _json.number(str(value))
 
 
 def _truth(value: Any) -> bool:

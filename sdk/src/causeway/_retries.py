@@ -14,14 +14,14 @@ Kind = Literal["read", "payment", "refresh", "code", "once"]
 token is answered again for 60 seconds. ``code``: an authorization code, whose second use is refused and ends the
 consent; without the answer to its first use nobody has the consent's tokens, so a repeat can only help. ``once``:
 repeated only if the hub cannot have done it."""
-NOT_SENT, LOST = "not_sent", "lost"
-"""No connection was made; a connection broke, or no answer came in time."""
+NOT_SENT, LOST, SERVER_FAILED = "not_sent", "lost", "server_failed"
+"""No connection was made; a connection broke, or no answer came in time; any status from 500 on."""
 
 REPEATED: Mapping[Kind, frozenset[str | int]] = {
-    "read": frozenset({NOT_SENT, LOST, 429, 500, 502, 503, 504}),
-    "payment": frozenset({NOT_SENT, LOST, 409, 429, 500, 502, 503, 504}),
-    "refresh": frozenset({NOT_SENT, LOST, 429, 500, 502, 503, 504}),
-    "code": frozenset({NOT_SENT, LOST, 429, 500, 502, 503, 504}),
+    "read": frozenset({NOT_SENT, LOST, 429, SERVER_FAILED}),
+    "payment": frozenset({NOT_SENT, LOST, 409, 429, SERVER_FAILED}),
+    "refresh": frozenset({NOT_SENT, LOST, 429, SERVER_FAILED}),
+    "code": frozenset({NOT_SENT, LOST, 429, SERVER_FAILED}),
     "once": frozenset({NOT_SENT, 429}),
 }
 """The failures after which each kind of call is repeated. An answer with a ``reason_code`` is final."""
@@ -49,19 +49,24 @@ REFRESH_SECONDS = 45.0
 """A refresh is not repeated later than this after its first attempt."""
 REFRESH_TIMEOUT = 10.0
 """A refresh reaches no bank: a longer silence is a lost answer."""
+LONGEST_RETRY_AFTER = 366 * 86400.0
+"""A longer ``Retry-After`` is taken for this many seconds, which every system can wait."""
 
 
 def retry_after(header: str | None, now: float) -> float | None:
     """The seconds of a ``Retry-After``, which contains seconds or a date; ``None`` if there is none or it is wrong."""
-    if not header:
-        return None
-    if header.strip().isdigit():
-        return float(header)
+    text = (header or "").strip()
     try:
-        moment = parsedate_to_datetime(header)
-    except ValueError:
+        seconds = float(text) if text.isascii() and text.isdigit() else _moment(text) - now
+    except (ValueError, OverflowError):
         return None
-    return max(0.0, (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp() - now)
+    return min(max(0.0, seconds), LONGEST_RETRY_AFTER)
+
+
+def _moment(text: str) -> float:
+    """The Unix seconds of an HTTP date. Raises ``ValueError`` or ``OverflowError``."""
+    moment = parsedate_to_datetime(text)
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
 def utc(seconds: float) -> datetime:

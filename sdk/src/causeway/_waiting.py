@@ -5,11 +5,17 @@ from __future__ import annotations
 import inspect
 import threading
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from causeway.errors import ConfigurationError
 
 if TYPE_CHECKING:
     import asyncio
+
+Result = TypeVar("Result")
+_BEGUN: set[asyncio.Task[Any]] = set()
+"""Work that somebody must refer to until it is done: an event loop does not."""
 
 
 def now() -> float:
@@ -42,11 +48,30 @@ def async_lock() -> asyncio.Lock:
 
 
 def call(callback: Callable[..., Any], *arguments: object) -> Any:
-    """Call a callback of the program."""
-    return callback(*arguments)
+    """Call a callback of the program. Raises ``ConfigurationError`` if it is a coroutine function."""
+    answer = callback(*arguments)
+    if inspect.iscoroutine(answer):
+        answer.close()
+        raise ConfigurationError("only AsyncTpp takes coroutine functions")
+    return answer
 
 
 async def async_call(callback: Callable[..., Any], *arguments: object) -> Any:
     """Call a callback of the program, which may be a coroutine function."""
     answer = callback(*arguments)
     return await answer if inspect.isawaitable(answer) else answer
+
+
+def complete(work: Callable[..., Result], *arguments: object) -> Result:
+    """Do work to its end."""
+    return work(*arguments)
+
+
+async def async_complete(work: Callable[..., Coroutine[Any, Any, Result]], *arguments: object) -> Result:
+    """Do work to its end, also if the caller is cancelled meanwhile."""
+    import asyncio
+
+    task = asyncio.create_task(work(*arguments))
+    _BEGUN.add(task)
+    task.add_done_callback(_BEGUN.discard)
+    return await asyncio.shield(task)

@@ -80,7 +80,7 @@ def add_listen_options(listen: argparse.ArgumentParser, environ: Mapping[str, st
     )
     listen.add_argument("--resend", metavar="ID", action="append", help="forward this event again, and end; repeatable")
     option("--base-url", "CAUSEWAY_BASE_URL", "URL", "the hub's address")
-    option("--client-id", "CAUSEWAY_CLIENT_ID", "ID", "the Client ID")
+    option("--client-id", "CAUSEWAY_CLIENT_ID", "ID", "the client's id")
     option("--client-secret-file", "CAUSEWAY_CLIENT_SECRET_FILE", "FILE", "a file with the client secret")
     option("--client-key", "CAUSEWAY_CLIENT_KEY", "FILE", "a file with the private key of private_key_jwt, PEM or JWK")
     option("--client-key-id", "CAUSEWAY_CLIENT_KEY_ID", "KID", "the kid of the private key, unless its JWK has one")
@@ -97,7 +97,10 @@ def run_listen(options: argparse.Namespace) -> int:
         file = state_file(options.state, tpp.base_url, tpp.client_id, os.environ)
         if not options.resend:
             listen(options, tpp, file, interrupts)
-        return 0 if resend(options, tpp, file, interrupts) else 1
+        try:
+            return 0 if resend(options, tpp, file, interrupts) else 1
+        except KeyboardInterrupt:
+            return 1
 
 
 def resend(options: argparse.Namespace, tpp: Tpp, file: StateFile, interrupts: Interrupts) -> bool:
@@ -128,13 +131,13 @@ def listen(options: argparse.Namespace, tpp: Tpp, file: StateFile, interrupts: I
 
 def client(options: argparse.Namespace, environ: Mapping[str, str]) -> Tpp:
     """The client of the options. Raises ``ConfigurationError`` if something is missing."""
-    from causeway.listen import check_address
+    from causeway._addresses import base_address
     from causeway.tpp import PrivateKeyJwt, Retries, Tpp
 
     for name, variable in (("base_url", "CAUSEWAY_BASE_URL"), ("client_id", "CAUSEWAY_CLIENT_ID")):
         if not getattr(options, name):
             raise ConfigurationError(f"--{name.replace('_', '-')} or {variable} is missing")
-    check_address(options.base_url, "--base-url")
+    base_url = base_address(options.base_url, "--base-url")
     secret = client_secret(options, environ)
     if secret is None and not options.client_key:
         raise ConfigurationError("CAUSEWAY_CLIENT_SECRET, --client-secret-file or --client-key is missing")
@@ -143,7 +146,7 @@ def client(options: argparse.Namespace, environ: Mapping[str, str]) -> Tpp:
         password = environ.get("CAUSEWAY_CLIENT_KEY_PASSWORD") or None
         given["assertion"] = PrivateKeyJwt.load(options.client_key, kid=options.client_key_id, password=password)
     retries = Retries() if options.resend else Retries(waits=())
-    return Tpp(options.base_url, client_id=options.client_id, retries=retries, **given)
+    return Tpp(base_url, client_id=options.client_id, retries=retries, **given)
 
 
 def client_secret(options: argparse.Namespace, environ: Mapping[str, str]) -> str | None:
@@ -151,9 +154,12 @@ def client_secret(options: argparse.Namespace, environ: Mapping[str, str]) -> st
     if not options.client_secret_file:
         return environ.get("CAUSEWAY_CLIENT_SECRET") or None
     try:
-        return Path(options.client_secret_file).read_text("utf-8").strip()
+        secret = Path(options.client_secret_file).read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         raise ConfigurationError(f"the file {options.client_secret_file!r} cannot be read") from None
+    if not secret:
+        raise ConfigurationError(f"the file {options.client_secret_file!r} is empty")
+    return secret
 
 
 def state_file(path: str | None, base_url: str, client_id: str, environ: Mapping[str, str]) -> StateFile:

@@ -11,7 +11,7 @@ from typing import Any
 
 
 class CausewayError(Exception):
-    """The base of all errors of this package."""
+    """The base of all errors of this package. ``advice`` says in one sentence what to do."""
 
     advice = "Read the message."
     """One sentence on what to do."""
@@ -45,13 +45,20 @@ class UnexpectedAnswer(CausewayError):
 
 
 class WaitTimeout(CausewayError):
-    """The time to wait is over, and what was waited for has not happened. ``last`` is what was known in the end."""
+    """The time to wait is over, and what was waited for has not happened.
+
+    ``last`` is what was known in the end: a status, or the error of the last attempt, whose message and advice are
+    then this error's too.
+    """
 
     advice = "Wait again: nothing has failed."
 
     def __init__(self, message: str, last: Any = None) -> None:
-        super().__init__(message)
+        failed = isinstance(last, CausewayError)
+        super().__init__(f"{message}; the last answer was: {last}" if failed else message)
         self.last = last
+        if failed:
+            self.advice = last.advice
 
 
 class InvalidEvent(CausewayError):
@@ -61,7 +68,10 @@ class InvalidEvent(CausewayError):
 
 
 class ConsentRefused(CausewayError):
-    """The PSU came back from the bank without a consent. ``error`` is an OAuth code, such as ``access_denied``."""
+    """The PSU came back from the bank without a consent.
+
+    ``error`` is an OAuth code, such as ``access_denied``; ``description`` is a text for people.
+    """
 
     advice = "Tell the PSU, and begin with authorize() if they want to try again."
 
@@ -115,7 +125,8 @@ class ApiError(CausewayError):
     def advice_for(self) -> str:
         """The advice for the most specific code that has one."""
         keys: tuple[Any, ...] = (self.reason_code, self.error, self.code, self.status)
-        return next((ADVICE[key] for key in keys if key in ADVICE), CausewayError.advice)
+        otherwise = CausewayError.advice if self.code or self.error else UnexpectedAnswer.advice
+        return next((ADVICE[key] for key in keys if key in ADVICE), otherwise)
 
 
 class AuthorizationEnded(ApiError):

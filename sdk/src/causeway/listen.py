@@ -6,6 +6,7 @@ crash between the two forwards it again, under the same id: receivers must detec
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import signal
 import ssl
@@ -13,13 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import urlsplit
 
 import httpx
 
 from causeway import __version__, _retries, _waiting
+from causeway._addresses import check_address, without_password
 from causeway._listen_state import ListenState, StateFile
-from causeway.errors import ApiError, CausewayError, ConfigurationError, ConnectionLost, UnexpectedAnswer
+from causeway.errors import ApiError, CausewayError, ConnectionLost, UnexpectedAnswer
 from causeway.tpp.event_models import EVENTS
 from causeway.tpp.events import sign
 
@@ -35,6 +36,8 @@ AWAY_WAITS = (1.0, 2.0, 5.0, 10.0, 30.0)
 """The seconds before each repeat, while the hub or the receiver is away; the last one again and again."""
 CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 20.0
 """How long the hub waits for an Events URL, too."""
+BODY_BYTES = 65536
+"""Of a longer body the rest is not read."""
 DROPPED = 410
 """The status by which a receiver says that it never wants the event."""
 
@@ -66,11 +69,11 @@ class Receiver:
 
     def __init__(self, url: str, secret: str, client: httpx.Client | None = None) -> None:
         check_address(url, "--forward-to")
-        parts = urlsplit(url)
+        scheme, _, rest = url.partition("://")
         self.url = url
-        self.shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        self.shown = f"{scheme}://{without_password(rest)}"
         self._secret = secret
-        self._client = client or _new_client(parts.scheme)
+        self._client = client or _new_client(scheme)
 
     def close(self) -> None:
         """Close all connections."""
@@ -88,7 +91,9 @@ class Receiver:
             "webhook-signature": sign(self._secret, entry.id, int(started), body),
         }
         try:
-            response = self._client.post(self.url, content=body, headers=headers)
+            with self._client.stream("POST", self.url, content=body, headers=headers, follow_redirects=False) as answer:
+                status, retry_after = answer.status_code, answer.headers.get("Retry-After")
+                read_body(answer)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
             return Reply(reason=f"no connection ({type(error).__name__})", is_away=True)
         except httpx.TimeoutException:
@@ -96,8 +101,17 @@ class Receiver:
         except httpx.HTTPError as error:
             return Reply(reason=f"no answer ({type(error).__name__})")
         now = _waiting.now()
-        wait = _retries.retry_after(response.headers.get("Retry-After"), now)
-        return Reply(response.status_code, "", round((now - started) * 1000), wait)
+        return Reply(status, "", round((now - started) * 1000), _retries.retry_after(retry_after, now))
+
+
+def read_body(answer: httpx.Response) -> None:
+    """Read an answer's body, so that the connection can be used again. What it contains does not matter."""
+    most = BODY_BYTES
+    with contextlib.suppress(httpx.TransportError, httpx.DecodingError):
+        for part in answer.iter_bytes():
+            most -= len(part)
+            if most < 0:
+                return
 
 
 def _new_client(scheme: str) -> httpx.Client:
@@ -127,7 +141,7 @@ class Interrupts:
         raise KeyboardInterrupt
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def hold(self) -> Iterator[None]:
         """Keep signals back until the end of the block."""
         self._held = True
         try:
@@ -157,7 +171,7 @@ class Listener:
             for entry in page.events:
                 if self._is_wanted(entry) and not self.state.is_done(entry):
                     self._forward(entry, self._record)
-            self._save(self.state.moved(page))
+            self._save(self.state.after_page(page))
             if not page.has_more:
                 _waiting.sleep(POLL_SECONDS)
 
@@ -178,9 +192,9 @@ class Listener:
             try:
                 return self.tpp.events_page(after=self.state.after, limit=100)
             except (ApiError, ConnectionLost, UnexpectedAnswer) as error:
-                if self._has_begun_anew(error):
+                if self._restart(error):
                     continue
-                if not passes(error):
+                if not is_temporary(error):
                     raise
                 if shown != type(error).__name__:
                     self._show(f"the hub is away, waiting for it: {error}")
@@ -189,12 +203,12 @@ class Listener:
             failures += 1
             _waiting.sleep(wait)
 
-    def _has_begun_anew(self, error: CausewayError) -> bool:
+    def _restart(self, error: CausewayError) -> bool:
         """Whether the hub no longer knows the place where the last run ended, so that it is found again."""
         if self.state.after is None or getattr(error, "status", 0) != 400:
             return False
         self._show("the hub no longer knows the place of the last event: looking for it from the oldest one")
-        self._save(self.state.begun_anew())
+        self._save(self.state.from_oldest())
         return True
 
     def _is_wanted(self, entry: EventEntry) -> bool:
@@ -208,7 +222,7 @@ class Listener:
         """Forward an event until it is taken, or has failed for good. ``patient`` waits while the receiver is away."""
         attempts, away = 0, 0
         while True:
-            with self.interrupts.held():
+            with self.interrupts.hold():
                 reply = self.receiver.post(entry)
                 is_waited_for = reply.is_away and patient
                 attempts, away = (attempts, away + 1) if is_waited_for else (attempts + 1, 0)
@@ -247,18 +261,7 @@ class Listener:
         self.show(f"{_retries.utc(_waiting.now()):%Y-%m-%dT%H:%M:%SZ}  {text}")
 
 
-def check_address(url: str, option: str) -> None:
-    """Raises ``ConfigurationError`` if an option is no address to which requests can be sent."""
-    try:
-        parts = httpx.URL(url)
-        good = parts.scheme in ("http", "https") and bool(parts.host) and 0 < (parts.port or 80) < 65536
-    except httpx.InvalidURL:
-        good = False
-    if not good:
-        raise ConfigurationError(f"{option} must be an http or https address, not {url!r}")
-
-
-def passes(error: CausewayError) -> bool:
+def is_temporary(error: CausewayError) -> bool:
     """Whether a failure of the hub can end without the program's doing."""
     return not isinstance(error, ApiError) or error.status >= 500 or error.status == 429
 

@@ -20,6 +20,7 @@ import yaml
 from chalicelib import bootstrap
 from chalicelib.demo_bank.customers import customers_by_id
 from chalicelib.demo_bank.profiles import PROFILES, Profile
+from chalicelib.foundation.aws import Secrets
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Settings
 from infra.local import stackfile
@@ -29,23 +30,33 @@ from tests.infra.conformance.playing import free_port
 
 @contextmanager
 def demonstration_stack(folder: Path, kit_port: int, **elsewhere: str) -> Iterator[dict[str, Any]]:
-    """A stack with ``BANK_API_URL`` at the kit."""
+    """A stack with ``BANK_API_URL`` at the kit, without the banks that play faults: they would call it, too."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
     there = {"BANK_API_URL": f"http://127.0.0.1:{kit_port}", **elsewhere}
     with run_stack(environ=clean, folder=folder / "stack", elsewhere=there) as content:
+        with _secrets(content) as (secrets, name):
+            played = {profile.name for profile in PROFILES if profile.plays_faults}
+            secrets.put(name, {bank: kept for bank, kept in secrets.get(name).items() if bank not in played})
         yield content
+
+
+@contextmanager
+def _secrets(stack: dict[str, Any]) -> Iterator[tuple[Secrets, str]]:
+    """The secrets of a stack, and the name of those of its demonstration banks."""
+    before = dict(os.environ)
+    os.environ.update(stack["environment"])
+    try:
+        settings = Settings.from_environment(stack["environment"])
+        yield bootstrap.Hub(settings).secrets, settings.demo_banks_secret
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
 
 
 def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: Path) -> Path:
     """The file of a demonstration bank, with the credentials that it was installed with."""
-    settings = Settings.from_environment(stack["environment"])
-    before = dict(os.environ)
-    os.environ.update(stack["environment"])
-    try:
-        credentials = bootstrap.Hub(settings).secrets.get(settings.demo_banks_secret)[profile.name]
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
+    with _secrets(stack) as (secrets, name):
+        credentials = secrets.get(name)[profile.name]
     key = signatures.load_private_key(credentials["signing_key"])
     hub_key = folder / "hub.pem"
     if not hub_key.exists():

@@ -6,13 +6,18 @@ import json
 
 import pytest
 
-from infra.docs.site import MENU, SOURCE, TARGET, LinkError, Renderer, page_names, texts
+from infra.docs.site import ELSEWHERE, MENU, SOURCE, TARGET, LinkError, Renderer, markdown_copy, page_names, texts
+from infra.openapi.document import ROOT
 
 
 def test_every_document_stands_in_the_menu_once() -> None:
     found = [file.relative_to(SOURCE).as_posix().removesuffix(".md") for file in SOURCE.rglob("*.md")]
 
-    assert sorted(page_names()) == sorted(found)
+    assert sorted(page_names()) == sorted([*found, *ELSEWHERE])
+
+
+def test_every_document_of_the_python_package_is_a_page() -> None:
+    assert sorted(ELSEWHERE.values()) == sorted(file.relative_to(ROOT).as_posix() for file in ROOT.glob("sdk/*.md"))
 
 
 def test_headings_get_the_anchors_that_links_in_the_documents_use() -> None:
@@ -29,6 +34,10 @@ def test_headings_get_the_anchors_that_links_in_the_documents_use() -> None:
         ("guides/tpp", "bank.py", "{{docs}}/guides/bank.py"),
         ("tour", "README.md", "{{docs}}"),
         ("tour", "#end", "#end"),
+        ("guides/tpp", "../../sdk/README.md#errors", "{{docs}}/sdk#errors"),
+        ("sdk", "CHANGELOG.md", "{{docs}}/sdk-changelog"),
+        ("sdk", "../docs/reference/sdk-tpp.md", "{{docs}}/reference/sdk-tpp"),
+        ("sdk-changelog", "README.md", "{{docs}}/sdk"),
         ("tour", "https://example.com/a.md", "https://example.com/a.md"),
     ],
 )
@@ -40,6 +49,28 @@ def test_links_lead_to_pages_of_the_site(page: str, target: str, address: str) -
 def test_a_link_that_leads_to_no_page_is_refused(target: str) -> None:
     with pytest.raises(LinkError, match=r"docs/tour.md: .+ is no page of the documents"):
         Renderer("tour").render(f"[here]({target})")
+
+
+@pytest.mark.parametrize("target", ["LICENSE", "../README.md", "docs/tour.md"])
+def test_a_link_of_the_package_that_leads_to_no_page_is_refused(target: str) -> None:
+    with pytest.raises(LinkError, match=r"sdk/README.md: .+ is no page of the documents"):
+        Renderer("sdk").render(f"[here]({target})")
+
+
+@pytest.mark.parametrize(
+    ("page", "target", "copied"),
+    [
+        ("README", "../sdk/README.md", "sdk.md"),
+        ("guides/tpp", "../../sdk/README.md#errors", "../sdk.md#errors"),
+        ("sdk", "CHANGELOG.md", "sdk-changelog.md"),
+        ("sdk", "../docs/reference/sdk-tpp.md#tpp", "reference/sdk-tpp.md#tpp"),
+        ("sdk", "#errors", "#errors"),
+        ("guides/tpp", "bank.md#payments", "bank.md#payments"),
+        ("guides/tpp", "https://example.com/README.md", "https://example.com/README.md"),
+    ],
+)
+def test_links_in_the_copy_of_a_documents_markdown_lead_to_copies(page: str, target: str, copied: str) -> None:
+    assert markdown_copy(page, f"[here]({target})") == f"[here]({copied})"
 
 
 def test_what_a_document_says_stays_text() -> None:

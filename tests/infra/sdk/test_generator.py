@@ -92,7 +92,7 @@ def test_the_synchronous_client_awaits_nothing_and_its_texts_stay() -> None:
         "            await _waiting.async_sleep((await self.wait()).seconds)\n"
     )
 
-    assert modules.synchronous(asynchronous) == (
+    assert modules.to_synchronous(asynchronous) == (
         f"{modules.SYNC_NOTICE}\n\n"
         "from causeway import _waiting\n\n\n"
         "class Tpp:\n"
@@ -119,5 +119,5 @@ def test_a_scope_that_no_call_names_is_reported(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_only_what_requests_contain_takes_sequences() -> None:
-    assert {"BulkPaymentV2", "TransferV2", "PaymentAccountV2"} <= tpp.requested()
-    assert not {"AccountsAnswerV2", "TransactionsV2", "BanksAnswer"} & tpp.requested()
+    assert {"BulkPaymentV2", "TransferV2", "PaymentAccountV2"} <= tpp.request_schemas()
+    assert not {"AccountsAnswerV2", "TransactionsV2", "BanksAnswer"} & tpp.request_schemas()

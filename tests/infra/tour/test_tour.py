@@ -10,8 +10,8 @@ import pytest
 import requests
 
 from chalicelib.foundation.crypto import event_signing
-from infra.tour import calls
-from infra.tour.calls import TourFailed, wait_for
+from infra.tour import polling
+from infra.tour.polling import TourFailed, wait_for
 from infra.tour.receiver import EventReceiver, listen
 
 SECRET = event_signing.new_secret()
@@ -19,7 +19,7 @@ SECRET = event_signing.new_secret()
 
 @pytest.fixture
 def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[EventReceiver]:
-    monkeypatch.setattr(calls, "SECONDS", 0.2)
+    monkeypatch.setattr(polling, "SECONDS", 0.2)
     with listen() as made:
         made.secret = SECRET
         yield made
@@ -34,25 +34,26 @@ def send(receiver: EventReceiver, type_: str, message_id: str, secret: str = SEC
 
 
 def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_come(receiver: EventReceiver) -> None:
-    statuses = [send(receiver, "payment.status_changed", f"m{number}", payment_id=f"P{number}") for number in (1, 2)]
+    paid = {f"m{number}": {"payment_id": f"P{number}", "bic": "DEMODEF1"} for number in (1, 2)}
+    statuses = [send(receiver, "payment.status_changed", name, **data) for name, data in paid.items()]
 
     assert statuses == [204, 204]
-    assert receiver.wait_for_event("payment.status_changed", payment_id="P2").message_id == "m2"
-    assert receiver.wait_for_event("payment.status_changed").data == {"payment_id": "P1"}
+    assert receiver.wait_for_event("payment.status_changed", payment_id="P2").id == "m2"
+    assert receiver.wait_for_event("payment.status_changed").event.to_json()["data"] == paid["m1"]
     assert receiver.count == 2
 
 
 def test_a_repeat_is_accepted_and_taken_once(receiver: EventReceiver) -> None:
-    assert [send(receiver, "test", "m1") for _ in range(2)] == [204, 204]
+    assert [send(receiver, "test", "m1", message="Hello") for _ in range(2)] == [204, 204]
 
-    assert receiver.wait_for_event("test").message_id == "m1"
+    assert receiver.wait_for_event("test").id == "m1"
     assert receiver.count == 1
     with pytest.raises(TourFailed, match="no test event arrived"):
         receiver.wait_for_event("test")
 
 
 def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_tour(receiver: EventReceiver) -> None:
-    assert send(receiver, "test", "m1", event_signing.new_secret()) == 400
+    assert send(receiver, "test", "m1", event_signing.new_secret(), message="Hello") == 400
 
     with pytest.raises(TourFailed, match="not signed with the receiver's secret"):
         receiver.wait_for_event("test")
@@ -66,7 +67,7 @@ def test_what_is_not_an_event_at_all_is_refused(receiver: EventReceiver) -> None
 
 
 def test_waiting_in_vain_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calls, "SECONDS", 0.0)
+    monkeypatch.setattr(polling, "SECONDS", 0.0)
 
     assert wait_for(lambda: "seen", "nothing was to be seen") == "seen"
     with pytest.raises(TourFailed, match=r"^nothing was to be seen within 0 seconds$"):

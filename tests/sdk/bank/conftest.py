@@ -6,11 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.sdk.bank.scene import Scene
+from tests.sdk.bank.scene import NOVEMBER, Scene
 from tests.sdk.scripted_hub import Clock
-
-NOVEMBER = 1_795_680_000.0
-"""In November 2026: before the consents end."""
 
 
 @pytest.fixture(params=[1, 2], ids=["version 1", "version 2"])

@@ -21,6 +21,8 @@ from tests.sdk.scripted_hub import Clock
 
 HUB, BANK = "https://hub.example", "https://bank.example"
 HUB_KEY, OTHER_KEY = make_key(), make_key()
+NOVEMBER = 1_795_680_000.0
+"""In November 2026: before the consents end."""
 CALLBACK = "https://tpp.example/callback?order=7"
 PATHS: Mapping[int, Mapping[str, str]] = {
     1: {
@@ -198,9 +200,13 @@ class Scene:
         return self.run(self.request("GET", path.removeprefix(BANK)))
 
     def decide(self, page: httpx.Response | str, decision: str, **form: Any) -> httpx.Response:
-        path = page if isinstance(page, str) else action_of(page)
-        data = {"decision": decision, **form}
-        return self.run(self.request("POST", path.removeprefix(BANK), data=data))
+        """What comes of a page's form, or of an address that is opened first; a page without a form stays."""
+        shown = self.open(page) if isinstance(page, str) else page
+        return self.send(action_of(shown), decision, **form) if "<form" in shown.text else shown
+
+    def send(self, action: str, decision: str, **form: Any) -> httpx.Response:
+        """What comes of a form that is sent to an address."""
+        return self.run(self.request("POST", action.removeprefix(BANK), data={"decision": decision, **form}))
 
     def consent(self, query: str = "request=1", accounts: tuple[str, ...] = ("1001", "1002")) -> str:
         """The token of a consent that the PSU gives."""

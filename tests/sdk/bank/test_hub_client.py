@@ -83,6 +83,8 @@ REPEATED = {
     "storage away, version 1": error(500, 1, 4000),
     "storage away, version 2": error(500, 2, "INTERNAL_SERVER_ERROR", Retry_After="2"),
     "a proxy failed": httpx.Response(503, text="<html>"),
+    "a page in place of the answer": httpx.Response(200, text="<html>"),
+    "a list in place of the answer": httpx.Response(200, json=[]),
     "too many": error(429, 2, "ACCESS_EXCEEDED", Retry_After="3"),
 }
 FINAL = {
@@ -130,11 +132,13 @@ def test_a_hub_that_stays_away_is_told_after_the_last_repeat(hub: PlayedHub, clo
     assert len(hub.calls) == 3
 
 
-def test_an_answer_that_is_not_the_hubs_is_unexpected(hub: PlayedHub) -> None:
-    for answer in (httpx.Response(200, text="<html>"), httpx.Response(200, json={"tppName": "x"})):
-        hub.steps = [answer]
+def test_an_answer_that_is_not_the_hubs_is_unexpected(hub: PlayedHub, clock: Clock) -> None:
+    page, incomplete = httpx.Response(200, text="<html>"), httpx.Response(200, json={"tppName": "x"})
+    for steps in ([page] * 4, [incomplete]):
+        hub.steps = [*steps]
         with pytest.raises(UnexpectedAnswer):
             asyncio.run(client(hub, 2).init_authorization("https://bank.example/consent"))
+        assert hub.steps == []
 
 
 def test_details_of_a_refusal_are_kept(hub: PlayedHub) -> None:
@@ -183,3 +187,38 @@ def test_every_code_of_the_hub_has_advice() -> None:
     every = set(codes())
     assert len(every) > 20
     assert every - set(HUB_ADVICE) == set()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_is_never_followed(hub: PlayedHub, status: int) -> None:
+    hub.steps = [httpx.Response(status, headers={"Location": "https://elsewhere.example/bank"})]
+    transport = httpx.AsyncClient(transport=httpx.MockTransport(hub), follow_redirects=True)
+
+    with pytest.raises(HubError) as raised:
+        asyncio.run(client(hub, 2, http_client=transport).revoke_token(TOKEN))
+    assert raised.value.status == status
+    assert [call.url.host for call in hub.calls] == ["hub.example"]
+
+
+@pytest.mark.parametrize("content", [b"[" * 100_000, b'{"status": 1E9999999999999999999}', b"\xff"])
+def test_an_answer_that_would_exhaust_the_program_is_unexpected(hub: PlayedHub, content: bytes) -> None:
+    hub.steps = [httpx.Response(200, content=content) for _ in range(4)]
+
+    with pytest.raises(UnexpectedAnswer):
+        asyncio.run(client(hub, 2).revoke_token(TOKEN))
+
+
+def test_a_damaged_answer_is_a_lost_one(hub: PlayedHub) -> None:
+    damaged = httpx.DecodingError("damaged")
+    hub.steps = [damaged]
+
+    asyncio.run(client(hub, 2).revoke_token(TOKEN))
+
+    assert len(hub.calls) == 2
+
+
+@pytest.mark.parametrize("address", ["hub.example", "https://", "https://user:password@hub.example", "https://h:99999"])
+def test_an_address_that_cannot_work_is_refused(hub: PlayedHub, address: str) -> None:
+    with pytest.raises(ConfigurationError) as raised:
+        HubClient(address, version=2, api_key=API_KEY, private_key=private_pem(KEY))
+    assert "password" not in str(raised.value)

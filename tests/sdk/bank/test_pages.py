@@ -15,6 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount
 
 from causeway.bank import Bank, ConfigurationError, Page
+from causeway.bank.pages import render
 from tests.sdk.bank.full_bank import API_KEY, IBANS, KEY, private_pem
 from tests.sdk.bank.scene import BANK, HUB, Scene, action_of
 from tests.sdk.scripted_hub import Clock
@@ -188,6 +189,12 @@ def test_a_template_or_a_function_makes_the_pages(clock: Clock) -> None:
         assert scene.open("/decide/x").headers["cache-control"] == "no-store"
     finally:
         scene.close()
+
+
+def test_a_tpps_name_that_looks_like_a_placeholder_is_only_a_name() -> None:
+    page = render(Page("{title}", "{content} asks", buttons=(("yes", "Yes"),)), "<h1>{bank}: {title}</h1>{content}")
+
+    assert bytes(page.body).startswith(b"<h1>{title}: {content} asks</h1><form")
 
 
 def test_a_bank_can_be_a_part_of_another_application(clock: Clock) -> None:

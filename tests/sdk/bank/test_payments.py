@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
 
 from causeway.bank import PaymentDeclined, ResourceUnknown
-from tests.sdk.bank.scene import CALLBACK, STATUSES, Scene, code_of, debtor, order
+from tests.sdk.bank.scene import CALLBACK, STATUSES, Scene, action_of, code_of, debtor, order
 
 USED = {1: 4001, 2: "HEADERS_ERROR"}
 
@@ -61,15 +62,17 @@ def test_a_payment_that_the_bank_refuses_to_book_is_rejected(scene: Scene) -> No
 def test_a_repeated_confirmation_books_once(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
 
-    first, second = scene.decide(taken["confirmation_url"], "yes"), scene.decide(taken["confirmation_url"], "no")
+    page, other_tab = scene.open(taken["confirmation_url"]), scene.open(taken["confirmation_url"])
 
-    assert first.headers["location"] == second.headers["location"]
+    first, second, third = scene.decide(page, "yes"), scene.decide(page, "no"), scene.decide(other_tab, "yes")
+
+    assert first.headers["location"] == second.headers["location"] == third.headers["location"]
     assert len(scene.full.booked) == len(scene.hub.bodies("/payments/status")) == 1
 
 
 def test_confirmations_at_the_same_time_book_once(scene: Scene) -> None:
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
-    path = urlsplit(taken["confirmation_url"]).path
+    path = action_of(scene.open(taken["confirmation_url"]))
 
     async def five() -> list[httpx.Response]:
         confirmations = [scene.request("POST", path, data={"decision": "yes"}) for _ in range(5)]
@@ -88,14 +91,64 @@ def test_a_payment_whose_booking_fails_is_undecided_until_the_bank_reports_it(sc
     scene.full.before_booking = fail
     taken = scene.pay(token=scene.consent(accounts=("1001",)))
 
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 500
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 409
+    page = scene.open(taken["confirmation_url"])
+
+    assert scene.decide(page, "yes").status_code == 500
+    assert scene.decide(page, "yes").status_code == 409
     assert len(scene.full.booked) == 1
     assert scene.hub.bodies("/payments/status") == []
+    undecided = scene.run(scene.bank.undecided_payments())
+    assert [(each.payment_id, each.account_id) for each in undecided] == [(taken["payment_id"], "1001")]
     scene.run(scene.bank.report_status(taken["payment_id"], STATUSES[scene.version]["confirmed"]))
+    assert scene.run(scene.bank.undecided_payments()) == []
     assert len(scene.hub.bodies("/payments/status")) == 1
-    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+    assert scene.decide(page, "yes").status_code == 303
     assert len(scene.full.booked) == 1
+
+
+def test_a_tpp_cannot_confirm_a_payment_by_a_form_of_its_own(scene: Scene) -> None:
+    """It knows the confirmation_url; the PSU's browser would send such a form with the PSU's session."""
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+
+    forged = scene.send(taken["confirmation_url"], "yes", account="1001")
+
+    assert forged.status_code == 200
+    assert "Pay 12.50 GBP" in forged.text
+    assert scene.full.booked == []
+    assert scene.decide(forged, "yes").status_code == 303
+
+
+def test_a_page_that_one_psu_opened_is_not_that_of_another(scene: Scene) -> None:
+    taken = scene.pay("direct")
+    page = scene.open(taken["confirmation_url"])
+    scene.full.psu = "psu-2"
+
+    assert scene.decide(page, "yes", account="1001").status_code == 404
+    assert scene.full.booked == []
+
+
+def test_a_payment_with_an_interim_status_can_still_be_confirmed(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    interim: Any = {1: 1, 2: "PDNG"}[scene.version]
+
+    scene.run(scene.bank.report_status(taken["payment_id"], interim))
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+
+    assert len(scene.full.booked) == 1
+    statuses = [report["payment_status"] for report in scene.hub.bodies("/payments/status")]
+    assert statuses == [interim, STATUSES[scene.version]["confirmed"]]
+
+
+def test_a_payment_that_the_bank_has_rejected_cannot_be_confirmed(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    page = scene.open(taken["confirmation_url"])
+
+    scene.run(scene.bank.report_status(taken["payment_id"], STATUSES[scene.version]["rejected"]))
+
+    back = scene.decide(page, "yes")
+    query = parse_qs(urlsplit(back.headers["location"]).query)
+    assert query["status"] == [str(STATUSES[scene.version]["rejected"])]
+    assert scene.full.booked == []
 
 
 def test_an_order_above_the_balance_is_refused_for_certain(scene: Scene) -> None:
@@ -279,6 +332,32 @@ def test_a_report_that_the_hub_refuses_is_not_made_again(scene: Scene, caplog: p
     assert "was refused, and is not made again" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "failure",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(302, headers={"Location": "https://login.example"}),
+        httpx.Response(403, text="<html>"),
+        httpx.Response(401, json={"error_code": 4200, "message": "wrong key"}),
+        httpx.Response(401, json={"code": "WRONG_CREDENTIALS", "title": "wrong key"}),
+        httpx.Response(401, json={"code": "HEADERS_ERROR", "title": "wrong signature"}),
+    ],
+    ids=["a page", "a redirect", "a proxy's refusal", "wrong key 1", "wrong key 2", "wrong signature"],
+)
+def test_a_report_that_did_not_reach_the_hubs_rules_is_made_again(scene: Scene, failure: httpx.Response) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    scene.hub.steps = [failure] * 2
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+
+    scene.run(scene.bank.send_pending())
+    scene.run(scene.bank.send_pending())
+    scene.hub.calls.clear()
+    scene.run(scene.bank.send_pending())
+    assert scene.hub.steps == []
+    assert scene.hub.calls == [], "it was made"
+
+
 def test_a_status_of_an_unknown_payment_is_not_reported(scene: Scene) -> None:
     with pytest.raises(ResourceUnknown):
         scene.run(scene.bank.report_status("other", STATUSES[scene.version]["confirmed"]))
@@ -294,3 +373,34 @@ def test_a_payment_is_found_with_its_order(scene: Scene) -> None:
     assert (found.psu, found.order.text) == ("psu-1", "12.50 GBP to Oak Street Books")
     assert found.order == scene.full.orders[0]
     assert scene.run(scene.bank.find_payment("other")) is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, text="<html>a proxy</html>"),
+        httpx.Response(404, text="<html>a proxy</html>"),
+        httpx.Response(302, headers={"Location": "https://elsewhere.example"}),
+        httpx.Response(401, json={"error_code": 4200, "code": "WRONG_CREDENTIALS"}),
+        httpx.Response(403, json={"error_code": 4004, "code": "SERVICE_BLOCKED"}),
+    ],
+    ids=lambda answer: str(answer.status_code),
+)
+def test_a_report_stays_pending_until_the_hub_has_judged_it(scene: Scene, answer: httpx.Response) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    scene.hub.steps = [answer]
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+    scene.run(scene.bank.send_pending())
+    scene.run(scene.bank.send_pending())
+
+    assert len(scene.hub.bodies("/payments/status")) == 2
+
+
+def test_a_page_shows_amounts_without_an_exponent(scene_2: Scene) -> None:
+    amount = b'{"amount": 1E+2, "currency": "GBP"}'
+    body = json.dumps(order(2, "0")).encode().replace(b'{"amount": "0", "currency": "GBP"}', amount)
+    taken = scene_2.webhook("single", body, token=scene_2.consent(accounts=("1001",))).json()
+
+    assert scene_2.full.orders[0].text == "100 GBP to Oak Street Books"
+    assert "Pay 100 GBP to" in scene_2.open(taken["confirmation_url"]).text

@@ -25,9 +25,15 @@ class Published:
 
     def __init__(self, *keys: rsa.RSAPrivateKey) -> None:
         self.keys, self.fetches, self.status = list(keys), 0, 200
+        self.failures: list[httpx.Response | httpx.HTTPError] = []
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
         self.fetches += 1
+        if self.failures:
+            failure = self.failures.pop(0)
+            if isinstance(failure, httpx.HTTPError):
+                raise failure
+            return failure
         return httpx.Response(self.status, text="\n".join(map(public_pem, self.keys)))
 
     def hub_keys(self) -> HubKeys:
@@ -109,3 +115,50 @@ def test_keys_that_cannot_be_fetched_are_no_refusal(clock: Clock) -> None:
     published.status = 503
     with pytest.raises(ConnectionLost):
         asyncio.run(published.hub_keys().verify(BODY, sign(BODY)))
+
+
+def test_keys_behind_a_redirect_are_not_trusted(clock: Clock) -> None:
+    def moved(request: httpx.Request) -> httpx.Response:
+        if request.url.host == "hub.example":
+            return httpx.Response(302, headers={"Location": "http://elsewhere.example/key"})
+        return httpx.Response(200, text=public_pem(OTHER_KEY))
+
+    client = httpx.AsyncClient(transport=httpx.MockTransport(moved), follow_redirects=True)
+    keys = HubKeys(client, "https://hub.example/bank/public_key")
+
+    with pytest.raises(ConnectionLost, match="302"):
+        asyncio.run(keys.verify(BODY, sign(BODY, OTHER_KEY)))
+
+
+def test_keys_that_cannot_be_read_are_no_refusal(clock: Clock) -> None:
+    broken = "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"
+    client = httpx.AsyncClient(transport=httpx.MockTransport(lambda _: httpx.Response(200, text=broken)))
+
+    with pytest.raises(ConnectionLost, match="read"):
+        asyncio.run(HubKeys(client, "https://hub.example/bank/public_key").verify(BODY, sign(BODY)))
+
+
+@pytest.mark.parametrize("failure", [httpx.ReadError("cut"), httpx.Response(502), httpx.Response(200, text="<html>")])
+def test_keys_are_fetched_again_when_their_answer_was_lost(
+    clock: Clock, failure: httpx.Response | httpx.HTTPError
+) -> None:
+    published = Published(HUB_KEY)
+    published.failures = [failure]
+
+    assert asyncio.run(published.hub_keys().verify(BODY, sign(BODY)))
+
+    assert published.fetches == 2
+    assert 0 < sum(clock.slept) < 1
+
+
+def test_an_answer_without_keys_does_not_replace_the_keys(clock: Clock) -> None:
+    published = Published(HUB_KEY)
+    keys = published.hub_keys()
+    assert asyncio.run(keys.verify(BODY, sign(BODY)))
+    clock.moment += 61
+
+    published.failures = [httpx.Response(200, text="<html>") for _ in range(3)]
+    with pytest.raises(ConnectionLost):
+        asyncio.run(keys.verify(BODY, sign(BODY)))
+
+    assert asyncio.run(keys.verify(BODY, sign(BODY)))

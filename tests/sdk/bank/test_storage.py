@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from causeway.bank import MemoryStorage, Storage
+from tests.sdk.bank.json_storage import JsonStorage
+from tests.sdk.bank.scene import NOVEMBER, Scene, order
 from tests.sdk.scripted_hub import Clock
 
 
@@ -51,3 +55,21 @@ def test_what_has_expired_is_absent_and_forgotten(clock: Clock) -> None:
         assert len(storage._rows) == 1
 
     asyncio.run(steps())
+
+
+@pytest.mark.parametrize("more", [{}, {"a_later_member": [{"rate": 1.25}, None, 7]}], ids=["known", "unknown members"])
+def test_a_storage_of_json_is_enough(version: int, more: dict[str, object], clock: Clock) -> None:
+    clock.moment = NOVEMBER
+    scene = Scene(version, clock, storage=JsonStorage())
+    token = scene.consent("consent_type=one_time", accounts=("1001",))
+
+    taken = scene.webhook("single", {**order(version), **more}, token=token)
+    assert taken.status_code == 200, taken.text
+    assert scene.decide(taken.json()["confirmation_url"], "yes").status_code == 303
+
+    found = scene.run(scene.bank.find_payment(taken.json()["payment_id"]))
+    assert found is not None
+    assert found.order == scene.full.orders[0]
+    scene.run(scene.bank.end_consent("psu-1", "consent1"))
+    assert scene.run(scene.bank.consents("psu-1")) == []
+    scene.close()

@@ -317,3 +317,16 @@ def test_amounts_are_read_and_written_without_binary_floats(scene_2: Scene) -> N
     body = json.dumps({"account_id": "1001"}).encode()
 
     assert '"amount":"250.00"' in scene_2.webhook("balances", body, token=token).text
+
+
+def test_no_caller_can_write_lines_into_the_log(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "causeway")
+
+    scene.webhook("/accounts%0D%1B[2KERROR forged")
+
+    assert caplog.records
+    assert all(record.getMessage().isprintable() for record in caplog.records)
+
+
+def test_no_representation_shows_an_api_key(scene: Scene) -> None:
+    assert API_KEY not in repr(vars(scene.bank))

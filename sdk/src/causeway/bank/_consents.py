@@ -94,6 +94,15 @@ class Consents:
         await self._outbox.send("token_revoke", consent_id)
         return ended
 
+    async def catch_up(self) -> list[Consent]:
+        """End the consents of which the hub is still to be told: a process may have ended in between. Returns them."""
+        ended = []
+        for consent_id in await self._outbox.pending("token_revoke"):
+            value = await self._storage.get("consent", consent_id)
+            found = await self._end(consent_id) if value and not value["ended"] else None
+            ended += [found] if found else []
+        return ended
+
     async def _end(self, consent_id: str) -> Consent | None:
         """End a consent: its token is forgotten, so that only its digest is left."""
         while (value := await self._storage.get("consent", consent_id)) is not None:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import logging
 import uuid
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Any
 
 from causeway import _waiting
 from causeway.bank.hub import HubClient
 from causeway.bank.storage import Storage, Values
-from causeway.errors import CausewayError, ConnectionLost, HubError
+from causeway.errors import CausewayError, HubError
 
 log = logging.getLogger("causeway")
 KEPT_SECONDS = 7 * 86400.0
-SERVER_ERROR = 500
+CORRECTABLE = frozenset(
+    {
+        *("4004", "4200", "4201", "4203"),
+        *("SERVICE_BLOCKED", "WRONG_CREDENTIALS", "AUTHENTICATION_REQUIRED", "SSL_CREDENTIALS_NOT_FOUND"),
+        "HEADERS_ERROR",
+    }
+)
+"""Refusals that end when somebody corrects keys, a certificate, or the bank's record at the hub."""
 
 
 class Outbox:
@@ -31,6 +40,17 @@ class Outbox:
             if old is not None and await self._storage.replace("call", key, old, new):
                 return
 
+    async def pending(self, call: str) -> list[str]:
+        """The subjects of the pending calls of a name."""
+        return [
+            key.partition(" ")[2] for key, value in (await self._storage.find("call")).items() if value["call"] == call
+        ]
+
+    async def members(self, call: str, subject: str) -> Mapping[str, Any] | None:
+        """What a pending call tells; ``None`` if it is made."""
+        value = await self._storage.get("call", f"{call} {subject}")
+        return value["members"] if value else None
+
     async def send(self, call: str = "", subject: str = "") -> None:
         """Make one pending call, or all. Those without an answer stay pending."""
         pending = await self._storage.find("call")
@@ -41,12 +61,17 @@ class Outbox:
     async def _make(self, key: str, value: Values) -> None:
         try:
             await self._hub.call(value["call"], request_id=value["request_id"], **value["members"])
-        except ConnectionLost as error:
-            log.warning("%s (request %s) is still pending: %s", value["call"], value["request_id"], error)
-            return
         except CausewayError as error:
-            if isinstance(error, HubError) and (error.status >= SERVER_ERROR or error.retry_after is not None):
-                log.warning("%s is still pending: %s", value["call"], error)
+            if not is_final(error):
+                log.warning("%s (request %s) is still pending: %s", value["call"], value["request_id"], error)
                 return
             log.warning("%s was refused, and is not made again: %s", value["call"], error)
         await self._storage.replace("call", key, value, None)
+
+
+def is_final(error: CausewayError) -> bool:
+    """Whether the hub has read a call and refused it. A proxy may give any answer, but not one with a code."""
+    if not isinstance(error, HubError) or not error.code or error.code in CORRECTABLE:
+        return False
+    refused = error.status < HTTPStatus.INTERNAL_SERVER_ERROR and error.status != HTTPStatus.TOO_MANY_REQUESTS
+    return refused and error.retry_after is None

@@ -64,7 +64,7 @@ class PageViews:
         try:
             asked = await self.hub.init_authorization(url)
         except CausewayError as error:
-            return await self._failed(request, error)
+            return await self._show_failure(request, error)
         value = {
             "kind": "consent",
             "psu": psu,
@@ -87,7 +87,11 @@ class PageViews:
         return await self._show(request, await self._new_page(value, REQUEST_SECONDS), value)
 
     async def decide(self, request: Request) -> Response:
-        """A page by its secret: shown, or decided."""
+        """A page by its secret: shown, or decided.
+
+        A TPP knows the address at which a payment is confirmed, so that a form of its own could be sent there. The
+        address only shows a page, whose form has a secret that nobody else knows.
+        """
         secret = request.path_params["secret"]
         value = await self.storage.get("page", secret)
         psu = await self._psu(request) if value else ""
@@ -95,15 +99,18 @@ class PageViews:
             return psu
         if value is None or not await self._is_for(value, psu):
             return await self._message(request, OVER, 404)
+        if "psu" not in value:
+            value = {**value, "psu": psu}
+            return await self._show(request, await self._new_page(value, REQUEST_SECONDS), value)
         if request.method != "POST":
-            return await self._show(request, secret, {**value, "psu": psu})
+            return await self._show(request, secret, value)
         form = parse_qs((await read_body(request, FORM_BYTES)).decode("utf-8", "replace"))
         decision = form.get("decision", [""])[0]
         match value["kind"]:
             case "consent":
                 return await self._decide_consent(request, secret, value, form, decision)
             case "payment":
-                return await self._decide_payment(request, secret, value, psu, form, decision)
+                return await self._decide_payment(request, secret, value, form, decision)
         return await self._end_consents(psu, decision)
 
     # -- decisions
@@ -136,7 +143,7 @@ class PageViews:
                 **value["identifiers"],
             )
         except CausewayError as error:
-            return await self._failed(request, error)
+            return await self._show_failure(request, error)
         await self.consents.save(value, saved, value["identifiers"])
         return RedirectResponse(saved.callback_url, 303)
 
@@ -147,14 +154,14 @@ class PageViews:
         return accounts if len(accounts) == 1 else [each for each in accounts if account_id(each) in checked]
 
     async def _decide_payment(
-        self, request: Request, secret: str, value: Values, psu: str, form: Form, decision: str
+        self, request: Request, secret: str, value: Values, form: Form, decision: str
     ) -> Response:
-        debtors = await self._debtors(value["payment_id"], psu)
+        debtors = await self._debtors(value["payment_id"], value["psu"])
         ids = [account_id(each) for each in debtors]
         chosen = ids if len(ids) == 1 else [each for each in ids if each in form.get("account", ())]
         if decision not in ("yes", "no") or (decision == "yes" and len(chosen) != 1):
-            return await self._show(request, secret, {**value, "psu": psu}, 400)
-        url = await self.payments.decide(value["payment_id"], psu, "".join(chosen[:1]), decision == "yes")
+            return await self._show(request, secret, value, 400)
+        url = await self.payments.decide(value["payment_id"], value["psu"], "".join(chosen[:1]), decision == "yes")
         if url is None:
             return await self._message(request, "This payment is being processed.", 409)
         return RedirectResponse(url, 303)
@@ -179,7 +186,7 @@ class PageViews:
                 page = await self._payment_page(value, action, status)
             case _:
                 page = await self._consents_page(value["psu"], action)
-        return await self._rendered(request, page)
+        return await self._render(request, page)
 
     async def _consent_page(self, value: Values, action: str, status: int) -> Page:
         accounts = await self._accounts(value["psu"])
@@ -225,21 +232,21 @@ class PageViews:
         return Page(self.name, f"Your consents: {len(given)}", numbered, action, (), False, ends if given else ())
 
     async def _message(self, request: Request, title: str, status: int) -> Response:
-        return await self._rendered(request, Page(self.name, title, status=status))
+        return await self._render(request, Page(self.name, title, status=status))
 
-    async def refused(self, request: Request, refusal: Exception) -> Response:
+    async def show_refusal(self, request: Request, refusal: Exception) -> Response:
         """A page for a refusal by one of the bank's functions."""
         assert isinstance(refusal, Refused)
         return await self._message(request, refusal.text, refusal.status)
 
-    async def _failed(self, request: Request, error: CausewayError) -> Response:
+    async def _show_failure(self, request: Request, error: CausewayError) -> Response:
         """A page for a call that the hub refused or did not answer."""
         log.warning("%s failed: %s", request.url.path, error)
         is_refused = isinstance(error, HubError) and error.status < 500
         text = "This request is not valid, or over." if is_refused else "Please try again in a moment."
         return await self._message(request, text, 400 if is_refused else 502)
 
-    async def _rendered(self, request: Request, page: Page) -> Response:
+    async def _render(self, request: Request, page: Page) -> Response:
         shown: str | Response = pages.render(page, self.template)
         if self.functions.page is not None:
             shown = await self.functions.call("page", request, page)
@@ -261,8 +268,10 @@ class PageViews:
 
     async def _is_for(self, value: Values, psu: str) -> bool:
         """Whether a page is this PSU's: a direct payment becomes that of the PSU who decides."""
+        if value.get("psu", psu) != psu:
+            return False
         if value["kind"] != "payment":
-            return bool(value["psu"] == psu)
+            return True
         payment = await self.payments.find(value["payment_id"])
         return payment is not None and payment["psu"] in ("", psu)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-from causeway import _waiting
+from causeway import _json, _waiting
 from causeway.bank._call import load
 from causeway.bank._consents import Consents
 from causeway.bank._functions import Functions
@@ -47,7 +47,7 @@ class Payments:
         claim = {"digest": digest, "answer": None}
         expires_at = _waiting.now() + REPEAT_SECONDS
         if not await self.storage.add("order", call.request_id, claim, expires_at=expires_at):
-            return await self._repeated(call.request_id, digest)
+            return await self._first_answer(call.request_id, digest)
         try:
             answer = await self._accept(kind, call)
         except BaseException:
@@ -56,7 +56,7 @@ class Payments:
         await self.storage.replace("order", call.request_id, claim, {**claim, "answer": answer})
         return answer
 
-    async def _repeated(self, request_id: str, digest: str) -> dict[str, Any]:
+    async def _first_answer(self, request_id: str, digest: str) -> dict[str, Any]:
         first = await self.storage.get("order", request_id)
         if first is None or (first["digest"] == digest and first["answer"] is None):
             raise StillRunning
@@ -114,7 +114,7 @@ class Payments:
             "payment_id": payment_id,
             "kind": order.kind,
             "class": f"{type(request).__module__.rpartition('.')[2]}.{type(request).__name__}",
-            "request": request.to_json(),
+            "request": _json.dumps(request.to_json()),
             "request_id": order.request_id,
             "psu": order.psu,
             "account_ids": [account_id(each) for each in accounts],
@@ -150,6 +150,7 @@ class Payments:
         if value["state"] == "decided":
             return self._return_url(value)
         claimed = {**value, "state": "deciding", "psu": psu, "account_id": account}
+        await self.storage.add("undecided", payment_id, {})
         if value["state"] != "open" or not await self.storage.replace("payment", payment_id, value, claimed):
             return None
         status, message = await self._outcome(claimed, confirmed)
@@ -170,28 +171,49 @@ class Payments:
     async def report(self, payment_id: str, status: Status, message: str = "") -> Values:
         """Store a payment's status, and report it to the hub, now or when the hub answers.
 
+        A payment that the PSU has not decided on stays open unless the status is final.
         Raises ``ResourceUnknown`` if there is no such payment.
         """
         await self.outbox.put("payments_status", payment_id, payment_id=payment_id, payment_status=status)
         while (value := await self.find(payment_id)) is not None:
-            new = {**value, "status": status, "message": message, "state": "decided"}
+            new = {**self._with_status(value, status), "message": message}
             if await self.storage.replace("payment", payment_id, value, new):
+                await self.storage.replace("undecided", payment_id, {}, None)
                 await self.outbox.send("payments_status", payment_id)
                 return new
         raise ResourceUnknown
+
+    async def undecided(self) -> list[Payment]:
+        """The payments whose PSU has confirmed, and whose outcome the bank's function has not told."""
+        found = [await self.find(payment_id) for payment_id in await self.storage.find("undecided")]
+        return [payment_of(value) for value in found if value is not None and value["state"] == "deciding"]
+
+    async def catch_up(self) -> None:
+        """Store the statuses in pending reports: a process may have ended between a report and its payment."""
+        for payment_id in await self.outbox.pending("payments_status"):
+            while (value := await self.find(payment_id)) is not None:
+                told = await self.outbox.members("payments_status", payment_id)
+                new = value if told is None else self._with_status(value, told["payment_status"])
+                if new == value or await self.storage.replace("payment", payment_id, value, new):
+                    break
+
+    def _with_status(self, value: Values, status: Status) -> dict[str, Any]:
+        """A payment with a reported status."""
+        is_undecided = value["state"] == "open" and status not in self.version.final_statuses
+        return {**value, "status": status, "state": "open" if is_undecided else "decided"}
 
     @staticmethod
     def _return_url(value: Values) -> str:
         """The TPP's ``callback_url`` with status, payment and message."""
         query = {"status": value["status"], "payment_id": value["payment_id"]}
         query |= {"message": value["message"]} if value["message"] else {}
-        url: str = value["request"]["callback_url"]
+        url = payment_of(value).order.request.callback_url
         return f"{url}{'&' if '?' in url else '?'}{urlencode(query)}"
 
 
 def payment_of(value: Values) -> Payment:
     """A stored payment."""
-    request: Any = load(value["class"]).from_json(value["request"])
+    request: Any = load(value["class"]).from_json(_json.loads(value["request"]))
     order = order_of(value["kind"], request, value["psu"], value["request_id"])
     return Payment(
         payment_id=value["payment_id"],

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal
 
 from causeway import _waiting
+from causeway._final_statuses import FINAL_V1, FINAL_V2
 from causeway.bank import _calls
 from causeway.bank._call import HubCall, Webhook
 from causeway.bank.refusals import Refused
@@ -27,6 +28,7 @@ class Version:
     paths: Mapping[str, str]
     kinds: Mapping[str, Kind]
     statuses: Mapping[str, Status]
+    final_statuses: frozenset[int] | frozenset[str]
     status_paths: frozenset[str]
     account_id: str
     """The attribute of an account with the bank's identifier."""
@@ -58,6 +60,7 @@ VERSION_1 = Version(
     },
     kinds={"/payment_initiation": "single", "/bulk_payment_initiation": "bulk", "/direct_payment_initiation": "direct"},
     statuses={"received": 1, "confirmed": 4, "cancelled": 3, "rejected": 2},
+    final_statuses=FINAL_V1,
     status_paths=frozenset(),
     account_id="id",
     says_status=True,
@@ -76,6 +79,7 @@ VERSION_2 = Version(
     },
     kinds={"/v2_payment_single": "single", "/v2_payment_bulk": "bulk", "/v2_payment_direct_single": "direct"},
     statuses={"received": "RCVD", "confirmed": "ACSC", "cancelled": "CANC", "rejected": "RJCT"},
+    final_statuses=FINAL_V2,
     status_paths=frozenset({"/v2_payment_single_status", "/v2_payment_bulk_status"}),
     account_id="resource_id",
     says_status=False,

@@ -7,8 +7,8 @@ import hmac
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -34,8 +34,10 @@ from causeway.bank.refusals import (
     WrongCredentials,
     WrongSignature,
 )
-from causeway.bank.signatures import HubKeys
 from causeway.errors import ConnectionLost
+
+if TYPE_CHECKING:
+    from causeway.bank.signatures import HubKeys
 
 log = logging.getLogger("causeway")
 BODY_BYTES = 5_000_000
@@ -47,7 +49,7 @@ class Webhooks:
     """Answers what the hub sends."""
 
     version: Version
-    api_keys: Sequence[str]
+    api_keys: Sequence[str] = field(repr=False)
     hub_keys: HubKeys
     functions: Functions
     consents: Consents
@@ -56,6 +58,7 @@ class Webhooks:
     async def respond(self, request: Request) -> Response:
         """The response to any ``POST`` that is not of a page."""
         path = f"/{request.path_params['path']}"
+        known = path if path in self.version.webhooks else "an unknown webhook"
         headers: dict[str, str] = {}
         try:
             answer = await self._answer(path, request)
@@ -63,9 +66,9 @@ class Webhooks:
         except Refused as refused:
             status, body, headers = self._refusal(refused, request)
         except Exception:
-            log.exception("%s failed", path)
+            log.exception("%s failed", known)
             status, body, headers = self._refusal(Refused("the bank failed", status=500, code_v1=4002), request)
-        log.info("%s %s", path, status)
+        log.info("%s %s", known, status)
         return Response(_json.dumps(body), status, headers, media_type="application/json")
 
     def _success(self, path: str, members: Mapping[str, Any]) -> dict[str, Any]:
@@ -96,7 +99,7 @@ class Webhooks:
             request_id=request.headers["x-request-id"].lower(),
             headers={name: value for name, value in request.headers.items() if name.startswith("psu-")},
         )
-        return await self._handled(path, call, _digest(path, token, body))
+        return await self._dispatch(path, call, _digest(path, token, body))
 
     async def _authentic_body(self, request: Request) -> bytes:
         """The body, if the hub sent it. Raises ``Refused``."""
@@ -122,7 +125,7 @@ class Webhooks:
             raise ScopeMissing
         return consent
 
-    async def _handled(self, path: str, call: Call, digest: str) -> Mapping[str, Any]:
+    async def _dispatch(self, path: str, call: Call, digest: str) -> Mapping[str, Any]:
         if path in self.version.kinds:
             return await self.payments.initiate(self.version.kinds[path], call, digest)
         if path in self.version.status_paths:
@@ -150,7 +153,7 @@ def _read(webhook: Webhook, body: bytes) -> Record:
         return load(webhook.request).from_json(_json.loads(body))
     except RecordError as error:
         raise BadRequest(str(error)) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BadRequest("the body is not JSON", code_v1=4003) from error
 
 

@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import httpx
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from causeway._addresses import base_address
 from causeway._retries import Retries
 from causeway.bank import pages
 from causeway.bank._consents import Consents
@@ -27,13 +27,15 @@ from causeway.bank._webhooks import Webhooks
 from causeway.bank.calls import Consent, Payment
 from causeway.bank.hub import HubClient
 from causeway.bank.refusals import Refused, ResourceUnknown
-from causeway.bank.signatures import HubKeys, Signer
 from causeway.bank.storage import MemoryStorage, Storage
 from causeway.errors import ConfigurationError
 
 if TYPE_CHECKING:
+    import httpx
+
     from causeway.bank import _functions
     from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
+    from causeway.bank.signatures import Signer
 
 log = logging.getLogger("causeway")
 PENDING_SECONDS = 30.0
@@ -60,6 +62,8 @@ class Bank:
     Functions are filled in with decorators (``@bank.accounts``); coroutine functions run in the event loop, others in
     threads. A function may raise ``Refused`` or one of its subclasses. ``psu`` and ``accounts`` are mandatory; without
     another function, its webhook is refused as unknown.
+
+    ``hub`` is the bank's ``HubClient``, ``storage`` where consents and payments are.
     """
 
     def __init__(
@@ -81,19 +85,21 @@ class Bank:
         """Register ``base_url`` as the bank's domain and ``base_url`` + ``consent_path`` as its Authorization URL.
 
         Args:
-            version: that of the banks' protocol, 1 or 2.
+            version: the version of the banks' protocol, 1 or 2.
             hub: the hub's address for banks.
-            api_key: the key that both sides send; during its rotation the keys that are accepted, that which is sent
-                first.
-            private_key: RSA in PEM; the operator registers its public key.
+            api_key: the key that both sides send. During its rotation, all keys that are accepted: the first is sent.
+            private_key: RSA in PEM, or a ``Signer``; the operator registers its public key.
             base_url: the bank's address, without a slash at its end.
-            name: shown on pages.
+            name: the bank's name on its pages.
             storage: where consents and payments are; without it in memory, for trials.
             template: the HTML of pages, with ``{bank}``, ``{title}`` and ``{content}``; or fill in ``page``.
+            consent_path: the path of the page to which the hub sends PSUs.
             routes: other addresses of the bank.
             http_client: for calls to the hub, with a client certificate for example. It is not closed.
-            retries: the waits before repeats of these calls.
+            retries: how often failed calls to the hub are repeated; without it 3 times.
         """
+        from causeway.bank.signatures import HubKeys
+
         keys = (api_key,) if isinstance(api_key, str) else tuple(api_key)
         if not keys or not all(keys):
             raise ConfigurationError("a bank has an API key")
@@ -113,7 +119,7 @@ class Bank:
         self._functions = Functions()
         self._outbox = Outbox(self.storage, reporter)
         self._consents = Consents(self.storage, self._outbox)
-        base_url = base_url.rstrip("/")
+        base_url = base_address(base_url, "base_url")
         self._payments = Payments(
             self.hub.version, self.storage, self._functions, self._consents, self._outbox, base_url
         )
@@ -133,7 +139,7 @@ class Bank:
         self._app = Starlette(
             routes=[*routes, *self._routes(consent_path)],
             lifespan=self._lifespan,
-            exception_handlers={Refused: self._pages.refused},
+            exception_handlers={Refused: self._pages.show_refusal},
         )
 
     def _routes(self, consent_path: str) -> list[BaseRoute]:
@@ -186,6 +192,10 @@ class Bank:
 
     async def send_pending(self) -> None:
         """Make the calls that the hub has not answered. The application does it every 30 seconds while it is served."""
+        await self._payments.catch_up()
+        for ended in await self._consents.catch_up():
+            if self._functions.revoked is not None:
+                await self._functions.call("revoked", ended)
         await self._outbox.send()
 
     async def report_status(self, payment_id: str, status: PaymentStatusV1 | PaymentStatusV2) -> None:
@@ -194,8 +204,14 @@ class Bank:
             raise ResourceUnknown
         await self._payments.report(payment_id, status)
 
+    async def undecided_payments(self) -> list[Payment]:
+        """Payments that the PSU has confirmed and whose outcome is unknown: ``confirmed`` failed, is running, or the
+        process ended meanwhile. Compare them with the bank's books, and report their statuses.
+        """
+        return await self._payments.undecided()
+
     async def find_payment(self, payment_id: str) -> Payment | None:
-        """A payment."""
+        """The accepted payment of an id; ``None`` if there is none."""
         value = await self._payments.find(payment_id)
         return payment_of(value) if value else None
 
@@ -210,54 +226,62 @@ class Bank:
     # -- functions to fill in
 
     def psu(self, function: SignIn) -> SignIn:
-        """``(request) -> str | Response``: the id of the PSU who is signed in, or a response that begins the sign-in.
+        """``(request: Request) -> str | Response``: the id of the PSU who is signed in at the bank.
 
-        Sign the PSU in with strong authentication.
+        If nobody is, return a response that begins the sign-in, with strong authentication.
         """
         return self._fill("psu", function)
 
     def accounts(self, function: ListAccounts) -> ListAccounts:
-        """``(call) -> list``: the PSU's accounts, ``AccountV1`` or ``AccountReferenceV2``.
+        """``(call: Call) -> list[AccountV1] | list[AccountReferenceV2]``: all accounts of the PSU.
 
         The consent page offers them; the application answers with those that the PSU approved.
         """
         return self._fill("accounts", function)
 
     def balances(self, function: ListBalances) -> ListBalances:
-        """``(call, account) -> list``: the account's balances, ``BalanceV1`` or ``BalanceV2``."""
+        """``(call: Call, account: Account) -> list[BalanceV1] | list[BalanceV2]``: an account's balances."""
         return self._fill("balances", function)
 
     def payments(self, function: ListPayments) -> ListPayments:
-        """``(call, account) -> list``: all payments of the account, ``ListedPaymentV1``, which are then paged.
+        """``(call: Call, account: AccountV1) -> list[ListedPaymentV1] | PaymentsAnswerV1``: an account's payments.
 
-        A ``PaymentsAnswerV1`` is the page itself, by ``call.request``. Version 1 only.
+        A list has all payments, which are then paged; a ``PaymentsAnswerV1`` is the page that ``call.request`` asks
+        for. Version 1 only.
         """
         return self._fill("payments", function)
 
     def payment(self, function: FindPayment) -> FindPayment:
-        """``(call, payment_id) -> PaymentV1 | None``: a booked payment of the PSU. Version 1 only."""
+        """``(call: Call, payment_id: str) -> PaymentV1 | None``: a booked payment of the PSU. Version 1 only."""
         return self._fill("payment", function)
 
     def transactions(self, function: ListTransactions) -> ListTransactions:
-        """``(call, account) -> TransactionsV2``: all transactions of the account, which are then filtered and paged.
+        """``(call: Call, account: AccountReferenceV2) -> TransactionsV2 | TransactionsAnswerV2``:
+        an account's transactions.
 
-        A ``TransactionsAnswerV2`` is the page itself, by ``call.request``. Version 2 only.
+        ``TransactionsV2`` has all transactions, which are then filtered and paged; a ``TransactionsAnswerV2`` is the
+        page that ``call.request`` asks for. Version 2 only.
         """
         return self._fill("transactions", function)
 
     def funds(self, function: ConfirmFunds) -> ConfirmFunds:
-        """``(call, account, amount, currency) -> bool``: whether the account covers the amount, a ``Decimal``."""
+        """``(call: Call, account: Account, amount: Decimal, currency: str) -> bool``:
+        whether an account covers an amount.
+        """
         return self._fill("funds", function)
 
     def pay(self, function: Pay) -> Pay:
-        """``(order) -> str | None``: accept an order, or refuse it; the payment's id, if the bank gives one itself.
+        """``(order: Order) -> str | None``: accept a payment order, or refuse it by raising ``Refused``.
 
-        No money moves yet: the PSU confirms the payment first. An order reaches this function once.
+        Returns the payment's id if the bank gives one itself; without it the application makes one. No money
+        moves yet: the PSU confirms the payment first. An order reaches this function once.
         """
         return self._fill("pay", function)
 
     def confirmed(self, function: Confirmed) -> Confirmed:
-        """``(payment) -> status | None``: book a payment that the PSU has confirmed; without a status it is executed.
+        """``(payment: Payment) -> PaymentStatusV1 | PaymentStatusV2 | None``: book a confirmed payment.
+
+        The status that it returns is reported to the hub; without one the payment is executed.
 
         It is called once for each payment. If it raises ``Refused``, the payment is rejected; after any other error it
         stays undecided until ``report_status``.
@@ -265,11 +289,11 @@ class Bank:
         return self._fill("confirmed", function)
 
     def revoked(self, function: Revoked) -> Revoked:
-        """``(consent) -> None``: a consent has ended. It may be called again for the same consent."""
+        """``(consent: Consent) -> None``: a consent has ended. It may be called again for the same consent."""
         return self._fill("revoked", function)
 
     def page(self, function: ShowPage) -> ShowPage:
-        """``(request, page) -> str | Response``: the HTML of a page, instead of the template."""
+        """``(request: Request, page: Page) -> str | Response``: the HTML of a page, instead of the template."""
         return self._fill("page", function)
 
     def _fill(self, name: str, function: F) -> F:

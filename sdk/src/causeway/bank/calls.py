@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from causeway import _json
+
 if TYPE_CHECKING:
     from causeway._records import Record
     from causeway.bank._versions import Kind, Status
@@ -22,34 +24,42 @@ LOCAL = ("iban", "bban", "account_number", "sort_code")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consent:
-    """A consent of a PSU. ``spent`` is the X-Request-Id of the order for which a one-time consent was used."""
+    """A consent of a PSU."""
 
     consent_id: str
+    """The hub's id of the consent."""
     psu: str
+    """The PSU's id, as the function ``psu`` gave it."""
     tpp_name: str
+    """The TPP's name, for people."""
     scopes: tuple[str, ...]
+    """The scopes that the PSU approved."""
     account_ids: tuple[str, ...]
+    """The bank's ids of the accounts that the PSU approved."""
     valid_until: float
-    """Unix seconds."""
+    """The end of the consent, in Unix seconds."""
     one_time: bool
+    """Whether it is good for one payment."""
     spent: str = ""
+    """The X-Request-Id of the order for which a one-time consent was used."""
     ended: bool = False
+    """Whether it ended before ``valid_until``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """What a function is called for: a webhook, or a page that the PSU sees.
-
-    ``psu`` is the PSU's id, as the function ``psu`` gave it; empty for a direct payment, whose PSU is not known yet.
-    ``request`` is the webhook's request (``TransactionsRequestV2``, …), ``headers`` those about the PSU, in lower case:
-    ``psu-ip-address`` is there if the PSU is present. On a page, ``consent`` and ``request`` are ``None``.
-    """
+    """What a function is called for: a webhook, or a page that the PSU sees."""
 
     psu: str
+    """The PSU's id, as the function ``psu`` gave it; empty for a direct payment, whose PSU is not known yet."""
     consent: Consent | None = None
+    """The consent by which the TPP asks; ``None`` on a page."""
     request: Record | None = None
+    """The webhook's request, such as ``TransactionsRequestV2``; ``None`` on a page."""
     request_id: str = ""
+    """The webhook's X-Request-Id."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The headers about the PSU, in lower case: ``psu-ip-address`` is there if the PSU is present."""
 
     @property
     def is_attended(self) -> bool:
@@ -59,34 +69,42 @@ class Call:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
-    """A payment order before it is accepted. ``totals`` are the sums by currency.
-
-    ``psu`` is empty for a direct payment: its PSU is known when it is confirmed.
-    """
+    """A payment order before it is accepted."""
 
     kind: Kind
+    """Whether it is one payment, several that are confirmed together, or one without a consent."""
     request: OrderRequest
+    """The order as it came."""
     totals: Mapping[str, Decimal]
+    """The sums by currency."""
     payee: str
+    """Who gets the money, for people: a name, or the number of payees."""
     psu: str
+    """The PSU's id; empty for a direct payment, whose PSU is known when it is confirmed."""
     request_id: str
+    """The X-Request-Id, which is the same whenever the hub repeats the order."""
 
     @property
     def text(self) -> str:
         """For people: ``12.50 EUR to Oak Street Books``."""
-        sums = " and ".join(f"{amount} {currency}" for currency, amount in self.totals.items())
+        sums = " and ".join(f"{_json.plain(amount)} {currency}" for currency, amount in self.totals.items())
         return f"{sums} to {self.payee}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payment:
-    """An accepted payment. ``psu`` and the debtor's ``account_id`` are known at the latest when the PSU decides."""
+    """An accepted payment."""
 
     payment_id: str
+    """The bank's id of the payment."""
     order: Order
+    """What the TPP ordered."""
     status: Status
+    """The last status: a number in version 1, an ISO 20022 code in version 2."""
     psu: str
+    """The PSU's id; known at the latest when the PSU decides."""
     account_id: str
+    """The bank's id of the account that pays; known at the latest when the PSU decides."""
 
 
 def order_of(kind: Kind, request: Any, psu: str, request_id: str) -> Order:

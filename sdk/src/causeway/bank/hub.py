@@ -6,35 +6,36 @@ import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import date
+from http import HTTPStatus
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import httpx
-
 from causeway import _json, _retries, _waiting
+from causeway._addresses import base_address
 from causeway._records import RecordError
 from causeway._retries import Retries
 from causeway.bank._call import HubCall, load
 from causeway.bank._versions import Version, version_of
-from causeway.bank.signatures import Signer
-from causeway.errors import ConfigurationError, ConnectionLost, HubError, UnexpectedAnswer
+from causeway.errors import CausewayError, ConfigurationError, ConnectionLost, HubError, UnexpectedAnswer
 
 if TYPE_CHECKING:
+    import httpx
+
     from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
     from causeway.bank.models_v1 import ConsentStatesAnswerV1, InitAuthorizationAnswerV1, SaveConsentAnswerV1
     from causeway.bank.models_v2 import ConsentStatesAnswerV2, InitAuthorizationAnswerV2, SaveConsentAnswerV2
+    from causeway.bank.signatures import Signer
 
 log = logging.getLogger("causeway")
 CONNECT_SECONDS, ANSWER_SECONDS = 5.0, 20.0
-UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout)
 GATEWAY_FAILED = frozenset({502, 503, 504})
 
 
 class HubClient:
     """Makes a bank's calls. All methods raise ``HubError``, ``ConnectionLost`` or ``UnexpectedAnswer``.
 
-    A call is repeated after a lost connection or answer, after 429, a proxy's 502 to 504, and when the hub says that
-    its storage was unavailable. A repeat has the same id and body, so the hub processes the call once.
+    A call is repeated after a lost connection or answer, after 429, a proxy's page or its 502 to 504, and when the hub
+    says that its storage was unavailable. A repeat has the same id and body, so the hub processes the call once.
     """
 
     def __init__(
@@ -47,15 +48,26 @@ class HubClient:
         http_client: httpx.AsyncClient | None = None,
         retries: Retries | None = None,
     ) -> None:
-        """``hub`` is the hub's address for banks; ``http_client`` one with a client certificate or a proxy."""
+        """Making one sends nothing. Raises ``ConfigurationError`` if an argument cannot be right.
+
+        Args:
+            hub: the hub's address for banks.
+            version: the version of the banks' protocol, 1 or 2.
+            api_key: the key by which the hub knows the bank.
+            private_key: RSA in PEM, or a ``Signer``; the operator registers its public key.
+            http_client: replaces the connections that this package makes, for a client certificate or a proxy.
+            retries: how often failed calls are repeated; without it 3 times.
+        """
+        import httpx  # with the keys' library the slowest imports: a program without a client does without them
+
+        from causeway.bank.signatures import Signer
+
         if not api_key:
             raise ConfigurationError("a bank has an API key")
-        if not hub.startswith(("https://", "http://")):
-            raise ConfigurationError("hub is an address that begins with https://, or on one machine with http://")
-        self.url = hub.rstrip("/")
+        self.url = base_address(hub, "hub")
         self.version: Version = version_of(version)
         self.signer = private_key if isinstance(private_key, Signer) else Signer(private_key)
-        self.client = http_client or httpx.AsyncClient(follow_redirects=False)
+        self.client = http_client or httpx.AsyncClient()
         self._api_key = api_key
         self._retries = retries or Retries()
         self._timeout = httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS)
@@ -76,7 +88,10 @@ class HubClient:
         await self.client.aclose()
 
     async def init_authorization(self, request_url: str) -> InitAuthorizationAnswerV1 | InitAuthorizationAnswerV2:
-        """Who requests what: for the PSU who arrived at ``request_url``, the complete URL."""
+        """Who requests what, for a PSU who arrived at the bank's Authorization URL.
+
+        ``request_url`` is the complete URL at which the PSU arrived, with its query.
+        """
         found: InitAuthorizationAnswerV1 | InitAuthorizationAnswerV2 = await self.call(
             "init_authorization", request_url=request_url
         )
@@ -92,7 +107,12 @@ class HubClient:
         account_numbers: Sequence[str] | None = None,
         request_id: str | None = None,
     ) -> SaveConsentAnswerV1 | SaveConsentAnswerV2:
-        """Save the consent that the PSU has given. With the same ``request_id`` it is saved once."""
+        """Save the consent that the PSU has given, and get the callback URL to which to send the PSU, and the token.
+
+        ``request_url`` is that of ``init_authorization``. ``scopes`` are those that the PSU approved; ``account_ids``,
+        ``ibans`` and ``account_numbers`` are lists of all identifiers of the approved accounts. With the same
+        ``request_id`` (a UUID) a consent is saved once.
+        """
         found: SaveConsentAnswerV1 | SaveConsentAnswerV2 = await self.call(
             "consent",
             request_id=request_id,
@@ -105,13 +125,13 @@ class HubClient:
         return found
 
     async def revoke_token(self, access_token: str, *, request_id: str | None = None) -> None:
-        """Tell the hub that the PSU has ended a consent at the bank."""
+        """Tell the hub that the PSU has ended a consent at the bank: the one of this access token."""
         await self.call("token_revoke", request_id=request_id, access_token=access_token)
 
     async def payment_status(
         self, payment_id: str, status: PaymentStatusV1 | PaymentStatusV2, *, request_id: str | None = None
     ) -> None:
-        """Report a payment's status."""
+        """Report a payment's status: a number in version 1, an ISO 20022 code in version 2."""
         await self.call("payments_status", request_id=request_id, payment_id=payment_id, payment_status=status)
 
     async def consents_status(
@@ -154,9 +174,12 @@ class HubClient:
         repeat = 0
         while True:
             outcome = await self._attempt(f"{self.url}{call.path}", body, headers)
-            if isinstance(outcome, httpx.Response) and outcome.is_success:
+            if isinstance(outcome, CausewayError):
+                error: HubError | ConnectionLost | UnexpectedAnswer = outcome
+            elif outcome.is_success:
                 return outcome
-            error = outcome if isinstance(outcome, ConnectionLost) else read_error(outcome, request_id)
+            else:
+                error = read_error(outcome, request_id)
             wait = self._retries.wait(repeat, getattr(error, "retry_after", None)) if may_be_repeated(error) else None
             if wait is None:
                 raise error
@@ -164,22 +187,37 @@ class HubClient:
             await _waiting.async_sleep(wait)
             repeat += 1
 
-    async def _attempt(self, url: str, body: bytes, headers: Mapping[str, str]) -> httpx.Response | ConnectionLost:
+    async def _attempt(
+        self, url: str, body: bytes, headers: Mapping[str, str]
+    ) -> httpx.Response | ConnectionLost | UnexpectedAnswer:
+        """Send a call once. A success without a JSON object is a proxy's, so the hub's answer was lost."""
+        import httpx
+
         try:
-            return await self.client.post(url, content=body, headers=headers, timeout=self._timeout)
-        except UNSENT as error:
+            response = await self.client.post(
+                url, content=body, headers=headers, timeout=self._timeout, follow_redirects=False
+            )
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout) as error:
             return ConnectionLost(f"no connection to {self.url} ({type(error).__name__})")
-        except httpx.TransportError as error:
+        except (httpx.TransportError, httpx.DecodingError) as error:
             return ConnectionLost(f"the hub's answer was lost ({type(error).__name__})")
+        if response.is_success and _members(response) is None:
+            return UnexpectedAnswer(f"what answers at {self.url} is not the hub", status=response.status_code)
+        return response
+
+
+def _members(response: httpx.Response) -> Mapping[str, Any] | None:
+    """The JSON object of an answer, if it is one."""
+    try:
+        data = _json.loads(response.content)
+    except (ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None
 
 
 def read_error(response: httpx.Response, request_id: str) -> HubError:
     """The error of a refusal, in the form of either version."""
-    try:
-        data = _json.loads(response.content)
-    except ValueError:
-        data = None
-    members: Mapping[str, Any] = data if isinstance(data, dict) else {}
+    members = _members(response) or {}
     more = members.get("additionalErrors")
     return HubError(
         response.status_code,
@@ -191,10 +229,10 @@ def read_error(response: httpx.Response, request_id: str) -> HubError:
     )
 
 
-def may_be_repeated(error: HubError | ConnectionLost) -> bool:
+def may_be_repeated(error: HubError | ConnectionLost | UnexpectedAnswer) -> bool:
     """Whether a repeat can succeed: the hub may not have processed the call, or says that its storage was away."""
-    if isinstance(error, ConnectionLost):
+    if not isinstance(error, HubError):
         return True
-    if error.status == httpx.codes.INTERNAL_SERVER_ERROR:
+    if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
         return error.code == "4000" or error.retry_after is not None
-    return error.status == httpx.codes.TOO_MANY_REQUESTS or (error.status in GATEWAY_FAILED and not error.code)
+    return error.status == HTTPStatus.TOO_MANY_REQUESTS or (error.status in GATEWAY_FAILED and not error.code)

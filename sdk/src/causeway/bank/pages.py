@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
@@ -13,6 +14,7 @@ TEMPLATE = (
     "<title>{bank}</title><h1>{title}</h1>\n{content}</html>\n"
 )
 """``{bank}`` is the bank's name, ``{title}`` what the page asks, ``{content}`` its text and form. All are escaped."""
+PLACEHOLDER = re.compile("{(bank|title|content)}")
 HEADERS: Mapping[str, str] = {
     "Cache-Control": "no-store",
     "Referrer-Policy": "no-referrer",
@@ -24,38 +26,42 @@ HEADERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A checkbox of the form, or one of several radio buttons: what it sends, and its label."""
+    """A checkbox of the form, or one of several radio buttons."""
 
     name: str
+    """The field that it sends."""
     value: str
+    """The value that it sends if it is chosen."""
     label: str
+    """What the PSU reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a page shows. A page without buttons is a message.
-
-    Its form is sent to ``action`` by ``POST``, with ``decision`` (the value of a button: ``yes``, ``no``, …) and the
-    chosen ``choices``.
-    """
+    """What a page shows. A page without buttons is a message. Escape all texts."""
 
     bank: str
+    """The bank's name."""
     title: str
+    """What the page asks or says."""
     lines: tuple[str, ...] = ()
+    """The paragraphs below the title."""
     action: str = ""
+    """The address to which the form is sent by ``POST``, with ``decision`` (the value of a button) and the choices."""
     choices: tuple[Choice, ...] = ()
+    """What the PSU chooses from, such as accounts."""
     chooses_one: bool = False
     """Whether exactly one of the choices is made: by radio buttons instead of checkboxes."""
     buttons: tuple[tuple[str, str], ...] = ()
-    """Value and label."""
+    """Value and label of each button: ``yes``, ``no``, …"""
     status: int = 200
+    """The HTTP status of the page."""
 
 
 def render(page: Page, template: str) -> HTMLResponse:
     """A page as HTML."""
-    text = template.replace("{bank}", escape(page.bank)).replace("{title}", escape(page.title))
-    before, _, after = text.partition("{content}")
-    return HTMLResponse(before + _content(page) + after, page.status)
+    parts = {"bank": escape(page.bank), "title": escape(page.title), "content": _content(page)}
+    return HTMLResponse(PLACEHOLDER.sub(lambda found: parts[found[1]], template), page.status)
 
 
 def _content(page: Page) -> str:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 import httpx
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -22,12 +22,16 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from causeway import _waiting
+from causeway._retries import Retries
 from causeway.errors import ConfigurationError, ConnectionLost
 
 FRESH_SECONDS = 60.0
 """How long the hub's keys may be cached."""
 PAUSE_SECONDS = 1.0
 """Wrong signatures cause the keys to be fetched at most this often."""
+FETCH_WAITS = Retries(waits=(0.1, 0.4))
+FETCH_SECONDS = 5.0
+"""All attempts together are shorter than the hub waits for the answer to a webhook."""
 SMALLEST_KEY = 2048
 PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
 
@@ -36,11 +40,14 @@ class Signer:
     """Signs what the bank sends."""
 
     def __init__(self, private_key: str | bytes, password: bytes | None = None) -> None:
-        """Take the bank's RSA key in PEM. Raises ``ConfigurationError`` if it is none, or has less than 2048 bits."""
+        """``private_key`` is the bank's RSA key in PEM, decrypted with ``password``.
+
+        Raises ``ConfigurationError`` if it is none, or has less than 2048 bits.
+        """
         text = private_key.encode() if isinstance(private_key, str) else private_key
         try:
             key = load_pem_private_key(text, password)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, UnsupportedAlgorithm):
             key = None
         if not isinstance(key, RSAPrivateKey) or key.key_size < SMALLEST_KEY:
             raise ConfigurationError(f"the private key must be RSA in PEM, of at least {SMALLEST_KEY} bits")
@@ -63,6 +70,7 @@ class HubKeys:
     """The hub's published keys, cached for a minute."""
 
     def __init__(self, client: httpx.AsyncClient, url: str) -> None:
+        """``url`` is the hub's address for banks, followed by ``/bank/public_key``."""
         self._client = client
         self._url = url
         self._keys: tuple[RSAPublicKey, ...] = ()
@@ -87,13 +95,29 @@ class HubKeys:
         return True
 
     async def _fetch(self) -> tuple[RSAPublicKey, ...]:
+        repeat = 0
+        while True:
+            try:
+                return await self._fetch_once()
+            except ConnectionLost:
+                wait = FETCH_WAITS.wait(repeat, None)
+                if wait is None:
+                    raise
+            await _waiting.async_sleep(wait)
+            repeat += 1
+
+    async def _fetch_once(self) -> tuple[RSAPublicKey, ...]:
         try:
-            answer = await self._client.get(self._url, timeout=5.0)
+            answer = await self._client.get(self._url, timeout=FETCH_SECONDS, follow_redirects=False)
         except httpx.HTTPError as error:
             raise ConnectionLost(f"the hub's keys cannot be fetched ({type(error).__name__})") from error
-        if answer.status_code != httpx.codes.OK:
+        try:
+            keys = tuple(read_keys(answer.content)) if answer.status_code == httpx.codes.OK else ()
+        except (ValueError, UnsupportedAlgorithm) as error:
+            raise ConnectionLost("the hub's keys cannot be read") from error
+        if not keys:
             raise ConnectionLost(f"the hub's keys cannot be fetched (status {answer.status_code})")
-        return tuple(read_keys(answer.content))
+        return keys
 
 
 def read_keys(pems: bytes) -> Iterable[RSAPublicKey]:

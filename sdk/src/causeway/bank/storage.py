@@ -15,7 +15,7 @@ SWEEP_SECONDS = 60.0
 class Storage(Protocol):
     """A table with the key (``kind``, ``key``). Each method is one atomic step, also between processes.
 
-    Kinds are ``consent``, ``order``, ``payment``, ``page`` and ``call``.
+    Kinds are ``consent``, ``order``, ``payment``, ``undecided``, ``page`` and ``call``.
     """
 
     async def add(self, kind: str, key: str, value: Values, *, owner: str = "", expires_at: float = 0.0) -> bool:
@@ -35,7 +35,7 @@ class Storage(Protocol):
 
 
 class MemoryStorage:
-    """A storage in this process. Its content is lost when the process ends: for trials and tests."""
+    """A ``Storage`` in this process. Its content is lost when the process ends: for trials and tests."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], tuple[Values, str, float]] = {}

@@ -46,11 +46,19 @@ def code_of_callback(url: str, *, state: str, issuer: str) -> str:
 
     Raises ``ForgedCallback`` if its state or issuer is another (RFC 9207), ``ConsentRefused`` if it has no code.
     """
-    found = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
-    if not hmac.compare_digest(found.get("state", "").encode(), state.encode()):
+    try:
+        found = {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
+    except ValueError:
+        raise errors.ForgedCallback("this is no address") from None
+    if not _is_same(found.get("state", ""), state):
         raise errors.ForgedCallback("the state is not that of this session")
-    if not hmac.compare_digest(found.get("iss", "").encode(), issuer.encode()):
+    if not _is_same(found.get("iss", ""), issuer):
         raise errors.ForgedCallback("the issuer is not this hub")
     if "code" not in found:
         raise errors.ConsentRefused(found.get("error", "access_denied"), found.get("error_description", ""))
     return found["code"]
+
+
+def _is_same(found: str, expected: str) -> bool:
+    """Whether a value is the expected one; a session without a value expects none."""
+    return expected != "" and hmac.compare_digest(found.encode(), expected.encode())

@@ -15,14 +15,14 @@ ASSERTION_TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
 
 class ClientAssertion(Protocol):
-    """Signs assertions (``private_key_jwt``, RFC 7523). ``causeway.tpp.crypto`` has one."""
+    """Signs assertions (``private_key_jwt``, RFC 7523). ``PrivateKeyJwt`` is one."""
 
     def sign(self, client_id: str, audience: str, now: float) -> str:
         """A new assertion, for one request; ``now`` in Unix seconds."""
 
 
 class ProofKey(Protocol):
-    """Signs DPoP proofs (RFC 9449). ``causeway.tpp.crypto`` has one."""
+    """Signs DPoP proofs (RFC 9449). ``DpopKey`` is one."""
 
     @property
     def thumbprint(self) -> str:

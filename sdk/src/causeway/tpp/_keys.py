@@ -106,7 +106,7 @@ def _members_of_text(key: str | bytes, password: str | bytes | None) -> dict[str
         return _members_of_pem(content, password)
     try:
         members = _json.loads(content)
-    except (ValueError, RecursionError):
+    except ValueError:
         members = None
     if not isinstance(members, dict):
         raise ConfigurationError("the key is no JSON Web Key: it is not JSON")

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from causeway import _json, errors
 from causeway._records import RecordError
-from causeway._retries import LOST, NOT_SENT, REPEATED, Kind
+from causeway._retries import LOST, REPEATED, SERVER_FAILED, Kind
 
 if TYPE_CHECKING:
     from causeway._records import Record
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Error = TypeVar("Error", bound=errors.ApiError)
 STILL_RUNNING = 409
 """A payment's first request with this key has no outcome yet."""
+NOT_EXECUTED = frozenset({"not_sent", "refused_by_bank"})
+"""The reason codes of a payment that the bank does not have. Of all others, also later ones, it may have it."""
 PSU_MUST_RETURN = "must authorize again"
 """The title of a bank's failure says so if the bank no longer accepts the consent."""
 
@@ -32,8 +34,8 @@ class Request:
     kind: Kind
     path: str
     query: Mapping[str, str]
-    body: str | None
-    form: Mapping[str, str]
+    body: str | None = field(repr=False)
+    form: Mapping[str, str] = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
 
     @property
@@ -77,27 +79,32 @@ def build_request(
         call,
         kind,
         call.path.format(**{name: quote(value, safe="") for name, value in (path or {}).items()}),
-        {name: str(value) for name, value in (query or {}).items() if value is not None},
+        {name: str(value) for name, value in _without_none(query or {}).items()},
         None if body is None else body_text(body),
-        {name: value for name, value in (form or {}).items() if value is not None},
+        _without_none(form or {}),
         headers,
     )
+
+
+def _without_none(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that are not ``None``."""
+    return {name: value for name, value in arguments.items() if value is not None}
 
 
 def psu_headers(psu: Psu) -> dict[str, str]:
     """The headers about the PSU's request."""
     from causeway.tpp.psu import HEADERS
 
-    found = {header: getattr(psu, name) for name, header in HEADERS.items()}
-    return {header: value for header, value in found.items() if value is not None}
+    return _without_none({header: getattr(psu, name) for name, header in HEADERS.items()})
 
 
 def body_text(body: Record | Mapping[str, Any]) -> str:
-    """A body's JSON."""
+    """A body's JSON. Raises ``ConfigurationError`` if it has none: a float, ``NaN``, half of a surrogate pair."""
     try:
-        if isinstance(body, Mapping):
-            return _json.dumps({name: value for name, value in body.items() if value is not None})
-        return _json.dumps(body.to_json())
+        members = _without_none(body) if isinstance(body, Mapping) else body.to_json()
+        text = _json.dumps(members)
+        text.encode()
+        return text
     except (TypeError, ValueError) as error:
         raise errors.ConfigurationError(f"{type(body).__name__}: {error}") from error
 
@@ -121,11 +128,16 @@ class Attempt:
 
     @property
     def is_lost(self) -> bool:
-        """Whether the hub may have done what it was asked, although no answer of it came."""
-        return self.outcome == LOST or (self.outcome in (500, 502, 503, 504) and not self.member("reason_code"))
+        """Whether the hub may have done what it was asked, although no answer tells it."""
+        return self.outcome == LOST or (self.server_failed and self.member("reason_code") not in NOT_EXECUTED)
+
+    @property
+    def server_failed(self) -> bool:
+        """Whether the hub, or a proxy before it, has failed."""
+        return isinstance(self.outcome, int) and self.outcome >= 500
 
     def member(self, name: str) -> str:
-        """A member of an error body; empty if it is absent."""
+        """A text in a body; empty if it is absent."""
         value = self.data.get(name) if isinstance(self.data, dict) else None
         return value if isinstance(value, str) else ""
 
@@ -136,7 +148,7 @@ class Attempt:
 
     def may_be_repeated(self, kind: Kind) -> bool:
         """Whether the same request may be sent again, and may get another answer."""
-        if self.outcome not in REPEATED[kind]:
+        if (SERVER_FAILED if self.server_failed else self.outcome) not in REPEATED[kind]:
             return False
         return not (self.member("reason_code") or PSU_MUST_RETURN in self.member("title"))
 
@@ -167,14 +179,12 @@ def error_of(request: Request, attempt: Attempt, *, lost: bool) -> errors.Causew
 def payment_is_unknown(attempt: Attempt, *, lost: bool) -> bool:
     """Whether the bank may have a payment of which the TPP has no usable answer.
 
-    After a lost answer, 401 and 403 tell nothing: the hub checks the bearer before it looks for the key's outcome.
+    After a lost answer, 401 and 403 tell nothing: the hub checks the bearer before it looks for the key's outcome. Nor
+    does an answer without the hub's code, which a proxy gave.
     """
-    reason = attempt.member("reason_code")
-    if reason:
-        return reason in ("outcome_unknown", "bad_answer")
     if attempt.succeeded or attempt.is_lost or attempt.outcome == STILL_RUNNING:
         return True
-    return lost and attempt.outcome in (NOT_SENT, 401, 403, 429)
+    return lost and (attempt.outcome in (401, 403, 429) or not attempt.member("code"))
 
 
 def unknown_outcome(request: Request, attempt: Attempt) -> errors.OutcomeUnknown:
@@ -203,7 +213,7 @@ def error_class(kind: Kind, attempt: Attempt) -> type[errors.ApiError]:
         return errors.AuthorizationEnded
     if attempt.outcome == 429:
         return errors.RateLimited
-    if attempt.outcome in (502, 503, 504) and attempt.member("reason_code") != "refused_by_bank":
+    if attempt.server_failed and attempt.outcome != 500 and attempt.member("reason_code") != "refused_by_bank":
         return errors.BankUnavailable
     return errors.ApiError
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,6 +18,7 @@ from causeway.tpp.event_models import EVENTS, KnownEvent
 
 TOLERANCE = 300.0
 """Seconds. Older and later events are refused, so that nobody can replay them."""
+SECONDS = re.compile("[0-9]{1,15}")
 PREFIX = "whsec_"
 
 
@@ -26,19 +27,25 @@ class UnknownEvent(Record):
     """An event of a type that this version of the package does not know."""
 
     type: str
+    """The event type."""
     timestamp: datetime
+    """When the event occurred."""
     data: Mapping[str, Any]
+    """The event data, as it came."""
 
 
 Event = KnownEvent | UnknownEvent
+"""An event of any type. Match the classes that you handle, and let the others pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReceivedEvent:
-    """A verified event. The hub may send an event more than once: ``id`` tells duplicates."""
+    """A verified event."""
 
     id: str
+    """The event's id. The hub may send an event more than once, always with the same id."""
     event: Event
+    """The event, in the class of its type."""
 
 
 def parse_event(body: str | bytes) -> Event:
@@ -73,7 +80,7 @@ class EventVerifier:
             signatures = found["webhook-signature"].split(" ")
         except KeyError as error:
             raise InvalidEvent(f"the header {error} is missing") from None
-        if not moment.isascii() or not moment.isdigit() or abs(int(moment) - _waiting.now()) > TOLERANCE:
+        if SECONDS.fullmatch(moment) is None or abs(int(moment) - _waiting.now()) > TOLERANCE:
             raise InvalidEvent("the event is too old or too early")
         expected = [_signature(key, event_id, moment, body) for key in self._keys]
         if not any(hmac.compare_digest(one.encode(), other.encode()) for one in expected for other in signatures):
@@ -90,7 +97,7 @@ def secret_key(secret: str) -> bytes:
     """The key in a secret. Raises ``ConfigurationError`` if it is none."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
-    except binascii.Error:
+    except ValueError:
         key = b""
     if not secret.startswith(PREFIX) or not key:
         raise ConfigurationError("the secret of an Events URL begins with whsec_ and is base64")

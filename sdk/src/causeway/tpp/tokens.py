@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
@@ -23,13 +23,17 @@ class Tokens(Record):
     """A consent's tokens, as to be stored: ``to_json()`` gives what ``Tokens.from_json`` reads. Encrypt them."""
 
     access_token: str = field(repr=False)
+    """Authorizes calls until ``expires_at``."""
     refresh_token: str = field(repr=False)
+    """Exchanged for the next pair of tokens, once."""
     token_type: Literal["Bearer", "DPoP"] = "Bearer"  # noqa: S105 - the name of a scheme
+    """``DPoP`` if the tokens are bound to a key."""
     expires_at: datetime
     """When the access token expires."""
     scope: str
     """The scopes of the consent, separated by spaces."""
     consent_id: str
+    """The hub's id of the consent."""
     valid_until: datetime
     """The end of the consent."""
 
@@ -63,5 +67,5 @@ class Tokens(Record):
 OnRefresh = Callable[[Tokens], object]
 """Gets each new pair of tokens before it is used, and stores it. For the asynchronous client it may be a coroutine
 function. If it fails, its error is raised by the call that needed the tokens. It must not use the consent itself."""
-Reload = Callable[[], object]
+Reload = Callable[[], Tokens | Awaitable[Tokens]]
 """Returns the stored ``Tokens``. For the asynchronous client it may be a coroutine function."""

@@ -94,7 +94,7 @@ class AsyncCaller:
         """The final status of a payment: it is asked for until the PSU has decided, for ``timeout`` seconds.
 
         ``causeway.tpp.is_paid(status)`` tells whether the money leaves the account. Raises ``WaitTimeout`` with the
-        last status. Failures of the bank or the network in between are waited out.
+        last status. Failures of the bank, the hub or the network in between are waited out.
         """
         deadline, pause = _waiting.now() + timeout, 1.0
         last: ReportedStatus | AskedStatus | OrderWithoutPayment | errors.CausewayError
@@ -103,7 +103,9 @@ class AsyncCaller:
                 last = await self.payment_status(payment_id, request_id=request_id, bic=bic)
                 if is_final(last):
                     return last
-            except (errors.BankUnavailable, errors.RateLimited, errors.ConnectionLost) as error:
+            except (errors.ApiError, errors.ConnectionLost) as error:
+                if isinstance(error, errors.ApiError) and error.status < 500 and error.status != 429:
+                    raise
                 last, pause = error, max(pause, getattr(error, "retry_after", None) or 0.0)
             if _waiting.now() + pause > deadline:
                 raise errors.WaitTimeout(f"payment {payment_id or request_id} has no final status yet", last)

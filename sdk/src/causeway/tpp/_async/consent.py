@@ -55,6 +55,11 @@ class AsyncConsent(AsyncCaller):
     use one consent, pass ``reload``: a refresh token that is used again after more than a minute ends the consent.
 
     Answers have the class of the bank's protocol version, which the consent's scopes tell; ``version`` is 1 or 2.
+    ``consent_id`` is the hub's id of the consent.
+
+    Methods that ask the bank take ``psu``, what you know of the PSU's request while the PSU is present, and
+    ``prefer_async``: the hub then accepts the call at once and asks the bank later, and the method waits for the
+    outcome, up to five and a half minutes. An account is named by the bank's id, or at banks of version 1 by ``iban``.
     """
 
     def __init__(
@@ -105,10 +110,12 @@ class AsyncConsent(AsyncCaller):
         await self._transport.send(build_request(_calls.TOKEN_REVOKE, form=form))
         self._session.ended = True
 
+    # Accounts and balances
+
     async def accounts(
         self, *, psu: Psu | None = None, prefer_async: bool = False
     ) -> AsyncIterator[AccountV1 | AccountReferenceV2]:
-        """The PSU's accounts (``GET /tpp/accounts``), requested at the first step."""
+        """The PSU's accounts (``GET /tpp/accounts``). They are requested when the first one is taken."""
         answer = await self.accounts_answer(psu=psu, prefer_async=prefer_async)
         for account in answer.accounts:
             yield account
@@ -149,18 +156,22 @@ class AsyncConsent(AsyncCaller):
         answer: BalancesAnswerV1 | BalancesAnswerV2 = await self._read(_calls.ACCOUNT_BALANCE, query, psu, prefer_async)
         return answer
 
+    # Payments and transactions of an account, and funds
+
     async def payments(
         self, account_id: str | None = None, *, iban: str | None = None, page_size: int = 100, psu: Psu | None = None
     ) -> AsyncIterator[ListedPaymentV1]:
         """All payments of an account at a bank of version 1 (``GET /tpp/account_payments``), page by page."""
-        page = 1
+        page, earlier = 1, None
         while True:
             answer = await self.payments_page(account_id, iban=iban, record_count=page_size, current_page=page, psu=psu)
+            if answer.payments and answer.payments == earlier:
+                raise errors.UnexpectedAnswer(f"the bank gives the page {page - 1} again as the page {page}")
             for payment in answer.payments:
                 yield payment
             if not answer.payments or len(answer.payments) < answer.paginator.limit:
                 return
-            page += 1
+            page, earlier = page + 1, answer.payments
 
     async def payments_page(
         self,
@@ -222,6 +233,7 @@ class AsyncConsent(AsyncCaller):
     ) -> AsyncIterator[TransactionsAnswerV2]:
         """All pages of an account's transactions at a bank of version 2, with ``booked`` and ``pending`` apart."""
         page_key: str | None = None
+        earlier: set[str] = set()
         while True:
             answer = await self.transactions_page(
                 account_id,
@@ -235,9 +247,10 @@ class AsyncConsent(AsyncCaller):
             yield answer
             if answer.page_key is None:
                 return
-            if answer.page_key == page_key:
-                raise errors.UnexpectedAnswer(f"the bank names the page {page_key} as the one after itself")
             page_key = answer.page_key
+            if page_key in earlier:
+                raise errors.UnexpectedAnswer(f"the bank names the page {page_key} as the next one a second time")
+            earlier.add(page_key)
 
     async def transactions_page(
         self,
@@ -269,10 +282,12 @@ class AsyncConsent(AsyncCaller):
     async def confirm_funds(
         self, request: FundsRequestV1 | FundsRequestV2, *, psu: Psu | None = None, prefer_async: bool = False
     ) -> FundsConfirmation:
-        """Whether an account has at least this amount (``POST /tpp/funds_confirmations``)."""
+        """Whether an account has at least this amount (``POST /tpp/funds_confirmations``). The request names both."""
         call = build_request(_calls.FUNDS_CONFIRMATIONS, body=request, psu=psu, prefer_async=prefer_async)
         answer: FundsConfirmation = await self._fetch(call, self.version)
         return answer
+
+    # Paying, and deferred calls
 
     async def pay(
         self,

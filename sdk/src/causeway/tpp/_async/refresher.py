@@ -29,6 +29,7 @@ class AsyncTokenRefresher:
         self._on_refresh = on_refresh
         self._reload = reload
         self._unstored: Tokens | None = None
+        self._replaced: set[str] = set()
         self._failures = 0
         self._failure: errors.CausewayError | None = None
         self._lock = _waiting.async_lock()
@@ -51,16 +52,19 @@ class AsyncTokenRefresher:
 
         Returns the newer tokens, or ``None`` if the consent has ended. New tokens are first handed to ``on_refresh``;
         if that fails, its error is raised, and the next call hands over the same tokens again. A failure to refresh is
-        the failure of all who have waited for it.
+        the failure of all who have waited for it. It goes on if the caller is cancelled: a refresh token whose answer
+        nobody has is worth nothing after a minute.
         """
-        failures = self._failures
+        return await _waiting.async_complete(self._renew, used, self._failures)
+
+    async def _renew(self, used: Tokens, failures: int) -> Tokens | None:
         async with self._lock:
             if self._failure is not None and self._failures > failures and self.tokens is used:
                 raise self._failure
             if self.tokens is used and self._unstored is None:
                 await self._adopt_stored()
             if self._unstored is None and not self.ended and self._needs_refresh(used):
-                self._unstored = await self._refreshed(self.tokens)
+                self._unstored = await self._refresh(self.tokens)
             if self._unstored is not None:
                 await self._store(self._unstored)
             return None if self.tokens is used else self.tokens
@@ -70,14 +74,17 @@ class AsyncTokenRefresher:
         return self.tokens is used or self.tokens.is_due(_waiting.now())
 
     async def _adopt_stored(self) -> None:
-        """Use the stored tokens if another process has refreshed them."""
+        """Use the stored tokens if another process has refreshed them; not if they are older than those in use."""
         if self._reload is None:
             return
         stored = await _waiting.async_call(self._reload)
-        if stored.access_token != self.tokens.access_token:
-            self.tokens, self.ended = stored, False
+        if not isinstance(stored, Tokens):
+            raise errors.ConfigurationError(f"reload returns the stored Tokens, not {type(stored).__name__}")
+        if stored.access_token != self.tokens.access_token and stored.access_token not in self._replaced:
+            self._use(stored)
+            self.ended = False
 
-    async def _refreshed(self, used: Tokens) -> Tokens | None:
+    async def _refresh(self, used: Tokens) -> Tokens | None:
         """New tokens; ``None`` if the hub no longer accepts the refresh token."""
         asked_at = _waiting.now()
         form = {"grant_type": "refresh_token", "refresh_token": used.refresh_token}
@@ -96,4 +103,9 @@ class AsyncTokenRefresher:
     async def _store(self, tokens: Tokens) -> None:
         if self._on_refresh is not None:
             await _waiting.async_call(self._on_refresh, tokens)
-        self.tokens, self._unstored = tokens, None
+        self._use(tokens)
+        self._unstored = None
+
+    def _use(self, tokens: Tokens) -> None:
+        self._replaced.add(self.tokens.access_token)
+        self.tokens = tokens

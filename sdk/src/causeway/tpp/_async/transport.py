@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
@@ -88,7 +88,7 @@ class AsyncTransport:
             attempt = await self._attempt(request, progress.bearer)
             if attempt.succeeded and isinstance(attempt.data, dict):
                 return attempt
-            if await self._repaired(request, attempt, progress, session):
+            if await self._repair(request, attempt, progress, session):
                 continue
             wait = self._wait(request, attempt, progress)
             if wait is None:
@@ -103,7 +103,7 @@ class AsyncTransport:
             )
             await _waiting.async_sleep(wait)
 
-    async def _repaired(
+    async def _repair(
         self, request: Request, attempt: Attempt, progress: Progress, session: AsyncSession | None
     ) -> bool:
         """Whether the request may succeed at once, because the cause of a refusal is gone: an old token or nonce."""
@@ -126,7 +126,7 @@ class AsyncTransport:
         """The seconds before the next attempt; ``None`` if this one is the last."""
         elapsed = _waiting.now() - progress.started
         if attempt.outcome == STILL_RUNNING and attempt.retry_after and request.kind == "payment":
-            return attempt.retry_after if elapsed < RUNNING_SECONDS else None
+            return attempt.retry_after if elapsed + attempt.retry_after < RUNNING_SECONDS else None
         if not attempt.may_be_repeated(request.kind):
             return None
         if request.is_unattended and attempt.is_failed_bank and progress.repeats >= UNATTENDED_REPEATS:
@@ -142,7 +142,8 @@ class AsyncTransport:
         """Send a request once."""
         issuer = await self._issuer_for(request)
         try:
-            response = await self.client.send(self._http_request(request, bearer, issuer))
+            # a client of the program may follow redirects, which would take tokens and payments elsewhere
+            response = await self.client.send(self._http_request(request, bearer, issuer), follow_redirects=False)
         except UNSENT as error:
             return Attempt(NOT_SENT, reason=f"no connection to {self.base_url} ({type(error).__name__})")
         except httpx.TransportError as error:
@@ -175,8 +176,11 @@ class AsyncTransport:
     async def issuer(self) -> str:
         """The issuer in the hub's metadata; fetched once."""
         if not self._issuer:
-            call = _calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER
-            self._issuer = str((await self.send(build_request(call))).data["issuer"])
+            request = build_request(_calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
+            metadata = await self.send(request)
+            if not metadata.member("issuer"):
+                raise error_of(request, replace(metadata, reason="the metadata have no issuer"), lost=False)
+            self._issuer = metadata.member("issuer")
         return self._issuer
 
 
@@ -185,7 +189,7 @@ def read(response: httpx.Response) -> Attempt:
     headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
     try:
         data: Any = _json.loads(response.content)
-    except (ValueError, RecursionError):
+    except ValueError:
         data = None
     wait = _retries.retry_after(headers.get("retry-after"), _waiting.now())
     if response.is_success and not isinstance(data, dict):

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Self
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from causeway import _waiting, errors
+from causeway._addresses import base_address
 from causeway._retries import Retries
 from causeway.tpp import _calls
 from causeway.tpp._authorization import authorization_members, challenge_members, code_of_callback
@@ -48,11 +49,8 @@ if TYPE_CHECKING:
 class Tpp(AsyncCaller):
     """One client of the hub. Use one object for the whole program, from any number of callers.
 
-    ``base_url`` is the hub's address. A client has one of: ``client_secret``; ``assertion``, a signing key; a TLS
-    certificate, which ``http_client`` presents; nothing. ``dpop`` binds its tokens to a key. ``http_client`` replaces
-    the connections that this package makes, for a proxy or a certificate; its own timeouts are not used. ``retries``
-    says how often failed calls are repeated. ``timeout`` is how long to wait for an answer, in seconds: the hub waits
-    up to 20 for a bank.
+    A client proves who it is with one of: a secret, a signing key, or a TLS certificate, which ``http_client``
+    presents. A public client has none of them.
 
     Errors are those of ``causeway.errors``. The object is a context manager; ``close`` closes its connections.
     """
@@ -69,15 +67,28 @@ class Tpp(AsyncCaller):
         timeout: float = 30.0,
         http_client: httpx.Client | None = None,
     ) -> None:
+        """Making one sends nothing. Raises ``ConfigurationError`` if an argument cannot be right.
+
+        Args:
+            base_url: the hub's address, with ``https://``.
+            client_id: the client's id.
+            client_secret: the client's secret.
+            assertion: the client's signing key, such as a ``PrivateKeyJwt``, instead of a secret.
+            dpop: the key to which the client's tokens are bound, such as a ``DpopKey``.
+            retries: how often failed calls are repeated; without it 3 times.
+            timeout: how long to wait for an answer, in seconds. The hub waits up to 20 s for a bank.
+            http_client: replaces the connections that this package makes, for a proxy, a certificate authority or a
+                client certificate. Its own timeouts are not used.
+        """
         from causeway.tpp._sync.transport import Transport
 
-        if urlsplit(base_url).scheme not in ("http", "https") or not urlsplit(base_url).hostname:
-            raise errors.ConfigurationError(f"base_url must be an http or https address, not {base_url!r}")
+        self.base_url = base_address(base_url, "base_url")
         if not (client_id.isascii() and client_id.isprintable() and client_id.strip()):
             raise errors.ConfigurationError("client_id must be printable ASCII")
+        if client_secret == "":
+            raise errors.ConfigurationError("client_secret is empty: pass None for a client that has none")
         if client_secret is not None and assertion is not None:
             raise errors.ConfigurationError("a client has either client_secret or assertion")
-        self.base_url = base_url.rstrip("/")
         self.client_id = client_id
         self._dpop = dpop
         credentials = Credentials(client_id, client_secret, assertion, dpop)
@@ -112,6 +123,9 @@ class Tpp(AsyncCaller):
         consent_type: ConsentType | None = None,
     ) -> AuthorizeAnswer:
         """Start an authorization (``POST /tpp/authorize``): send the PSU's browser to its ``redirect_url``.
+
+        ``bic`` names the bank, ``scopes`` are those of the bank's version. ``redirect_uri`` is one of the client's
+        Callback URLs; without it the first one is used. ``consent_type`` is ``reusable`` unless given.
 
         ``state`` comes back with the PSU and must be new each time; without it the hub makes one. ``code_verifier``
         (``causeway.tpp.new_code_verifier()``) protects the code by PKCE, which production demands: keep it with the
@@ -262,7 +276,10 @@ class Tpp(AsyncCaller):
         scope: Scope | None = None,
         scheme: PaymentScheme | None = None,
     ) -> Iterator[BankEntry]:
-        """All banks that match all filters (``GET /tpp/banks``), page by page, sorted by BIC."""
+        """All banks that match all filters (``GET /tpp/banks``), page by page, sorted by BIC.
+
+        ``country`` has two letters, ``q`` is a part of the name or BIC.
+        """
         number, seen = 1, 0
         while True:
             page = self.banks_page(page=number, limit=100, country=country, q=q, scope=scope, scheme=scheme)
@@ -282,7 +299,7 @@ class Tpp(AsyncCaller):
         scope: Scope | None = None,
         scheme: PaymentScheme | None = None,
     ) -> BanksAnswer:
-        """One page of the banks (``GET /tpp/banks``): ``limit`` is 1 to 100, ``q`` a part of the name or BIC."""
+        """One page of the banks (``GET /tpp/banks``): ``limit`` is 1 to 100. The filters are those of ``tpp.banks``."""
         query = {"page": page, "limit": limit, "country": country, "q": q, "scope": scope, "scheme": scheme}
         answer: BanksAnswer = self._fetch(build_request(_calls.BANKS, query=query))
         return answer
@@ -332,7 +349,7 @@ class Tpp(AsyncCaller):
         answer: EventsAnswer = self._fetch(build_request(_calls.EVENTS, query=query))
         return answer
 
-    # Payments without a consent
+    # Payments without a consent, and deferred calls
 
     def pay_direct(
         self,
@@ -345,7 +362,7 @@ class Tpp(AsyncCaller):
     ) -> InitiationAnswerV1 | InitiationAnswerV2:
         """Initiate a payment without a consent (``POST /tpp/direct_payment_initiation``).
 
-        Keys, repeats and errors are those of ``pay`` of a consent. Ask for its status with the order's ``bic``.
+        Keys, repeats and errors are those of ``consent.pay``. Ask for its status with the order's ``bic``.
         """
         from causeway.tpp.models_v1 import DirectPaymentV1
 

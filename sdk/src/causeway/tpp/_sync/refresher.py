@@ -31,6 +31,7 @@ class TokenRefresher:
         self._on_refresh = on_refresh
         self._reload = reload
         self._unstored: Tokens | None = None
+        self._replaced: set[str] = set()
         self._failures = 0
         self._failure: errors.CausewayError | None = None
         self._lock = _waiting.lock()
@@ -53,16 +54,19 @@ class TokenRefresher:
 
         Returns the newer tokens, or ``None`` if the consent has ended. New tokens are first handed to ``on_refresh``;
         if that fails, its error is raised, and the next call hands over the same tokens again. A failure to refresh is
-        the failure of all who have waited for it.
+        the failure of all who have waited for it. It goes on if the caller is cancelled: a refresh token whose answer
+        nobody has is worth nothing after a minute.
         """
-        failures = self._failures
+        return _waiting.complete(self._renew, used, self._failures)
+
+    def _renew(self, used: Tokens, failures: int) -> Tokens | None:
         with self._lock:
             if self._failure is not None and self._failures > failures and self.tokens is used:
                 raise self._failure
             if self.tokens is used and self._unstored is None:
                 self._adopt_stored()
             if self._unstored is None and not self.ended and self._needs_refresh(used):
-                self._unstored = self._refreshed(self.tokens)
+                self._unstored = self._refresh(self.tokens)
             if self._unstored is not None:
                 self._store(self._unstored)
             return None if self.tokens is used else self.tokens
@@ -72,14 +76,17 @@ class TokenRefresher:
         return self.tokens is used or self.tokens.is_due(_waiting.now())
 
     def _adopt_stored(self) -> None:
-        """Use the stored tokens if another process has refreshed them."""
+        """Use the stored tokens if another process has refreshed them; not if they are older than those in use."""
         if self._reload is None:
             return
         stored = _waiting.call(self._reload)
-        if stored.access_token != self.tokens.access_token:
-            self.tokens, self.ended = stored, False
+        if not isinstance(stored, Tokens):
+            raise errors.ConfigurationError(f"reload returns the stored Tokens, not {type(stored).__name__}")
+        if stored.access_token != self.tokens.access_token and stored.access_token not in self._replaced:
+            self._use(stored)
+            self.ended = False
 
-    def _refreshed(self, used: Tokens) -> Tokens | None:
+    def _refresh(self, used: Tokens) -> Tokens | None:
         """New tokens; ``None`` if the hub no longer accepts the refresh token."""
         asked_at = _waiting.now()
         form = {"grant_type": "refresh_token", "refresh_token": used.refresh_token}
@@ -98,4 +105,9 @@ class TokenRefresher:
     def _store(self, tokens: Tokens) -> None:
         if self._on_refresh is not None:
             _waiting.call(self._on_refresh, tokens)
-        self.tokens, self._unstored = tokens, None
+        self._use(tokens)
+        self._unstored = None
+
+    def _use(self, tokens: Tokens) -> None:
+        self._replaced.add(self.tokens.access_token)
+        self.tokens = tokens

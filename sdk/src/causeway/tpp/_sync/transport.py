@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import httpx
@@ -85,7 +85,7 @@ class Transport:
             attempt = self._attempt(request, progress.bearer)
             if attempt.succeeded and isinstance(attempt.data, dict):
                 return attempt
-            if self._repaired(request, attempt, progress, session):
+            if self._repair(request, attempt, progress, session):
                 continue
             wait = self._wait(request, attempt, progress)
             if wait is None:
@@ -100,7 +100,7 @@ class Transport:
             )
             _waiting.sleep(wait)
 
-    def _repaired(self, request: Request, attempt: Attempt, progress: Progress, session: Session | None) -> bool:
+    def _repair(self, request: Request, attempt: Attempt, progress: Progress, session: Session | None) -> bool:
         """Whether the request may succeed at once, because the cause of a refusal is gone: an old token or nonce."""
         if self._nonce and not progress.nonce_sent and nonce_demanded(attempt):
             progress.nonce_sent = True
@@ -121,7 +121,7 @@ class Transport:
         """The seconds before the next attempt; ``None`` if this one is the last."""
         elapsed = _waiting.now() - progress.started
         if attempt.outcome == STILL_RUNNING and attempt.retry_after and request.kind == "payment":
-            return attempt.retry_after if elapsed < RUNNING_SECONDS else None
+            return attempt.retry_after if elapsed + attempt.retry_after < RUNNING_SECONDS else None
         if not attempt.may_be_repeated(request.kind):
             return None
         if request.is_unattended and attempt.is_failed_bank and progress.repeats >= UNATTENDED_REPEATS:
@@ -137,7 +137,8 @@ class Transport:
         """Send a request once."""
         issuer = self._issuer_for(request)
         try:
-            response = self.client.send(self._http_request(request, bearer, issuer))
+            # a client of the program may follow redirects, which would take tokens and payments elsewhere
+            response = self.client.send(self._http_request(request, bearer, issuer), follow_redirects=False)
         except UNSENT as error:
             return Attempt(NOT_SENT, reason=f"no connection to {self.base_url} ({type(error).__name__})")
         except httpx.TransportError as error:
@@ -170,8 +171,11 @@ class Transport:
     def issuer(self) -> str:
         """The issuer in the hub's metadata; fetched once."""
         if not self._issuer:
-            call = _calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER
-            self._issuer = str((self.send(build_request(call))).data["issuer"])
+            request = build_request(_calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
+            metadata = self.send(request)
+            if not metadata.member("issuer"):
+                raise error_of(request, replace(metadata, reason="the metadata have no issuer"), lost=False)
+            self._issuer = metadata.member("issuer")
         return self._issuer
 
 
@@ -180,7 +184,7 @@ def read(response: httpx.Response) -> Attempt:
     headers: Mapping[str, str] = {name.lower(): value for name, value in response.headers.items()}
     try:
         data: Any = _json.loads(response.content)
-    except (ValueError, RecursionError):
+    except ValueError:
         data = None
     wait = _retries.retry_after(headers.get("retry-after"), _waiting.now())
     if response.is_success and not isinstance(data, dict):

@@ -1,0 +1,94 @@
+"""The payments that the tour makes, in the format of either version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from causeway import tpp
+
+_RECEIVERS = {"GBP": "GB33BUKB20201555555555", "EUR": "DE89370400440532013000"}
+_RECEIVER = "Oak Street Books"
+_PRICE = Decimal("12.50")
+_PARTS = (Decimal("3.10"), Decimal("4.20"))
+
+
+@dataclass(frozen=True, slots=True)
+class Orders:
+    """A single payment, a bulk payment, and a direct payment, which needs no consent."""
+
+    single: tpp.SinglePaymentV1 | tpp.SinglePaymentV2
+    bulk: tpp.BulkPaymentV1 | tpp.BulkPaymentV2
+    direct: tpp.DirectPaymentV1 | tpp.DirectPaymentV2
+
+
+def payment_orders(version: int, bic: str, iban: str, currency: str, callback: str) -> Orders:
+    """Orders from the account ``iban``, at a bank of ``version``; the PSU returns to ``callback``."""
+    return {1: _orders_v1, 2: _orders_v2}[version](bic, iban, currency, callback)
+
+
+def _orders_v1(bic: str, iban: str, currency: str, callback: str) -> Orders:
+    receiver = _RECEIVERS[currency]
+    single = tpp.SinglePaymentV1(
+        sender_iban=iban,
+        amount=_PRICE,
+        currency=currency,
+        receiver_name=_RECEIVER,
+        receiver_iban=receiver,
+        reference="Order 1042",
+        callback_url=callback,
+    )
+    items = [
+        tpp.BulkItemV1(
+            amount=amount, currency=currency, receiver_name=_RECEIVER, receiver_iban=receiver, reference="Order 1043"
+        )
+        for amount in _PARTS
+    ]
+    total = tpp.TotalV1(currency=currency, amount=sum(_PARTS, Decimal()))
+    direct = tpp.DirectPaymentV1(
+        bic=bic,
+        amount=_PRICE,
+        currency=currency,
+        receiver_name=_RECEIVER,
+        receiver_iban=receiver,
+        reference="Order 1042",
+        callback_url=callback,
+    )
+    bulk = tpp.BulkPaymentV1(sender_iban=iban, callback_url=callback, totals=[total], payments=items)
+    return Orders(single, bulk, direct)
+
+
+def _orders_v2(bic: str, iban: str, currency: str, callback: str) -> Orders:
+    debtor = tpp.PaymentAccountV2(iban=iban)
+    creditor = tpp.PaymentAccountV2(iban=_RECEIVERS[currency])
+    price = tpp.InstructedAmountV2(amount=_PRICE, currency=currency)
+    single = tpp.SinglePaymentV2(
+        debtor_account=debtor,
+        creditor_account=creditor,
+        creditor_name=_RECEIVER,
+        instructed_amount=price,
+        remittance_information_unstructured="Order 1042",
+        payment_scheme="SCTI",
+        callback_url=callback,
+    )
+    items = [
+        tpp.TransferV2(
+            creditor_account=creditor,
+            creditor_name=_RECEIVER,
+            instructed_amount=tpp.InstructedAmountV2(amount=amount, currency=currency),
+            remittance_information_unstructured="Order 1043",
+        )
+        for amount in _PARTS
+    ]
+    total = tpp.BulkTotalV2(currency=currency, amount=sum(_PARTS, Decimal()))
+    direct = tpp.DirectPaymentV2(
+        bic=bic,
+        creditor_account=creditor,
+        creditor_name=_RECEIVER,
+        instructed_amount=price,
+        remittance_information_unstructured="Order 1042",
+        payment_scheme="SCTI",
+        callback_url=callback,
+    )
+    bulk = tpp.BulkPaymentV2(debtor_account=debtor, callback_url=callback, instructed_totals=total, payments=items)
+    return Orders(single, bulk, direct)

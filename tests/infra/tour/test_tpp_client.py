@@ -1,0 +1,103 @@
+"""The tour's TPP prints what it sends and gets, and keeps its secrets."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from causeway.errors import ConnectionLost
+from infra.local import stackfile
+from infra.tour import play
+from infra.tour.guide import BriefGuide, Guide
+from infra.tour.tpp_client import new_tpp
+
+TOKEN, CODE = "a" * 40, "c" * 40
+ANSWER = {
+    "access_token": TOKEN,
+    "token_type": "Bearer",
+    "expires_in": 3600,
+    "refresh_token": TOKEN,
+    "scope": "accounts",
+    "consent_id": "consent-1",
+    "valid_until": "2026-09-01T00:00:00+00:00",
+}
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Gives tokens for whatever comes."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps(ANSWER).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Server-Timing", "hub;dur=1.0")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def base() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), Hub) as server:
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_request_and_its_response_are_printed_with_secrets_shortened(
+    base: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with new_tpp(base, "client-1", Guide()) as tpp:
+        tpp.exchange(code=CODE, code_verifier=CODE)
+
+    shown = capsys.readouterr().out
+    for line in (
+        f"  TPP POST {base}/tpp/token",
+        "    Content-Type: application/x-www-form-urlencoded",
+        f'      "code": "{CODE[:24]}…",',
+        f'      "code_verifier": "{CODE[:24]}…",',
+        "  200 hub;dur=1.0",
+        f'      "access_token": "{TOKEN[:24]}…",',
+    ):
+        assert line in shown.splitlines()
+    assert TOKEN not in shown
+    assert CODE not in shown
+
+
+def test_a_body_that_is_sent_again_is_not_printed_again(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with new_tpp(base, "client-1", Guide()) as tpp:
+        for _ in range(2):
+            tpp.exchange(refresh_token=TOKEN)
+
+    shown = capsys.readouterr().out
+    assert shown.count('"grant_type": "refresh_token"') == shown.count("(the same body)") == 1
+
+
+def test_the_brief_tour_prints_no_request(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with new_tpp(base, "client-1", BriefGuide()) as tpp:
+        tpp.exchange(refresh_token=TOKEN)
+
+    assert capsys.readouterr().out == ""
+
+
+def test_an_error_of_the_package_ends_the_tour_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ConnectionLost("no connection to the hub")
+
+    monkeypatch.setattr(stackfile, "find_running", dict)
+    monkeypatch.setattr(play, "_run", fail)
+    monkeypatch.setattr(logging, "disable", lambda: None)
+
+    assert play.main([]) == 1
+    assert capsys.readouterr().err == "The tour ended early: no connection to the hub\n"

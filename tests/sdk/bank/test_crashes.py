@@ -1,0 +1,151 @@
+"""A bank whose process ends at any step of its storage, and starts again: nothing is lost, nothing is done twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import httpx
+import pytest
+
+from causeway.bank import MemoryStorage
+from tests.sdk.bank.conftest import NOVEMBER
+from tests.sdk.bank.scene import STATUSES, Scene
+from tests.sdk.scripted_hub import Clock
+
+Values = Mapping[str, Any]
+MOST_STEPS = 20
+
+
+class PowerFailure(BaseException):
+    """The end of the process: nothing can handle it."""
+
+
+class Mortal(MemoryStorage):
+    """Keeps what was written, and fails after a number of steps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = -1
+        self.dead = False
+
+    def _step(self) -> None:
+        if self.dead or self.left == 0:
+            self.dead = True
+            raise PowerFailure
+        self.left -= 1
+
+    def live(self) -> None:
+        self.left, self.dead = -1, False
+
+    async def add(self, kind: str, key: str, value: Values, *, owner: str = "", expires_at: float = 0.0) -> bool:
+        self._step()
+        return await super().add(kind, key, value, owner=owner, expires_at=expires_at)
+
+    async def replace(self, kind: str, key: str, old: Values, new: Values | None) -> bool:
+        self._step()
+        return await super().replace(kind, key, old, new)
+
+
+@pytest.fixture
+def storage() -> Mortal:
+    return Mortal()
+
+
+@pytest.fixture
+def mortal(version: int, clock: Clock, storage: Mortal) -> Iterator[Scene]:
+    clock.moment = NOVEMBER
+    made = Scene(version, clock, storage=storage)
+    yield made
+    made.close()
+
+
+def is_alive(scene: Scene, storage: Mortal, page: httpx.Response, steps: int) -> bool:
+    """Whether a decision needs no more than these steps. Then the process starts again."""
+    storage.left = steps
+    with suppress(PowerFailure):
+        scene.decide(page, "yes", account=["1001"])
+    finished = not storage.dead
+    storage.live()
+    scene.run(scene.bank.send_pending())
+    return finished
+
+
+def test_a_confirmed_payment_is_booked_once_and_reported_whenever_the_process_ends(
+    mortal: Scene, storage: Mortal
+) -> None:
+    token, confirmed = mortal.consent(accounts=("1001",)), STATUSES[mortal.version]["confirmed"]
+    for steps in range(MOST_STEPS):
+        taken = mortal.pay(token=token)
+        payment_id, page = taken["payment_id"], mortal.open(taken["confirmation_url"])
+        finished = is_alive(mortal, storage, page, steps)
+        if [each for each in mortal.full.booked if each.payment_id == payment_id]:
+            found = mortal.run(mortal.bank.find_payment(payment_id))
+            assert found is not None
+            if found.status != confirmed:  # the bank sees in its books what it has not told
+                mortal.run(mortal.bank.report_status(payment_id, confirmed))
+        assert mortal.decide(page, "yes").status_code == 303
+
+        found = mortal.run(mortal.bank.find_payment(payment_id))
+        assert found is not None
+        assert found.status == confirmed
+        assert [each.payment_id for each in mortal.full.booked].count(payment_id) == 1
+        reports = [each for each in mortal.hub.calls if payment_id.encode() in each.content]
+        assert len({each.headers["x-request-id"] for each in reports}) == 1
+        if finished:
+            break
+    assert 3 < steps < MOST_STEPS - 1
+
+
+def test_a_payment_whose_process_ends_before_it_is_booked_is_listed_for_the_bank(
+    mortal: Scene, storage: Mortal
+) -> None:
+    def end(_: object) -> None:
+        raise PowerFailure
+
+    taken = mortal.pay(token=mortal.consent(accounts=("1001",)))
+    mortal.full.before_booking = end
+    with pytest.raises(PowerFailure):
+        mortal.decide(taken["confirmation_url"], "yes")
+
+    again = Scene(mortal.version, mortal.clock, storage=storage)
+    try:
+        [found] = again.run(again.bank.undecided_payments())
+        assert found.payment_id == taken["payment_id"]
+        again.run(again.bank.report_status(found.payment_id, STATUSES[mortal.version]["confirmed"]))
+        assert again.run(again.bank.undecided_payments()) == []
+        assert len(again.hub.bodies("/payments/status")) == 1
+    finally:
+        again.close()
+
+
+def test_a_consent_is_saved_once_whenever_the_process_ends(mortal: Scene, storage: Mortal) -> None:
+    for steps in range(MOST_STEPS):
+        page = mortal.open(f"/consent?request={steps}")
+        finished = is_alive(mortal, storage, page, steps)
+        assert mortal.decide(page, "yes", account=["1001"]).status_code == 303
+
+        assert len(mortal.hub.saved) == len(mortal.run(mortal.bank.consents("psu-1"))) == steps + 1
+        if finished:
+            break
+    assert 1 < steps < MOST_STEPS - 1
+
+
+def test_a_consent_that_the_psu_ends_is_ended_on_both_sides_whenever_the_process_ends(
+    mortal: Scene, storage: Mortal
+) -> None:
+    for steps in range(MOST_STEPS):
+        token = mortal.consent(f"request={steps}", accounts=("1001",))
+        finished = is_alive(mortal, storage, mortal.open("/consents"), steps)
+        told = [each for each in mortal.hub.bodies("/token/revoke") if each["access_token"] == token]
+        assert bool(told) is not bool(mortal.run(mortal.bank.consents("psu-1")))
+        assert bool(told) is (mortal.webhook("accounts", token=token).status_code == 401)
+        if not told:
+            mortal.decide(mortal.open("/consents"), "yes")
+
+        assert mortal.run(mortal.bank.consents("psu-1")) == []
+        if finished:
+            assert token.partition(".")[0] in [each.consent_id for each in mortal.full.revoked]
+            break
+    assert 2 < steps < MOST_STEPS - 1
