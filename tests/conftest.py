@@ -49,13 +49,19 @@ pytest_plugins = ["tests.cards.leak_watch", "tests.stack"]
 STACK_ROOMS = ("tests/e2e/", "tests/browser/")
 SECOND_STACK = tuple(f"tests/e2e/test_sdk_{subject}.py" for subject in ("bank", "clock", "lost_answers"))
 """The part of ``make test-sdk`` for a second process: its stack is begun there, too."""
-LONG_ROOMS = (*STACK_ROOMS, "tests/infra/", "tests/bench/")
+PLAYED_MEANWHILE = "tests/e2e/test_faults.py"
+"""Looks at what begins with the first end-to-end test, and has ended long before the last."""
+LONG_ROOMS = (*STACK_ROOMS, PLAYED_MEANWHILE, "tests/infra/", "tests/bench/")
 """What takes longest comes first, so that no process is left with it at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    rooms = len(LONG_ROOMS)
-    items.sort(key=lambda item: next((n for n in range(rooms) if item.nodeid.startswith(LONG_ROOMS[n])), rooms))
+    items.sort(key=lambda item: _room(item.nodeid))
+
+
+def _room(nodeid: str) -> int:
+    """The place of a test among ``LONG_ROOMS``, of which the last that fits is its own."""
+    return max((n for n, room in enumerate(LONG_ROOMS) if nodeid.startswith(room)), default=len(LONG_ROOMS))
 
 
 def pytest_collection_finish() -> None:

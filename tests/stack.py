@@ -26,7 +26,7 @@ def stack_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
+def shared_stack(stack_log: Path) -> Iterator[dict[str, Any]]:
     """What the running stack's file says. Its data are its own: its worker would take the deliveries of other tests.
     At an endpoint that others use, too, they are told apart by their names.
 
@@ -45,6 +45,12 @@ def stack(stack_log: Path) -> Iterator[dict[str, Any]]:
         wait_for_card_month(content)
         yield content
         none_of(read_in_stack(content, stack_log))
+
+
+@pytest.fixture(scope="session")
+def stack(shared_stack: dict[str, Any]) -> dict[str, Any]:
+    """The stack of a test; a module whose tests change more than they may at the shared one has another."""
+    return shared_stack
 
 
 @pytest.fixture

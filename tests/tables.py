@@ -150,9 +150,9 @@ def _page(found: list[Row], keys: list[str], request: Mapping[str, Any]) -> dict
         last = _order(_taken(start), keys)
         found = [row for row in found if (_order(row, keys) > last if forward else _order(row, keys) < last)]
     page: list[Row] = []
-    size = 0
+    size, is_measured = 0, len(found) * _MOST_IN_AN_ITEM > _MOST_IN_A_PAGE
     for row in found:
-        size += _size(row)
+        size += _size(row) if is_measured else 0
         if len(page) == request.get("Limit") or size > _MOST_IN_A_PAGE:
             break
         page.append(dict(row))
@@ -314,14 +314,18 @@ def _value(value: Value) -> Value:
 
 def _size(row: Row) -> int:
     """Bytes, as DynamoDB counts them, but for a few in nested values."""
-    return sum(len(name.encode(errors="surrogatepass")) + _value_size(value) for name, value in row.items())
+    return sum([_text_size(name) + _value_size(value) for name, value in row.items()])
+
+
+def _text_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def _value_size(value: Value) -> int:
     ((kind, content),) = value.items()
     match kind:
         case "S":
-            return len(content.encode(errors="surrogatepass"))
+            return _text_size(content)
         case "N":
             return len(content) // 2 + 2
         case "B":

@@ -20,7 +20,7 @@ from chalicelib import bootstrap
 from chalicelib.cards.events.signing_secrets import secrets_key
 from chalicelib.cards.programs.programmes import head_key
 from chalicelib.delivery.delivery_record import RECORD, Delivery, record_key
-from chalicelib.foundation import jsontext
+from chalicelib.foundation import aws, jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Delete, StoreUnavailable
 from chalicelib.foundation.http import header_capture
@@ -243,6 +243,7 @@ class World:
             hub.__dict__[name] = getattr(self.hub, name)
         hub.keyring._private, hub.keyring._kms = self.hub.keyring._private, self.hub.keyring._kms
         hub.cards.keys._kms = self.hub.cards.keys._kms
+        hub.delivery.queue.__dict__["_client"] = _sqs()
         return hub
 
     @contextlib.contextmanager
@@ -521,9 +522,8 @@ def _key_attributes(client: Any, table: str) -> list[str]:
 
 @cache
 def _sqs() -> Any:
-    import boto3
-
-    return boto3.client("sqs")
+    """The client of all queues: making one takes longer than most requests."""
+    return aws.client("sqs")
 
 
 def _camel(name: str) -> str:

@@ -14,6 +14,11 @@ from typing import Any
 
 import yaml
 
+try:
+    from yaml import CSafeLoader as SafeLoader  # the parser in C needs a seventh of the time
+except ImportError:  # PyYAML was built without it
+    from yaml import SafeLoader  # type: ignore[assignment]
+
 PATH = Path(__file__).parents[1] / "resources.yaml"
 
 TABLE = "AWS::DynamoDB::Table"
@@ -31,7 +36,7 @@ class TemplateError(ValueError):
     """The template has an unknown construct or an undefined name."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(SafeLoader):
     """YAML with CloudFormation's short forms, which are expanded to their long forms."""
 
 

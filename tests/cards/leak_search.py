@@ -66,7 +66,9 @@ class Written:
 
     def add(self, place: str, value: Any) -> None:
         """Add an item, a message, a line: whatever is made of dictionaries, lists, text, numbers and bytes."""
-        if isinstance(value, dict):
+        if isinstance(value, str):  # the most frequent
+            self._text(place, value)
+        elif isinstance(value, dict):
             if len(value) == 1 and (only := next(iter(value))) in _TYPES:
                 self.add(place, value[only])
                 return
@@ -77,8 +79,6 @@ class Written:
         elif isinstance(value, list | tuple | set | frozenset):
             for inner in value:
                 self.add(place, inner)
-        elif isinstance(value, str):
-            self._text(place, value)
         elif isinstance(value, bytes):
             self._text(place, value.decode("latin-1"))
             self.pieces.append((place, value.hex()))
