@@ -91,7 +91,7 @@ def test_45_clients_are_filtered_and_leafed_through(visitor: Visitor, operator: 
     visitor.fill("Title", "client 4")
     visitor.press("Filter")
     assert rows.count() == 5
-    visitor.page.get_by_label("Active").select_option("Inactive")
+    visitor.page.get_by_label("State").select_option("Inactive")
     visitor.press("Filter")
     assert {row.inner_text() for row in rows.locator(".tag").all()} == {"inactive"}
     visitor.follow("Clear")

@@ -10,7 +10,7 @@ from tests.browser.visitor import Visitor, Visitors
 
 pytestmark = pytest.mark.pages
 
-MENU = ["Start", "Clients", "Authorize", "API", "Events", "Performance", "Cards", "Docs"]
+MENU = ["Start", "Clients", "Authorize", "Consents", "API", "Events", "Performance", "Cards", "Docs"]
 
 
 @pytest.mark.parametrize("javascript", [True, False])
