@@ -22,6 +22,7 @@ from causeway import __version__, _retries, _waiting
 from causeway._addresses import check_address, without_password
 from causeway._listen_state import ListenState, StateFile
 from causeway.errors import ApiError, CausewayError, ConnectionLost, UnexpectedAnswer
+from causeway.tpp._request import is_temporary
 from causeway.tpp.event_models import EVENTS
 from causeway.tpp.events import sign
 
@@ -258,11 +259,6 @@ class Listener:
 
     def _show(self, text: str) -> None:
         self.show(f"{_retries.utc(_waiting.now()):%Y-%m-%dT%H:%M:%SZ}  {text}")
-
-
-def is_temporary(error: CausewayError) -> bool:
-    """Whether a failure of the hub can end without the program's doing."""
-    return not isinstance(error, ApiError) or error.status >= 500 or error.status == 429
 
 
 def away_wait(failures: int) -> float:
