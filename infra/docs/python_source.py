@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
+from infra.sdk.definitions import Definition, Function, find_definitions
 from infra.sdk.source import SOURCE
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-Definition = ast.ClassDef | Function | ast.Assign
 Node = TypeVar("Node", bound=ast.stmt)
 _SECTION = re.compile(r"^    # (?:-- )?(\w.+)$")
 
@@ -58,21 +57,8 @@ def text_of(module: str) -> str:
 
 @cache
 def definitions(module: str) -> Mapping[str, Definition]:
-    """The classes, functions and assigned names of a module, also those for type checkers, in their order."""
-    found: dict[str, Definition] = {}
-    for node in _statements(ast.parse(text_of(module)).body):
-        if isinstance(node, ast.ClassDef | Function):
-            found[node.name] = node
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found[node.targets[0].id] = node
-    return found
-
-
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    for node in body:
-        yield node
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            yield from node.body
+    """What a module or package defines, in its order."""
+    return find_definitions(text_of(module))
 
 
 @cache
@@ -170,10 +156,10 @@ def values_of(annotation: ast.expr) -> list[str]:
     if not isinstance(annotation, ast.Subscript) or ast.unparse(annotation.value) != "Literal":
         return []
     inner = annotation.slice
-    return [quoted(each) for each in (inner.elts if isinstance(inner, ast.Tuple) else [inner])]
+    return [unparse(each) for each in (inner.elts if isinstance(inner, ast.Tuple) else [inner])]
 
 
-def quoted(node: ast.AST) -> str:
+def unparse(node: ast.AST) -> str:
     """Source with the quotation marks of the project."""
     return ast.unparse(node).replace("'", '"')
 

@@ -11,10 +11,11 @@ from typing import Any
 from infra.docs import python_source, sdk_layout
 from infra.docs.apis import anchor
 from infra.docs.python_notation import Notation
-from infra.docs.python_source import Function, Method
+from infra.docs.python_source import Method
 from infra.docs.sdk_layout import Entry, Group, Layout
 from infra.docs.sdk_package import load
 from infra.openapi.introduction import table
+from infra.sdk.definitions import Function
 
 _TO_FILL_IN = re.compile(r"^``(\(.*\)) -> (.+?)``:\s(.+)", re.DOTALL)
 """The docstring of a decorator: the function that it takes, and what the function does."""
