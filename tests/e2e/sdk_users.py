@@ -98,6 +98,12 @@ def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: 
     )
 
 
+def direct_of(single: sdk.SinglePaymentV1 | sdk.SinglePaymentV2, bic: str) -> sdk.DirectPaymentV1 | sdk.DirectPaymentV2:
+    """A single payment at a bank, without consent."""
+    kind = sdk.DirectPaymentV1 if isinstance(single, sdk.SinglePaymentV1) else sdk.DirectPaymentV2
+    return kind.from_json({**single.to_json(), "bic": bic})
+
+
 def bulk_of(single: Any, sender_iban: str) -> Any:
     """A bulk payment of two items, each as a single payment. A version 1 bank learns who pays."""
     if isinstance(single, sdk.SinglePaymentV1):

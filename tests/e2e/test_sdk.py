@@ -30,6 +30,7 @@ from tests.e2e.sdk_users import (
     bulk_of,
     consent_of,
     decline,
+    direct_of,
     order,
     payer_at,
     pushed_consent,
@@ -238,15 +239,12 @@ def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[st
     paid = consent.pay_bulk(bulk_of(order(stack, consent.version), str(first.iban)))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
     assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=60))
-    direct = sdk.DirectPaymentV1 if consent.version == 1 else sdk.DirectPaymentV2
-    order_json = {**order(stack, consent.version).to_json(), "bic": bank["bic"]}
-    assert tpp.pay_direct(direct.from_json(order_json), prefer_async=True).payment_id
+    direct = direct_of(order(stack, consent.version), bank["bic"])
+    assert tpp.pay_direct(direct, prefer_async=True).payment_id
 
 
 def test_a_direct_payment_is_found_by_its_bank(client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> None:
-    single = order(stack, bank["api_version"]).to_json()
-    kind = sdk.DirectPaymentV1 if bank["api_version"] == 1 else sdk.DirectPaymentV2
-    paid = client.pay_direct(kind.from_json({**single, "bic": bank["bic"]}))
+    paid = client.pay_direct(direct_of(order(stack, bank["api_version"]), bank["bic"]))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
 
     assert sdk.is_paid(client.wait_for_payment(paid.payment_id, bic=bank["bic"], timeout=60))
