@@ -53,6 +53,18 @@ def consent_of(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> sdk
     return pushed_consent(tpp, stack, bank, callback_of(stack))
 
 
+def tpp_on(network: FaultyTransport, hub: str, client_id: str, assertion: sdk.PrivateKeyJwt) -> sdk.Tpp:
+    """A client with bound tokens on a network with faults."""
+    return sdk.Tpp(
+        hub,
+        client_id=client_id,
+        assertion=assertion,
+        dpop=sdk.DpopKey.generate(),
+        retries=FAST,
+        http_client=httpx.Client(transport=network, trust_env=False),
+    )
+
+
 def act(consent: sdk.Consent, stack: dict[str, Any]) -> str:
     """Read, pay and refresh; the payment's id."""
     first, *_ = consent.accounts()
@@ -138,12 +150,8 @@ def test_a_lost_nonce_costs_a_repeat_and_nothing_else(
     network: FaultyTransport,
 ) -> None:
     client_id = registered(operator, stack, assertion.jwks, **CLIENTS["fapi2"])
-    client = httpx.Client(transport=network, trust_env=False)
-    key = sdk.DpopKey.generate()
 
-    with sdk.Tpp(
-        stack["base_url"], client_id=client_id, assertion=assertion, dpop=key, retries=FAST, http_client=client
-    ) as tpp:
+    with tpp_on(network, stack["base_url"], client_id, assertion) as tpp:
         consent = consent_of(tpp, stack, bank)
         known = network.refused
         network.spoils = True
@@ -162,17 +170,9 @@ def test_a_lost_answer_is_repeated_with_a_new_assertion_and_a_new_proof(
     network: FaultyTransport,
 ) -> None:
     client_id = registered(operator, stack, assertion.jwks, dpop_bound_access_tokens=True)
-    client = httpx.Client(transport=network, trust_env=False)
     stored: list[sdk.Tokens] = []
 
-    with sdk.Tpp(
-        stack["base_url"],
-        client_id=client_id,
-        assertion=assertion,
-        dpop=sdk.DpopKey.generate(),
-        retries=FAST,
-        http_client=client,
-    ) as tpp:
+    with tpp_on(network, stack["base_url"], client_id, assertion) as tpp:
         fresh = consent_of(tpp, stack, bank).tokens
         consent = tpp.consent(
             replace(fresh, expires_at=fresh.expires_at - timedelta(hours=2)), on_refresh=stored.append
