@@ -35,17 +35,16 @@ class Member:
 class Method:
     """A public method or property; ``section`` is the comment that groups it with those around it."""
 
-    name: str
     node: Function
-    section: str
+    section: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.node.name
 
     @property
     def is_property(self) -> bool:
-        return "property" in self._decorators
-
-    @property
-    def _decorators(self) -> list[str]:
-        return [ast.unparse(each) for each in self.node.decorator_list]
+        return any(ast.unparse(each) == "property" for each in self.node.decorator_list)
 
 
 @cache
@@ -114,11 +113,7 @@ def _default(statement: ast.AnnAssign) -> ast.expr | None:
 
 def methods(node: ast.ClassDef) -> list[Method]:
     """The public methods of a class, in their order."""
-    return [
-        Method(each.name, each, "")
-        for each in node.body
-        if isinstance(each, Function) and not each.name.startswith("_")
-    ]
+    return [Method(each) for each in node.body if isinstance(each, Function) and not each.name.startswith("_")]
 
 
 def methods_by_section(module: str, node: ast.ClassDef) -> list[Method]:
@@ -128,7 +123,7 @@ def methods_by_section(module: str, node: ast.ClassDef) -> list[Method]:
     for each in methods(node):
         above = (_SECTION.match(line) for line in reversed(lines[node.lineno : each.node.lineno]))
         section = next((comment[1] for comment in above if comment), "")
-        found.append(Method(each.name, each.node, section[:1].upper() + section[1:]))
+        found.append(Method(each.node, section[:1].upper() + section[1:]))
     return found
 
 
