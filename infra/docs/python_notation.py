@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from infra.docs import python_source
-from infra.docs.python_source import Function
 from infra.openapi.introduction import table
+from infra.sdk.definitions import Function
 
 _WIDTH = 88
 _FEW = 6
@@ -41,7 +41,7 @@ class Notation:
 
     def code(self, annotation: ast.expr) -> str:
         """A type, as a program writes it."""
-        return python_source.quoted(self.resolve(annotation))
+        return python_source.unparse(self.resolve(annotation))
 
     def cell(self, annotation: ast.expr, default: ast.expr | None = None) -> str:
         """A type in a table: alternatives, each with a link, and what holds without a value."""
@@ -52,16 +52,16 @@ class Notation:
         found = " or ".join(part for each in parts for part in self._choices(each))
         if has_none_as_default:
             return f"{found}, optional"
-        if default is None or found == f"`{python_source.quoted(default)}`":
+        if default is None or found == f"`{python_source.unparse(default)}`":
             return found
-        return f"{found}, default `{'{}' if ast.unparse(default) == 'dict' else python_source.quoted(default)}`"
+        return f"{found}, default `{'{}' if ast.unparse(default) == 'dict' else python_source.unparse(default)}`"
 
     def _choices(self, annotation: ast.expr) -> Iterator[str]:
         values = python_source.values_of(annotation)
         if 0 < len(values) <= _FEW:
             yield from (f"`{value}`" for value in values)
             return
-        code = f"`{python_source.quoted(annotation)}`".replace("|", "\\|")
+        code = f"`{python_source.unparse(annotation)}`".replace("|", "\\|")
         yield next((f"[{code}]({place})" for _, place in self._places(annotation)), code)
 
     def links_of_types(self, *annotations: ast.expr) -> str:
@@ -105,7 +105,7 @@ class Notation:
         named = f"{argument.arg}: {self.code(argument.annotation)}" if argument.annotation else argument.arg
         if default is None:
             return named
-        return f"{named} = {'...' if isinstance(default, ast.Attribute) else python_source.quoted(default)}"
+        return f"{named} = {'...' if isinstance(default, ast.Attribute) else python_source.unparse(default)}"
 
     def links_of_signature(self, node: Function) -> str:
         """Links to the documented types of a signature."""

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeVar
 
+from infra.sdk.definitions import Definition, Function, find_definitions
 from infra.sdk.source import SOURCE
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-Definition = ast.ClassDef | Function | ast.Assign
 Node = TypeVar("Node", bound=ast.stmt)
 _SECTION = re.compile(r"^    # (?:-- )?(\w.+)$")
 
@@ -36,17 +35,16 @@ class Member:
 class Method:
     """A public method or property; ``section`` is the comment that groups it with those around it."""
 
-    name: str
     node: Function
-    section: str
+    section: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.node.name
 
     @property
     def is_property(self) -> bool:
-        return "property" in self._decorators
-
-    @property
-    def _decorators(self) -> list[str]:
-        return [ast.unparse(each) for each in self.node.decorator_list]
+        return any(ast.unparse(each) == "property" for each in self.node.decorator_list)
 
 
 @cache
@@ -58,21 +56,8 @@ def text_of(module: str) -> str:
 
 @cache
 def definitions(module: str) -> Mapping[str, Definition]:
-    """The classes, functions and assigned names of a module, also those for type checkers, in their order."""
-    found: dict[str, Definition] = {}
-    for node in _statements(ast.parse(text_of(module)).body):
-        if isinstance(node, ast.ClassDef | Function):
-            found[node.name] = node
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found[node.targets[0].id] = node
-    return found
-
-
-def _statements(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
-    for node in body:
-        yield node
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            yield from node.body
+    """What a module or package defines, in its order."""
+    return find_definitions(text_of(module))
 
 
 @cache
@@ -128,11 +113,7 @@ def _default(statement: ast.AnnAssign) -> ast.expr | None:
 
 def methods(node: ast.ClassDef) -> list[Method]:
     """The public methods of a class, in their order."""
-    return [
-        Method(each.name, each, "")
-        for each in node.body
-        if isinstance(each, Function) and not each.name.startswith("_")
-    ]
+    return [Method(each) for each in node.body if isinstance(each, Function) and not each.name.startswith("_")]
 
 
 def methods_by_section(module: str, node: ast.ClassDef) -> list[Method]:
@@ -142,7 +123,7 @@ def methods_by_section(module: str, node: ast.ClassDef) -> list[Method]:
     for each in methods(node):
         above = (_SECTION.match(line) for line in reversed(lines[node.lineno : each.node.lineno]))
         section = next((comment[1] for comment in above if comment), "")
-        found.append(Method(each.name, each.node, section[:1].upper() + section[1:]))
+        found.append(Method(each.node, section[:1].upper() + section[1:]))
     return found
 
 
@@ -170,10 +151,10 @@ def values_of(annotation: ast.expr) -> list[str]:
     if not isinstance(annotation, ast.Subscript) or ast.unparse(annotation.value) != "Literal":
         return []
     inner = annotation.slice
-    return [quoted(each) for each in (inner.elts if isinstance(inner, ast.Tuple) else [inner])]
+    return [unparse(each) for each in (inner.elts if isinstance(inner, ast.Tuple) else [inner])]
 
 
-def quoted(node: ast.AST) -> str:
+def unparse(node: ast.AST) -> str:
     """Source with the quotation marks of the project."""
     return ast.unparse(node).replace("'", '"')
 

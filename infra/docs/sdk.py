@@ -11,12 +11,13 @@ from typing import Any
 from infra.docs import python_source, sdk_layout
 from infra.docs.apis import anchor
 from infra.docs.python_notation import Notation
-from infra.docs.python_source import Function, Method
+from infra.docs.python_source import Method
 from infra.docs.sdk_layout import Entry, Group, Layout
 from infra.docs.sdk_package import load
 from infra.openapi.introduction import table
+from infra.sdk.definitions import Function
 
-_TO_FILL_IN = re.compile(r"^``(\(.*\)) -> (.+?)``:\s(.+)", re.DOTALL)
+_DECORATOR = re.compile(r"^``(\(.*\)) -> (.+?)``:\s(.+)", re.DOTALL)
 """The docstring of a decorator: the function that it takes, and what the function does."""
 _INHERITED = "deferred calls"
 """The end of the section with the methods that the client and the consent share."""
@@ -38,7 +39,7 @@ def _group(layout: Layout, group: Group) -> Iterator[str]:
     if group.introduction:
         yield group.introduction
     if group.modules[0].startswith("causeway.tpp._async"):
-        yield from _twins(found)
+        yield from _asynchronous_classes(found)
         return
     pages = Names(layout.package)
     if len(found) > 1:
@@ -49,11 +50,11 @@ def _group(layout: Layout, group: Group) -> Iterator[str]:
         yield from _advice()
 
 
-def _twins(found: Iterable[Entry]) -> Iterator[str]:
+def _asynchronous_classes(found: Iterable[Entry]) -> Iterator[str]:
     for each in found:
-        twin = each.name.removeprefix("Async")
+        synchronous = each.name.removeprefix("Async")
         yield f"### `{each.name}`"
-        yield f"[`{twin}`](#{anchor(twin)}) for a program with an event loop."
+        yield f"[`{synchronous}`](#{anchor(synchronous)}) for a program with an event loop."
 
 
 def _advice() -> Iterator[str]:
@@ -171,16 +172,18 @@ class Names:
 
     def call(self, name: str, node: Function) -> Iterator[str]:
         text = python_source.docstring(node)
-        filled = _TO_FILL_IN.match(text)
-        if filled:
-            text = f"{filled[3][:1].upper()}{filled[3][1:]}"
-            yield _block(f"@{name}\ndef {name.rpartition('.')[2]}{filled[1]} -> {filled[2]}")
+        decorated = _DECORATOR.match(text)
+        if decorated:
+            text = _capitalize(decorated[3])
+            yield _block(f"@{name}\ndef {name.rpartition('.')[2]}{decorated[1]} -> {decorated[2]}")
         else:
             awaited = "await " if isinstance(node, ast.AsyncFunctionDef) else ""
             yield _block(f"{awaited}{self._notation.signature(name, node)}")
         yield from self._notation.prose(text, {name.rpartition(".")[2], *python_source.parameters(node)})
         types = (
-            self._notation.links_of_types(*_expressions(filled)) if filled else self._notation.links_of_signature(node)
+            self._notation.links_of_types(*_expressions(decorated))
+            if decorated
+            else self._notation.links_of_signature(node)
         )
         if types:
             yield f"Types: {types}."
@@ -218,8 +221,8 @@ class MainClass(Names):
 
     def _row(self, method: Method) -> tuple[str, str, str]:
         name = f"{self._handle}.{method.name}"
-        filled = _TO_FILL_IN.match(text := python_source.docstring(method.node))
-        return name, name, f"{filled[3][:1].upper()}{filled[3][1:]}" if filled else text
+        decorated = _DECORATOR.match(text := python_source.docstring(method.node))
+        return name, name, _capitalize(decorated[3]) if decorated else text
 
     def _sections(self) -> Mapping[str, list[Method]]:
         """The methods by the comments of the source; inherited ones are with the payments."""
@@ -244,14 +247,16 @@ def _has_own_text(method: Method) -> bool:
     return bool(text) and not text.startswith("See ")
 
 
-def _expressions(filled: re.Match[str] | None) -> list[ast.expr]:
-    """The types in the signature of a function to fill in."""
-    if filled is None:
-        return []
-    parsed = ast.parse(f"def function{filled[1]} -> {filled[2]}: ...").body[0]
+def _expressions(decorated: re.Match[str]) -> list[ast.expr]:
+    """The types in the signature of the function that a decorator takes."""
+    parsed = ast.parse(f"def function{decorated[1]} -> {decorated[2]}: ...").body[0]
     assert isinstance(parsed, ast.FunctionDef)
     found = [*(each.annotation for each in parsed.args.args), parsed.returns]
     return [each for each in found if each is not None]
+
+
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _block(code: str) -> str:

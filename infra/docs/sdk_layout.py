@@ -10,8 +10,8 @@ from functools import cache
 from infra.docs import python_source
 from infra.docs.apis import anchor
 from infra.docs.python_notation import Notation
-from infra.docs.python_source import Definition
 from infra.sdk import exports
+from infra.sdk.definitions import Definition
 from infra.sdk.source import SOURCE
 
 

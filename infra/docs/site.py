@@ -82,7 +82,7 @@ MENU: Mapping[str, Sequence[str]] = {
 }
 """The menu's pages by section; the home page, ``README.md``, comes first."""
 HOME = "README"
-ELSEWHERE: Mapping[str, str] = {"sdk": "sdk/README.md", "sdk-changelog": "sdk/CHANGELOG.md"}
+PACKAGE_PAGES: Mapping[str, str] = {"sdk": "sdk/README.md", "sdk-changelog": "sdk/CHANGELOG.md"}
 """Pages whose files are not below ``docs``, because they belong to a package that is published by itself."""
 _TARGET = re.compile(r"(?<=\]\()([^)#\s:]+\.md)(?=[)#])")
 
@@ -112,14 +112,14 @@ def page_names() -> Iterator[str]:
 
 def file_of(page: str) -> str:
     """The file of a page, relative to the repository."""
-    return ELSEWHERE.get(page, f"docs/{page}.md")
+    return PACKAGE_PAGES.get(page, f"docs/{page}.md")
 
 
 def page_of(page: str, target: str) -> str | None:
     """The page, or other file of ``docs``, to which a link of a page leads, if there is one."""
     file = posixpath.normpath(posixpath.join(posixpath.dirname(file_of(page)), target))
-    for name, place in ELSEWHERE.items():
-        if place == file:
+    for name, package_file in PACKAGE_PAGES.items():
+        if package_file == file:
             return name
     is_document = file.startswith("docs/") and (ROOT / file).is_file()
     return file.removeprefix("docs/").removesuffix(".md") if is_document else None
@@ -128,12 +128,12 @@ def page_of(page: str, target: str) -> str | None:
 def markdown_copy(page: str, text: str) -> str:
     """A page's Markdown, whose links lead to the copies of other pages."""
 
-    def moved(link: re.Match[str]) -> str:
+    def rewrite(link: re.Match[str]) -> str:
         found = page_of(page, link[1])
-        is_as_written = found is None or not {page, found} & set(ELSEWHERE)
+        is_as_written = found is None or not {page, found} & set(PACKAGE_PAGES)
         return link[1] if is_as_written else posixpath.relpath(f"{found}.md", posixpath.dirname(page))
 
-    return _TARGET.sub(moved, text)
+    return _TARGET.sub(rewrite, text)
 
 
 def _index(sources: Mapping[str, str]) -> dict[str, object]:

@@ -11,7 +11,7 @@ from typing import Any
 from infra.openapi.__main__ import PLACE
 from infra.sdk import source
 from infra.sdk.members import Schema, Types, choices
-from infra.sdk.tpp import references
+from infra.sdk.tpp import with_references
 
 PACKAGE = "causeway.bank"
 VERSIONS = ("1", "2")
@@ -103,12 +103,10 @@ def schemas_sent_by_banks(version: str) -> set[str]:
     """The classes that a bank fills in: bodies of its calls, and responses to webhooks."""
     names = {request_class(version, operation) for _, _, operation in operations(version, "paths")}
     names |= {answer_class(version, operation) for _, _, operation in operations(version, "webhooks")}
-    while more := references([schemas(version)[name] for name in names if name in schemas(version)]) - names:
-        names |= more
-    return names
+    return with_references(names, schemas(version))
 
 
-def homes() -> dict[str, str]:
+def module_of_names() -> dict[str, str]:
     """The module of every generated name."""
     found = {name: f"{PACKAGE}.models_v{version}" for version in VERSIONS for name in schemas(version)}
     return found | dict.fromkeys((*ALIASES, *texts()), f"{PACKAGE}.literals")
@@ -140,15 +138,15 @@ def models(version: str) -> str:
         for name, schema in schemas(version).items()
     ]
     here = f"{PACKAGE}.models_v{version}"
-    elsewhere = {name: home for name, home in homes().items() if home != here}
-    return source.module(f"The messages between the hub and banks of version {version}.", parts, elsewhere)
+    outside = {name: module for name, module in module_of_names().items() if module != here}
+    return source.module(f"The messages between the hub and banks of version {version}.", parts, outside)
 
 
 def calls() -> str:
     """The module of the webhooks and calls of both versions."""
     parts = [table(version, part) for version in VERSIONS for part in ("webhooks", "paths")]
-    homes = {"Webhook": f"{PACKAGE}._call", "HubCall": f"{PACKAGE}._call"}
-    return source.module("The webhooks that banks answer, and the calls that they make.", parts, homes)
+    used = dict.fromkeys(("Webhook", "HubCall"), f"{PACKAGE}._call")
+    return source.module("The webhooks that banks answer, and the calls that they make.", parts, used)
 
 
 def table(version: str, part: str) -> str:

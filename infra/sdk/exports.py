@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from infra.sdk import bank, source, tpp
+from infra.sdk.definitions import find_definitions
 from infra.sdk.source import SOURCE
 
 
@@ -123,10 +123,4 @@ def names_by_module(package: Package) -> Mapping[str, tuple[str, ...]]:
 
 def public_names(text: str) -> tuple[str, ...]:
     """The classes and type aliases of a module: names that begin with a capital and are no constants."""
-    found = []
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef):
-            found.append(node.name)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            found.append(node.targets[0].id)
-    return tuple(sorted(name for name in found if not name.isupper() and not name.startswith("_")))
+    return tuple(sorted(name for name in find_definitions(text) if name[0].isupper() and not name.isupper()))

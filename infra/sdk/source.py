@@ -33,11 +33,11 @@ IMPORTS: Mapping[str, str] = {
 """What generated source may use, and where it comes from."""
 
 
-def module(docstring: str, parts: Iterable[str], homes: Mapping[str, str]) -> str:
-    """A whole module. ``homes`` names the modules of other generated names."""
+def module(docstring: str, parts: Iterable[str], modules: Mapping[str, str]) -> str:
+    """A whole module. ``modules`` gives the modules of other generated names."""
     body = "\n\n\n".join(parts)
     used = set(re.findall(r"\b[A-Za-z_]\w*\b", remove_docstrings(body)))
-    names = {**IMPORTS, **homes}
+    names = {**IMPORTS, **modules}
     imports = [f"from {names[name]} import {name}" for name in sorted(used & set(names))]
     head = f'{NOTICE}\n\n"""{docstring}"""\n\nfrom __future__ import annotations\n\n' + "\n".join(imports)
     return format_source(f"{head}\n\n{body}\n")

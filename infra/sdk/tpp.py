@@ -52,8 +52,8 @@ def document() -> Schema:
 def schemas() -> Mapping[str, Schema]:
     """The schemas that become classes or aliases: a form with the members of a JSON body is the same class."""
     found: Mapping[str, Schema] = document()["components"]["schemas"]
-    twins = {name for name in found if name.endswith("Form") and name.removesuffix("Form") in found}
-    return {name: schema for name, schema in found.items() if name not in twins}
+    forms = {name for name in found if name.endswith("Form") and name.removesuffix("Form") in found}
+    return {name: schema for name, schema in found.items() if name not in forms}
 
 
 def operations() -> Iterator[tuple[str, str, Schema]]:
@@ -81,9 +81,13 @@ def types() -> Types:
 def request_schemas() -> set[str]:
     """The names of the schemas that requests contain."""
     bodies = (operation["requestBody"] for _, _, operation in operations() if "requestBody" in operation)
-    names = references([body["content"] for body in bodies])
-    while more := references([schemas()[name] for name in names if name in schemas()]) - names:
-        names |= more
+    return with_references(references([body["content"] for body in bodies]), schemas())
+
+
+def with_references(names: set[str], known: Mapping[str, Schema]) -> set[str]:
+    """The names, and those of all schemas to which theirs refer, directly or through others."""
+    while more := references([known[name] for name in names if name in known]) - names:
+        names = names | more
     return names
 
 
@@ -105,7 +109,7 @@ def event_class(kind: str) -> str:
     return EVENT_NAMES.get(kind) or "".join(word.capitalize() for word in re.split(r"[._]", kind)) + "Event"
 
 
-def home(name: str) -> str:
+def module_of(name: str) -> str:
     """The module of a schema's class."""
     if name in TEXTS or name in ALIASES:
         return f"{PACKAGE}.literals"
@@ -116,9 +120,9 @@ def home(name: str) -> str:
 
 
 @cache
-def homes() -> Mapping[str, str]:
+def module_of_names() -> Mapping[str, str]:
     """The module of every generated name."""
-    return {name: home(name) for name in (*schemas(), *ALIASES)}
+    return {name: module_of(name) for name in (*schemas(), *ALIASES)}
 
 
 def modules() -> dict[str, str]:
@@ -150,8 +154,8 @@ def literals() -> str:
 
 def models(module: str, text: str) -> str:
     """A module of dataclasses."""
-    mine = [name for name in schemas() if home(name) == f"{PACKAGE}.{module}"]
-    return source.module(text, map(record, mine), elsewhere(module))
+    mine = [name for name in schemas() if module_of(name) == f"{PACKAGE}.{module}"]
+    return source.module(text, map(record, mine), names_outside(module))
 
 
 def record(name: str) -> str:
@@ -160,14 +164,14 @@ def record(name: str) -> str:
     return source.dataclass_source(name, schema["description"], types().members(name, schema))
 
 
-def elsewhere(module: str) -> Mapping[str, str]:
-    """The names that a module has to import."""
-    return {name: place for name, place in homes().items() if place != f"{PACKAGE}.{module}"}
+def names_outside(module: str) -> Mapping[str, str]:
+    """The generated names that a module would have to import, and their modules."""
+    return {name: defined_in for name, defined_in in module_of_names().items() if defined_in != f"{PACKAGE}.{module}"}
 
 
 def event_models() -> str:
     """The module of events and their data."""
-    data = [name for name in schemas() if home(name) == f"{PACKAGE}.event_models"]
+    data = [name for name in schemas() if module_of(name) == f"{PACKAGE}.event_models"]
     events = [
         source.dataclass_source(event_class(kind), schema["description"], types().members(kind, schema))
         for kind, schema in event_types().items()
@@ -177,7 +181,7 @@ def event_models() -> str:
     rows = "\n".join(f"    {kind!r}: {name}," for kind, name in classes.items())
     table = f"EVENTS: Mapping[str, type[KnownEvent]] = {{\n{rows}\n}}\n{source.docstring('The class of each type')}"
     parts = [*map(record, data), *events, union, table]
-    return source.module("Events, and what they tell.", parts, elsewhere("event_models"))
+    return source.module("Events, and what they tell.", parts, names_outside("event_models"))
 
 
 def psu_headers() -> dict[str, Schema]:
@@ -249,7 +253,7 @@ def answers(operation: Schema) -> Iterator[str]:
         schema = response.get("content", {}).get("application/json", {}).get("schema")
         if status in ("200", "201") and schema:
             for name in (option["$ref"].rsplit("/", 1)[-1] for option in schema.get("anyOf", [schema])):
-                yield f"{home(name).rsplit('.', 1)[-1]}.{name}"
+                yield f"{module_of(name).rsplit('.', 1)[-1]}.{name}"
 
 
 def resolve_parameter(parameter: Schema) -> Schema:

@@ -26,7 +26,7 @@ class CardCalls:
         self._session = new_session()
 
     @property
-    def unprinted(self) -> CardCalls:
+    def without_output(self) -> CardCalls:
         """The same client without output."""
         return CardCalls(self._base, self._credential, None)
 

@@ -37,7 +37,7 @@ class NetworkTour:
     """Uses a demonstration card with one account in EUR; ``order`` contains the members of its createCard request."""
 
     def __init__(self, calls: CardCalls, guide: Guide, order: Mapping[str, Any]) -> None:
-        self._calls = calls.unprinted
+        self._calls = calls.without_output
         self._guide = guide
         self._order = order
 

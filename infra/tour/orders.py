@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import Any
 
 from causeway import tpp
 
@@ -28,67 +29,41 @@ def payment_orders(version: int, bic: str, iban: str, currency: str, callback: s
 
 
 def _orders_v1(bic: str, iban: str, currency: str, callback: str) -> Orders:
-    receiver = _RECEIVERS[currency]
-    single = tpp.SinglePaymentV1(
-        sender_iban=iban,
-        amount=_PRICE,
-        currency=currency,
-        receiver_name=_RECEIVER,
-        receiver_iban=receiver,
-        reference="Order 1042",
-        callback_url=callback,
-    )
-    items = [
-        tpp.BulkItemV1(
-            amount=amount, currency=currency, receiver_name=_RECEIVER, receiver_iban=receiver, reference="Order 1043"
-        )
-        for amount in _PARTS
-    ]
+    receiver: dict[str, Any] = {"currency": currency, "receiver_name": _RECEIVER, "receiver_iban": _RECEIVERS[currency]}
+    payment = {**receiver, "amount": _PRICE, "reference": "Order 1042", "callback_url": callback}
+    items = [tpp.BulkItemV1(**receiver, amount=amount, reference="Order 1043") for amount in _PARTS]
     total = tpp.TotalV1(currency=currency, amount=sum(_PARTS, Decimal()))
-    direct = tpp.DirectPaymentV1(
-        bic=bic,
-        amount=_PRICE,
-        currency=currency,
-        receiver_name=_RECEIVER,
-        receiver_iban=receiver,
-        reference="Order 1042",
-        callback_url=callback,
+    return Orders(
+        tpp.SinglePaymentV1(**payment, sender_iban=iban),
+        tpp.BulkPaymentV1(sender_iban=iban, callback_url=callback, totals=[total], payments=items),
+        tpp.DirectPaymentV1(**payment, bic=bic),
     )
-    bulk = tpp.BulkPaymentV1(sender_iban=iban, callback_url=callback, totals=[total], payments=items)
-    return Orders(single, bulk, direct)
 
 
 def _orders_v2(bic: str, iban: str, currency: str, callback: str) -> Orders:
     debtor = tpp.PaymentAccountV2(iban=iban)
-    creditor = tpp.PaymentAccountV2(iban=_RECEIVERS[currency])
-    price = tpp.InstructedAmountV2(amount=_PRICE, currency=currency)
-    single = tpp.SinglePaymentV2(
-        debtor_account=debtor,
-        creditor_account=creditor,
-        creditor_name=_RECEIVER,
-        instructed_amount=price,
-        remittance_information_unstructured="Order 1042",
-        payment_scheme="SCTI",
-        callback_url=callback,
-    )
+    receiver: dict[str, Any] = {
+        "creditor_account": tpp.PaymentAccountV2(iban=_RECEIVERS[currency]),
+        "creditor_name": _RECEIVER,
+    }
+    payment = {
+        **receiver,
+        "instructed_amount": tpp.InstructedAmountV2(amount=_PRICE, currency=currency),
+        "remittance_information_unstructured": "Order 1042",
+        "payment_scheme": "SCTI",
+        "callback_url": callback,
+    }
     items = [
         tpp.TransferV2(
-            creditor_account=creditor,
-            creditor_name=_RECEIVER,
+            **receiver,
             instructed_amount=tpp.InstructedAmountV2(amount=amount, currency=currency),
             remittance_information_unstructured="Order 1043",
         )
         for amount in _PARTS
     ]
     total = tpp.BulkTotalV2(currency=currency, amount=sum(_PARTS, Decimal()))
-    direct = tpp.DirectPaymentV2(
-        bic=bic,
-        creditor_account=creditor,
-        creditor_name=_RECEIVER,
-        instructed_amount=price,
-        remittance_information_unstructured="Order 1042",
-        payment_scheme="SCTI",
-        callback_url=callback,
+    return Orders(
+        tpp.SinglePaymentV2(**payment, debtor_account=debtor),
+        tpp.BulkPaymentV2(debtor_account=debtor, callback_url=callback, instructed_totals=total, payments=items),
+        tpp.DirectPaymentV2(**payment, bic=bic),
     )
-    bulk = tpp.BulkPaymentV2(debtor_account=debtor, callback_url=callback, instructed_totals=total, payments=items)
-    return Orders(single, bulk, direct)

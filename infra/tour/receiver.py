@@ -72,14 +72,14 @@ class EventReceiver:
 @contextmanager
 def listen() -> Iterator[EventReceiver]:
     """Run a receiver on a free local port."""
-    door = _ReceiverServer(("127.0.0.1", 0), _Handler)
-    door.receiver = EventReceiver(f"http://127.0.0.1:{door.server_port}/events")
-    threading.Thread(target=door.serve_forever, args=(0.05,), name="receiver", daemon=True).start()
+    server = _ReceiverServer(("127.0.0.1", 0), _Handler)
+    server.receiver = EventReceiver(f"http://127.0.0.1:{server.server_port}/events")
+    threading.Thread(target=server.serve_forever, args=(0.05,), name="receiver", daemon=True).start()
     try:
-        yield door.receiver
+        yield server.receiver
     finally:
-        door.shutdown()
-        door.server_close()
+        server.shutdown()
+        server.server_close()
 
 
 class _ReceiverServer(ThreadingHTTPServer):

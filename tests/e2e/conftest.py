@@ -28,9 +28,14 @@ def _played_meanwhile(request: pytest.FixtureRequest) -> None:
 
 
 @pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
-def journey(request: pytest.FixtureRequest, stack: dict[str, Any], tpp: Tpp) -> Journey:
+def bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any]:
+    """One of the demonstration banks."""
+    return next(bank for bank in stack["banks"] if bank["api_version"] == request.param)
+
+
+@pytest.fixture
+def journey(bank: dict[str, Any], tpp: Tpp) -> Journey:
     """A PSU's approval at one of the demonstration banks, with the code not yet exchanged."""
-    bank = next(bank for bank in stack["banks"] if bank["api_version"] == request.param)
     return tpp.journey(bank)
 
 

@@ -90,8 +90,8 @@ async def report_what_is_booked(bank: Bank, storage: SqliteStorage) -> None:
             await bank.report_status(payment_id, BOOKED[bank.version])
 
 
-def killer(folder: Path) -> Callable[[str], None]:
-    """Ends this process as a power failure does, once at each step that has a file."""
+def kill_at_marked_steps(folder: Path) -> Callable[[str], None]:
+    """A function that ends this process as a power failure does, once at each step that has a file."""
 
     def end(step: str) -> None:
         mark = folder / f"die-at-{step}"
@@ -105,7 +105,7 @@ def killer(folder: Path) -> Callable[[str], None]:
 async def serve(folder: Path) -> None:
     settings = json.loads((folder / "settings.json").read_text("utf-8"))
     port = settings.pop("port")
-    storage = SqliteStorage(folder / "bank.sqlite", killer(folder))
+    storage = SqliteStorage(folder / "bank.sqlite", kill_at_marked_steps(folder))
     bank = make_bank(storage, key=(folder / "bank.pem").read_bytes(), retries=Retries(waits=(0.05, 0.1)), **settings)
     await report_what_is_booked(bank, storage)
     await uvicorn.Server(uvicorn.Config(bank, port=port, log_level="warning")).serve()

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 from standardwebhooks.webhooks import Webhook
 
 from infra.tour.polling import wait_for
+from tests.http_servers import serving
 from tests.sdk.user_programs import SOURCE
 
 
@@ -58,18 +59,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing."""
 
 
-@contextmanager
-def receiving(port: int = 0) -> Iterator[ForwardReceiver]:
+def receiving(port: int = 0) -> AbstractContextManager[ForwardReceiver]:
     """A running receiver."""
-    server = ForwardReceiver(port)
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield server
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    return serving(ForwardReceiver(port))
 
 
 class ListenProcess:

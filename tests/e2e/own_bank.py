@@ -80,7 +80,7 @@ class Initiated:
 
 
 class PayingBank(OwnBank):
-    """A bank with a door of its own on this machine, which nobody can come through until it is opened.
+    """A bank with a server of its own on this machine, which refuses connections until it is opened.
 
     ``answer`` makes the answer to a payment webhook; ``None`` hangs up instead.
     """
@@ -90,22 +90,22 @@ class PayingBank(OwnBank):
         self.ended: list[str] = []
         self.answer: Callable[[Initiated], Any] = self.taken
         self._lock = threading.Lock()
-        self._door = _Door(("127.0.0.1", 0), _Handler, bind_and_activate=False)
-        self._door.bank = self
-        self._door.server_bind()  # taken, but nobody listens: connections are refused
-        super().__init__(operator, base, version, f"http://127.0.0.1:{self._door.server_port}")
+        self._server = _Server(("127.0.0.1", 0), _Handler, bind_and_activate=False)
+        self._server.bank = self
+        self._server.server_bind()  # taken, but nobody listens: connections are refused
+        super().__init__(operator, base, version, f"http://127.0.0.1:{self._server.server_port}")
         self._thread: threading.Thread | None = None
 
     def open(self) -> None:
-        self._door.server_activate()
-        self._thread = threading.Thread(target=self._door.serve_forever, args=(0.02,), daemon=True)
+        self._server.server_activate()
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         if self._thread is not None:
-            self._door.shutdown()
+            self._server.shutdown()
             self._thread.join()
-        self._door.server_close()
+        self._server.server_close()
 
     def taken(self, payment: Initiated) -> Any:
         """The answer of a bank that takes a payment: the n-th has the payment_id ``P-n``."""
@@ -123,14 +123,14 @@ class PayingBank(OwnBank):
         return self.answer(payment)
 
 
-class _Door(ThreadingHTTPServer):
+class _Server(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
     bank: PayingBank
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: _Door
+    server: _Server
 
     def do_POST(self) -> None:
         body = jsontext.loads(self.rfile.read(int(self.headers["Content-Length"])))

@@ -10,7 +10,7 @@ from typing import Any
 from causeway import tpp as sdk
 from chalicelib.demo_bank.faults import SandboxFault
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.tour.browser import Browser, approve_consent
+from infra.tour.browser import Browser, BrowserPage, approve_consent
 from tests.e2e.bank_customers import walk_through
 from tests.e2e.own_bank import PayingBank
 
@@ -35,6 +35,30 @@ def consent_of(
     else:
         back = approve_consent(browser(stack), asked.redirect_url)
     return tpp.redeem_callback(back, state=state, code_verifier=verifier, **options)
+
+
+def pushed_consent(
+    tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any], redirect_uri: str | None = None
+) -> sdk.Consent:
+    """The consent of a pushed authorization request, for everything."""
+    verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
+    scopes: Any = [one.scope for one in tpp.scopes(bank["bic"]).scopes]
+    pushed = tpp.push_authorization(
+        bic=bank["bic"], scopes=scopes, redirect_uri=redirect_uri, state=state, code_verifier=verifier
+    )
+    back = approve_consent(browser(stack), tpp.authorization_url(request_uri=pushed.request_uri))
+    return tpp.redeem_callback(back, state=state, redirect_uri=redirect_uri, code_verifier=verifier)
+
+
+def decline(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> tuple[str, str]:
+    """Refuse consent on the bank's first page. Returns where the browser goes, and the state of the request."""
+    asked = tpp.authorize(bic=bank["bic"], scopes=["account.list"] if bank["api_version"] == 1 else ["accounts"])
+    person = browser(stack)
+    page = person.open(asked.redirect_url)
+    assert isinstance(page, BrowserPage)
+    back = person.submit(page, next(form for form in page.forms if form.action.endswith("/refuse")))
+    assert isinstance(back, str)
+    return back, asked.state
 
 
 def payer_at(paying: PayingBank, tpp: sdk.Tpp) -> sdk.Consent:
@@ -72,6 +96,12 @@ def order(stack: dict[str, Any], version: int, amount: str = "1.10", reference: 
         payment_scheme="SCTI",
         callback_url=callback,
     )
+
+
+def direct_of(single: sdk.SinglePaymentV1 | sdk.SinglePaymentV2, bic: str) -> sdk.DirectPaymentV1 | sdk.DirectPaymentV2:
+    """A single payment at a bank, without consent."""
+    kind = sdk.DirectPaymentV1 if isinstance(single, sdk.SinglePaymentV1) else sdk.DirectPaymentV2
+    return kind.from_json({**single.to_json(), "bic": bic})
 
 
 def bulk_of(single: Any, sender_iban: str) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 import re
-import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -19,11 +18,23 @@ from causeway import tpp as sdk
 from causeway.errors import AuthorizationEnded, ConsentRefused, OutcomeUnknown
 from chalicelib import bootstrap
 from infra.sdk import tpp as document
-from infra.tour.browser import approve_consent, confirm_payment
+from infra.tour.browser import confirm_payment
 from infra.tour.journey import funds_request
 from tests.e2e.own_bank import PayingBank
 from tests.e2e.parties import at_once
-from tests.e2e.sdk_users import FAST, Credentials, account_id, browser, bulk_of, consent_of, order, payer_at
+from tests.e2e.sdk_users import (
+    FAST,
+    Credentials,
+    account_id,
+    browser,
+    bulk_of,
+    consent_of,
+    decline,
+    direct_of,
+    order,
+    payer_at,
+    pushed_consent,
+)
 from tests.sdk.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -53,15 +64,6 @@ def client(stack: dict[str, Any], credentials: Credentials) -> Iterator[sdk.Tpp]
 def network(stack: dict[str, Any]) -> Iterator[LossyProxy]:
     with lossy_proxy(stack["base_url"]) as proxy:
         yield proxy
-
-
-@pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
-def bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any]:
-    return next(bank for bank in stack["banks"] if bank["api_version"] == request.param)
-
-
-def callback_of(hub: str) -> str:
-    return f"{hub}/authorize/callback"
 
 
 def act(consent: sdk.Consent, stack: dict[str, Any]) -> None:
@@ -221,15 +223,6 @@ def pattern(path: str) -> str:
     return re.sub(r"{\w+}", "[^/]+", path)
 
 
-def pushed_consent(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> sdk.Consent:
-    """The consent of a pushed authorization request."""
-    verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
-    scopes: Any = [one.scope for one in tpp.scopes(bank["bic"]).scopes]
-    pushed = tpp.push_authorization(bic=bank["bic"], scopes=scopes, state=state, code_verifier=verifier)
-    back = approve_consent(browser(stack), tpp.authorization_url(request_uri=pushed.request_uri))
-    return tpp.redeem_callback(back, state=state, code_verifier=verifier)
-
-
 def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[str, Any]) -> None:
     """Make the calls of a consent that nothing else here makes, and those that all banks have."""
     asked = tpp.authorize(bic=bank["bic"], scopes=["account.list"] if consent.version == 1 else ["accounts"])
@@ -246,26 +239,22 @@ def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[st
     paid = consent.pay_bulk(bulk_of(order(stack, consent.version), str(first.iban)))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
     assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=60))
-    direct = sdk.DirectPaymentV1 if consent.version == 1 else sdk.DirectPaymentV2
-    order_json = {**order(stack, consent.version).to_json(), "bic": bank["bic"]}
-    assert tpp.pay_direct(direct.from_json(order_json), prefer_async=True).payment_id
+    direct = direct_of(order(stack, consent.version), bank["bic"])
+    assert tpp.pay_direct(direct, prefer_async=True).payment_id
 
 
 def test_a_direct_payment_is_found_by_its_bank(client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> None:
-    single = order(stack, bank["api_version"]).to_json()
-    kind = sdk.DirectPaymentV1 if bank["api_version"] == 1 else sdk.DirectPaymentV2
-    paid = client.pay_direct(kind.from_json({**single, "bic": bank["bic"]}))
+    paid = client.pay_direct(direct_of(order(stack, bank["api_version"]), bank["bic"]))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
 
     assert sdk.is_paid(client.wait_for_payment(paid.payment_id, bic=bank["bic"], timeout=60))
 
 
-def test_a_customer_who_declines_gives_no_consent(client: sdk.Tpp, stack: dict[str, Any]) -> None:
-    issuer = client.server_metadata().issuer
-    back = f"{callback_of(stack['base_url'])}?error=access_denied&state=s&iss={issuer}"
+def test_a_customer_who_declines_gives_no_consent(client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> None:
+    back, state = decline(client, stack, bank)
 
     with pytest.raises(ConsentRefused, match="access_denied"):
-        client.redeem_callback(back, state="s")
+        client.redeem_callback(back, state=state)
 
 
 def test_an_unknown_outcome_is_followed_up_by_the_orders_id(

@@ -22,7 +22,7 @@ from infra.tour.polling import wait_for
 from tests.e2e import parties
 from tests.e2e.bank_process import SCOPES, DurableBank, consent_at, durable_bank, state_in
 from tests.e2e.durable_bank import BOOKED, IBANS
-from tests.e2e.sdk_users import FAST, account_id, bulk_of, events_of, order
+from tests.e2e.sdk_users import FAST, account_id, bulk_of, direct_of, events_of, order
 from tests.sdk.lossy_proxy import LOSSES, LOST, UNSENT, Fate, each_in_turn
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -224,8 +224,7 @@ def pay(tpp: sdk.Tpp, consent: sdk.Consent, bank: Bank, kind: str) -> None:
     if kind == "single":
         consent.pay(single, **named)
     elif kind == "direct":
-        direct = sdk.DirectPaymentV1 if bank.version == 1 else sdk.DirectPaymentV2
-        tpp.pay_direct(direct.from_json({**single.to_json(), "bic": bank.bic}), **named)
+        tpp.pay_direct(direct_of(single, bank.bic), **named)
     else:
         consent.pay_bulk(bulk_of(single, IBANS[bank.version]), **named)
 

@@ -46,7 +46,7 @@ def impatient(stack: Stack, lasting_operator: bootstrap.Hub) -> Iterator[sdk.Tpp
 
 
 @pytest.fixture(scope="module", autouse=True)
-def silence(impatient: sdk.Tpp, stack: Stack) -> Iterator[Mapping[int, Future[None]]]:
+def silent_bank_checks(impatient: sdk.Tpp, stack: Stack) -> Iterator[Mapping[int, Future[None]]]:
     """The check of the silent bank of each version, which begins before all others."""
     with ThreadPoolExecutor(4) as pool:
 
@@ -161,6 +161,6 @@ def test_a_fault_of_the_bank_reaches_the_program_with_what_to_do(
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_silent_bank_is_no_answer_to_a_read_and_leaves_a_payment_unknown(
-    silence: Mapping[int, Future[None]], version: int
+    silent_bank_checks: Mapping[int, Future[None]], version: int
 ) -> None:
-    silence[version].result()
+    silent_bank_checks[version].result()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -17,10 +16,9 @@ import pytest
 from causeway import tpp as sdk
 from causeway.errors import ApiError
 from chalicelib import bootstrap
-from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.tour.browser import approve_consent, confirm_payment
+from infra.tour.browser import confirm_payment
 from tests.documents import blocks
-from tests.e2e.sdk_users import FAST, account_id, browser, order
+from tests.e2e.sdk_users import FAST, account_id, browser, order, pushed_consent
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 README = Path(__file__).parents[2] / "sdk" / "README.md"
@@ -30,11 +28,6 @@ CLIENTS: Mapping[str, dict[str, Any]] = {
     "assertions": {},
     "assertions and bound tokens": {"dpop_bound_access_tokens": True},
 }
-
-
-@pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
-def bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any]:
-    return next(bank for bank in stack["banks"] if bank["api_version"] == request.param)
 
 
 @pytest.fixture
@@ -55,15 +48,21 @@ def callback_of(stack: dict[str, Any]) -> str:
     return f"{stack['base_url']}/authorize/callback"
 
 
-def consent_of(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any], **options: Any) -> sdk.Consent:
-    """The consent of a pushed authorization request, for everything."""
-    verifier, state, back = sdk.new_code_verifier(), uuid.uuid4().hex, callback_of(stack)
-    scopes: Any = list(VERSIONS[bank["api_version"]].scopes)
-    pushed = tpp.push_authorization(
-        bic=bank["bic"], scopes=scopes, redirect_uri=back, state=state, code_verifier=verifier
+def consent_of(tpp: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> sdk.Consent:
+    """The consent of a pushed authorization request, at the callback URL that the client registered."""
+    return pushed_consent(tpp, stack, bank, callback_of(stack))
+
+
+def tpp_on(network: FaultyTransport, hub: str, client_id: str, assertion: sdk.PrivateKeyJwt) -> sdk.Tpp:
+    """A client with bound tokens on a network with faults."""
+    return sdk.Tpp(
+        hub,
+        client_id=client_id,
+        assertion=assertion,
+        dpop=sdk.DpopKey.generate(),
+        retries=FAST,
+        http_client=httpx.Client(transport=network, trust_env=False),
     )
-    came = approve_consent(browser(stack), tpp.authorization_url(request_uri=pushed.request_uri))
-    return tpp.redeem_callback(came, state=state, redirect_uri=back, code_verifier=verifier, **options)
 
 
 def act(consent: sdk.Consent, stack: dict[str, Any]) -> str:
@@ -115,7 +114,7 @@ def test_keys_of_every_kind_are_accepted(
         assert list(consent_of(tpp, stack, bank).accounts())
 
 
-class Mangling(httpx.HTTPTransport):
+class FaultyTransport(httpx.HTTPTransport):
     """A network that makes every nonce a wrong one, and loses the answers to some paths once."""
 
     def __init__(self) -> None:
@@ -138,8 +137,8 @@ class Mangling(httpx.HTTPTransport):
 
 
 @pytest.fixture
-def network() -> Iterator[Mangling]:
-    with Mangling() as transport:
+def network() -> Iterator[FaultyTransport]:
+    with FaultyTransport() as transport:
         yield transport
 
 
@@ -148,15 +147,11 @@ def test_a_lost_nonce_costs_a_repeat_and_nothing_else(
     stack: dict[str, Any],
     bank: dict[str, Any],
     assertion: sdk.PrivateKeyJwt,
-    network: Mangling,
+    network: FaultyTransport,
 ) -> None:
     client_id = registered(operator, stack, assertion.jwks, **CLIENTS["fapi2"])
-    client = httpx.Client(transport=network, trust_env=False)
-    key = sdk.DpopKey.generate()
 
-    with sdk.Tpp(
-        stack["base_url"], client_id=client_id, assertion=assertion, dpop=key, retries=FAST, http_client=client
-    ) as tpp:
+    with tpp_on(network, stack["base_url"], client_id, assertion) as tpp:
         consent = consent_of(tpp, stack, bank)
         known = network.refused
         network.spoils = True
@@ -172,20 +167,12 @@ def test_a_lost_answer_is_repeated_with_a_new_assertion_and_a_new_proof(
     stack: dict[str, Any],
     bank: dict[str, Any],
     assertion: sdk.PrivateKeyJwt,
-    network: Mangling,
+    network: FaultyTransport,
 ) -> None:
     client_id = registered(operator, stack, assertion.jwks, dpop_bound_access_tokens=True)
-    client = httpx.Client(transport=network, trust_env=False)
     stored: list[sdk.Tokens] = []
 
-    with sdk.Tpp(
-        stack["base_url"],
-        client_id=client_id,
-        assertion=assertion,
-        dpop=sdk.DpopKey.generate(),
-        retries=FAST,
-        http_client=client,
-    ) as tpp:
+    with tpp_on(network, stack["base_url"], client_id, assertion) as tpp:
         fresh = consent_of(tpp, stack, bank).tokens
         consent = tpp.consent(
             replace(fresh, expires_at=fresh.expires_at - timedelta(hours=2)), on_refresh=stored.append

@@ -16,7 +16,7 @@ from causeway.errors import AuthorizationEnded, ConnectionLost
 from chalicelib import bootstrap
 from infra.tour.polling import wait_for
 from tests.e2e.own_bank import PayingBank
-from tests.e2e.sdk_users import FAST, IBANS, approve, bulk_of, events_of, order, payer_at
+from tests.e2e.sdk_users import FAST, IBANS, approve, bulk_of, direct_of, events_of, order, payer_at
 from tests.sdk.lossy_proxy import LOSSES, LOST, Fate, LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -180,8 +180,7 @@ def pay(tpp: sdk.Tpp, consent: sdk.Consent, paying: PayingBank, kind: str) -> An
         return consent.pay(single)
     if kind == "bulk":
         return consent.pay_bulk(bulk_of(single, IBANS[paying.version]))
-    direct = sdk.DirectPaymentV1 if paying.version == 1 else sdk.DirectPaymentV2
-    return tpp.pay_direct(direct.from_json({**single.to_json(), "bic": paying.bic}))
+    return tpp.pay_direct(direct_of(single, paying.bic))
 
 
 def test_a_payment_whose_answer_comes_too_late_reaches_the_bank_once(

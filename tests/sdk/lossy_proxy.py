@@ -7,12 +7,14 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 
 import requests
+
+from tests.http_servers import serving
 
 Fate = Literal["pass", "drop", "unavailable", "lose", "cut", "gateway", "garbage", "twice", "late"]
 """``drop``: the connection closes before the other side sees the request. ``unavailable``: a gateway's own 503, without
@@ -70,18 +72,9 @@ def each_in_turn(fates: Sequence[Fate], *, attempts: int = 1) -> Plan:
     return lambda path, before: next(turns) if before < attempts else "pass"
 
 
-@contextmanager
-def lossy_proxy(hub: str) -> Iterator[LossyProxy]:
+def lossy_proxy(hub: str) -> AbstractContextManager[LossyProxy]:
     """A running proxy."""
-    proxy = LossyProxy(hub)
-    thread = threading.Thread(target=proxy.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
-        yield proxy
-    finally:
-        proxy.shutdown()
-        thread.join()
-        proxy.server_close()
+    return serving(LossyProxy(hub))
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -11,13 +11,13 @@ import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
 from causeway import __version__, cli
 from causeway.listen import Listener
 from causeway.tpp import PrivateKeyJwt
+from tests.http_servers import serving
 from tests.sdk.event_log import event
 from tests.sdk.user_programs import SOURCE
 
@@ -87,13 +87,8 @@ class _Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def hub() -> Iterator[Hub]:
     """A hub and, at the same address, a receiver."""
-    server = Hub()
-    thread = Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Hub()) as server:
+        yield server
 
 
 def options(hub: Hub, *more: str) -> list[str]:

@@ -400,4 +400,6 @@ def test_a_receiver_has_an_http_address(url: str) -> None:
 
 
 def test_a_password_in_the_receivers_address_is_not_shown() -> None:
-    assert Receiver("https://ada:secret@127.0.0.1:1/x", "whsec_c2VjcmV0").shown == "https://127.0.0.1:1/x"
+    assert (
+        Receiver("https://ada:secret@127.0.0.1:1/x", "whsec_c2VjcmV0").url_without_password == "https://127.0.0.1:1/x"
+    )

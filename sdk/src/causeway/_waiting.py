@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import asyncio
 
 Result = TypeVar("Result")
-_BEGUN: set[asyncio.Task[Any]] = set()
-"""Work that somebody must refer to until it is done: an event loop does not."""
+_TASKS: set[asyncio.Task[Any]] = set()
+"""Tasks that are not done: an event loop keeps no reference to them."""
 
 
 def now() -> float:
@@ -72,6 +72,6 @@ async def async_complete(work: Callable[..., Coroutine[Any, Any, Result]], *argu
     import asyncio
 
     task = asyncio.create_task(work(*arguments))
-    _BEGUN.add(task)
-    task.add_done_callback(_BEGUN.discard)
+    _TASKS.add(task)
+    task.add_done_callback(_TASKS.discard)
     return await asyncio.shield(task)

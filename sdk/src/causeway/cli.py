@@ -123,7 +123,7 @@ def listen(options: argparse.Namespace, tpp: Tpp, file: StateFile, interrupts: I
         state = file.load(tpp.base_url, tpp.client_id)
         with closing(Receiver(options.forward_to, state.secret)) as receiver:
             show(f"Signing secret: {state.secret}")
-            show(f"Forwarding events of the client {tpp.client_id} to {receiver.shown}. Ctrl-C ends it.")
+            show(f"Forwarding events of the client {tpp.client_id} to {receiver.url_without_password}. Ctrl-C ends it.")
             for pattern in unknown_types(types):
                 show(f"No event type that this version knows is {pattern}.")
             Listener(tpp, receiver, file, state, show, types, interrupts).run()

@@ -13,6 +13,7 @@ import ssl
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import httpx
@@ -21,6 +22,7 @@ from causeway import __version__, _retries, _waiting
 from causeway._addresses import check_address, without_password
 from causeway._listen_state import ListenState, StateFile
 from causeway.errors import ApiError, CausewayError, ConnectionLost, UnexpectedAnswer
+from causeway.tpp._request import is_temporary
 from causeway.tpp.event_models import EVENTS
 from causeway.tpp.events import sign
 
@@ -38,8 +40,6 @@ CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 20.0
 """How long the hub waits for an Events URL, too."""
 BODY_BYTES = 65536
 """Of a longer body the rest is not read."""
-DROPPED = 410
-"""The status by which a receiver says that it never wants the event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Reply:
     @property
     def is_good(self) -> bool:
         """Whether the receiver has taken the event."""
-        return self.status is not None and 200 <= self.status < 300
+        return self.status is not None and httpx.codes.is_success(self.status)
 
     @property
     def text(self) -> str:
@@ -71,7 +71,7 @@ class Receiver:
         check_address(url, "--forward-to")
         scheme, _, rest = url.partition("://")
         self.url = url
-        self.shown = f"{scheme}://{without_password(rest)}"
+        self.url_without_password = f"{scheme}://{without_password(rest)}"
         self._secret = secret
         self._client = client or _new_client(scheme)
 
@@ -261,19 +261,17 @@ class Listener:
         self.show(f"{_retries.utc(_waiting.now()):%Y-%m-%dT%H:%M:%SZ}  {text}")
 
 
-def is_temporary(error: CausewayError) -> bool:
-    """Whether a failure of the hub can end without the program's doing."""
-    return not isinstance(error, ApiError) or error.status >= 500 or error.status == 429
-
-
 def away_wait(failures: int) -> float:
     """The seconds before the next attempt, after so many earlier ones."""
     return AWAY_WAITS[min(failures, len(AWAY_WAITS) - 1)]
 
 
 def retry_wait(reply: Reply, attempts: int) -> float | None:
-    """The seconds before an event is sent again; ``None`` if it was taken or has failed for good."""
-    if reply.is_good or reply.status == DROPPED or attempts > len(WAITS):
+    """The seconds before an event is sent again; ``None`` if it was taken or has failed for good.
+
+    With 410 a receiver says that it never wants the event.
+    """
+    if reply.is_good or reply.status == HTTPStatus.GONE or attempts > len(WAITS):
         return None
     wait = WAITS[attempts - 1]
     return min(max(wait, reply.retry_after or 0.0), 2 * wait)

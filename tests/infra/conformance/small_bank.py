@@ -26,6 +26,7 @@ from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
+from tests.http_servers import serving
 
 NUMBER, SORT_CODE = "01234567", "040004"
 IBAN = make_iban("GB", f"DEMO{SORT_CODE}{NUMBER}")
@@ -441,11 +442,5 @@ def running(bank: SmallBank) -> Iterator[SmallBank]:
     server = _Server(("127.0.0.1", 0), _Handler)
     server.bank = bank
     bank.own = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    try:
+    with serving(server):
         yield bank
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from infra.docs.python_notation import Notation
-from infra.docs.python_source import Function
+from infra.sdk.definitions import Function
 
 NOTATION = Notation(
     {"Account": "models.md#account", "Order": "models.md#order"},

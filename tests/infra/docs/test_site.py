@@ -6,18 +6,18 @@ import json
 
 import pytest
 
-from infra.docs.site import ELSEWHERE, MENU, SOURCE, TARGET, LinkError, Renderer, markdown_copy, page_names, texts
+from infra.docs.site import MENU, PACKAGE_PAGES, SOURCE, TARGET, LinkError, Renderer, markdown_copy, page_names, texts
 from infra.openapi.document import ROOT
 
 
 def test_every_document_stands_in_the_menu_once() -> None:
     found = [file.relative_to(SOURCE).as_posix().removesuffix(".md") for file in SOURCE.rglob("*.md")]
 
-    assert sorted(page_names()) == sorted([*found, *ELSEWHERE])
+    assert sorted(page_names()) == sorted([*found, *PACKAGE_PAGES])
 
 
 def test_every_document_of_the_python_package_is_a_page() -> None:
-    assert sorted(ELSEWHERE.values()) == sorted(file.relative_to(ROOT).as_posix() for file in ROOT.glob("sdk/*.md"))
+    assert sorted(PACKAGE_PAGES.values()) == sorted(file.relative_to(ROOT).as_posix() for file in ROOT.glob("sdk/*.md"))
 
 
 def test_headings_get_the_anchors_that_links_in_the_documents_use() -> None:

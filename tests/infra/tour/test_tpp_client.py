@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
@@ -16,6 +15,7 @@ from infra.local import stackfile
 from infra.tour import play
 from infra.tour.guide import BriefGuide, Guide
 from infra.tour.tpp_client import new_tpp
+from tests.http_servers import serving
 
 TOKEN, CODE = "a" * 40, "c" * 40
 ANSWER = {
@@ -47,10 +47,8 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def base() -> Iterator[str]:
-    with HTTPServer(("127.0.0.1", 0), Hub) as server:
-        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    with serving(HTTPServer(("127.0.0.1", 0), Hub)) as server:
         yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
 
 
 def test_a_request_and_its_response_are_printed_with_secrets_shortened(

@@ -93,6 +93,8 @@ def test_a_confirmed_payment_is_booked_once_and_reported_whenever_the_process_en
         assert [each.payment_id for each in mortal.full.booked].count(payment_id) == 1
         reports = [each for each in mortal.hub.calls if payment_id.encode() in each.content]
         assert len({each.headers["x-request-id"] for each in reports}) == 1
+        mortal.run(mortal.bank.send_pending())
+        assert mortal.run(storage.find("undecided")) == {}
         if finished:
             break
     assert 3 < steps < MOST_STEPS - 1
@@ -118,6 +120,36 @@ def test_a_payment_whose_process_ends_before_it_is_booked_is_listed_for_the_bank
         assert len(again.hub.bodies("/payments/status")) == 1
     finally:
         again.close()
+
+
+def test_a_payment_that_the_psu_refuses_is_cancelled_and_never_listed_whenever_the_process_ends(
+    mortal: Scene, storage: Mortal
+) -> None:
+    token = mortal.consent(accounts=("1001",))
+    cancelled = STATUSES[mortal.version]["cancelled"]
+    for steps in range(MOST_STEPS):
+        taken = mortal.pay(token=token)
+        page = mortal.open(taken["confirmation_url"])
+        storage.left = steps
+        with suppress(PowerFailure):
+            mortal.decide(page, "no")
+        finished = not storage.dead
+        storage.live()
+        assert mortal.run(mortal.bank.undecided_payments()) == []
+        mortal.run(mortal.bank.send_pending())
+        assert mortal.decide(page, "no").status_code == 303
+
+        found = mortal.run(mortal.bank.find_payment(taken["payment_id"]))
+        assert found is not None
+        assert found.status == cancelled
+        reports = [each for each in mortal.hub.bodies("/payments/status") if each["payment_id"] == taken["payment_id"]]
+        assert reports
+        assert {each["payment_status"] for each in reports} == {cancelled}
+        assert mortal.run(storage.find("undecided")) == {}
+        if finished:
+            break
+    assert mortal.full.booked == []
+    assert 3 < steps < MOST_STEPS - 1
 
 
 def test_a_consent_is_saved_once_whenever_the_process_ends(mortal: Scene, storage: Mortal) -> None:

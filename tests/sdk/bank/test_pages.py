@@ -78,6 +78,15 @@ def test_a_consent_whose_answer_was_lost_is_completed_by_another_click(scene: Sc
     assert len(scene.hub.saved) == 1
 
 
+def test_the_secret_of_a_page_is_in_no_log_line(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("DEBUG", "causeway")
+    page = scene.open("/consent?request=1")
+    scene.hub.steps = [httpx.Response(403, json={"code": "x"})]
+    assert scene.decide(page, "yes", account=["1001"]).status_code == 400
+    assert "consent failed" in caplog.text
+    assert action_of(page).rpartition("/")[2] not in caplog.text
+
+
 def test_an_authorization_that_the_hub_does_not_know_is_explained(scene: Scene) -> None:
     scene.hub.steps = [httpx.Response(400, json={"error_code": 4301, "message": "unknown"})]
 

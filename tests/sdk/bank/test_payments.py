@@ -11,10 +11,14 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
-from causeway.bank import PaymentDeclined, ResourceUnknown
+from causeway.bank import MemoryStorage, PaymentDeclined, ResourceUnknown
+from causeway.bank.storage import Values
+from tests.sdk.bank.conftest import NOVEMBER
 from tests.sdk.bank.scene import CALLBACK, STATUSES, Scene, action_of, code_of, debtor, order
+from tests.sdk.scripted_hub import Clock
 
 USED = {1: 4001, 2: "HEADERS_ERROR"}
+PENDING: dict[int, Any] = {1: 0, 2: "ACSP"}
 
 
 def test_a_payment_is_confirmed_booked_reported_and_returned(scene: Scene) -> None:
@@ -104,6 +108,30 @@ def test_a_payment_whose_booking_fails_is_undecided_until_the_bank_reports_it(sc
     assert len(scene.hub.bodies("/payments/status")) == 1
     assert scene.decide(page, "yes").status_code == 303
     assert len(scene.full.booked) == 1
+
+
+def test_a_payment_stays_listed_when_a_report_ends_after_the_psu_has_confirmed(version: int, clock: Clock) -> None:
+    """The bank reports a status that is not final; before that report is complete, the PSU confirms the payment."""
+
+    class SlowReport(MemoryStorage):
+        async def replace(self, kind: str, key: str, old: Values, new: Values | None) -> bool:
+            done = await super().replace(kind, key, old, new)
+            if kind == "payment" and new is not None and new["status"] == pending:
+                await super().add("undecided", key, {})
+                assert await super().replace(kind, key, new, {**new, "state": "deciding"})
+            return done
+
+    pending = PENDING[version]
+    clock.moment = NOVEMBER
+    scene = Scene(version, clock, storage=SlowReport())
+    try:
+        taken = scene.pay(token=scene.consent(accounts=("1001",)))
+        scene.run(scene.bank.report_status(taken["payment_id"], pending))
+
+        [listed] = scene.run(scene.bank.undecided_payments())
+        assert listed.payment_id == taken["payment_id"]
+    finally:
+        scene.close()
 
 
 def test_a_tpp_cannot_confirm_a_payment_by_a_form_of_its_own(scene: Scene) -> None:

@@ -64,7 +64,7 @@ class PageViews:
         try:
             asked = await self.hub.init_authorization(url)
         except CausewayError as error:
-            return await self._show_failure(request, error)
+            return await self._show_failure(request, "init_authorization", error)
         value = {
             "kind": "consent",
             "psu": psu,
@@ -143,7 +143,7 @@ class PageViews:
                 **value["identifiers"],
             )
         except CausewayError as error:
-            return await self._show_failure(request, error)
+            return await self._show_failure(request, "consent", error)
         await self.consents.save(value, saved, value["identifiers"])
         return RedirectResponse(saved.callback_url, 303)
 
@@ -239,9 +239,9 @@ class PageViews:
         assert isinstance(refusal, Refused)
         return await self._message(request, refusal.text, refusal.status)
 
-    async def _show_failure(self, request: Request, error: CausewayError) -> Response:
+    async def _show_failure(self, request: Request, call: str, error: CausewayError) -> Response:
         """A page for a call that the hub refused or did not answer."""
-        log.warning("%s failed: %s", request.url.path, error)
+        log.warning("%s failed: %s", call, error)
         is_refused = isinstance(error, HubError) and error.status < 500
         text = "This request is not valid, or over." if is_refused else "Please try again in a moment."
         return await self._message(request, text, 400 if is_refused else 502)

@@ -149,17 +149,18 @@ class Payments:
             return None
         if value["state"] == "decided":
             return self._return_url(value)
-        claimed = {**value, "state": "deciding", "psu": psu, "account_id": account}
-        await self.storage.add("undecided", payment_id, {})
-        if value["state"] != "open" or not await self.storage.replace("payment", payment_id, value, claimed):
+        if value["state"] != "open":
             return None
-        status, message = await self._outcome(claimed, confirmed)
+        refusal = {} if confirmed else {"status": self.version.statuses["cancelled"], "message": REFUSED_TEXT}
+        claimed = {**value, "state": "deciding", "psu": psu, "account_id": account, **refusal}
+        await self.storage.add("undecided", payment_id, {})
+        if not await self.storage.replace("payment", payment_id, value, claimed):
+            return None
+        status, message = await self._outcome(claimed) if confirmed else (claimed["status"], claimed["message"])
         return self._return_url(await self.report(payment_id, status, message))
 
-    async def _outcome(self, value: Values, confirmed: bool) -> tuple[Status, str]:
-        """The status after the decision, and why the payment failed."""
-        if not confirmed:
-            return self.version.statuses["cancelled"], REFUSED_TEXT
+    async def _outcome(self, value: Values) -> tuple[Status, str]:
+        """The status of a confirmed payment, and why it failed."""
         if self.functions.confirmed is None:
             return self.version.statuses["confirmed"], ""
         try:
@@ -178,24 +179,35 @@ class Payments:
         while (value := await self.find(payment_id)) is not None:
             new = {**self._with_status(value, status), "message": message}
             if await self.storage.replace("payment", payment_id, value, new):
-                await self.storage.replace("undecided", payment_id, {}, None)
+                if new["state"] == "decided":
+                    await self.storage.replace("undecided", payment_id, {}, None)
                 await self.outbox.send("payments_status", payment_id)
                 return new
         raise ResourceUnknown
 
     async def undecided(self) -> list[Payment]:
         """The payments whose PSU has confirmed, and whose outcome the bank's function has not told."""
+        claimed = [value for value in await self._claimed() if value["state"] == "deciding"]
+        return [payment_of(value) for value in claimed if value["status"] not in self.version.final_statuses]
+
+    async def _claimed(self) -> list[Values]:
+        """The payments that a decision claims, or has claimed when its process ended."""
         found = [await self.find(payment_id) for payment_id in await self.storage.find("undecided")]
-        return [payment_of(value) for value in found if value is not None and value["state"] == "deciding"]
+        return [value for value in found if value is not None]
 
     async def catch_up(self) -> None:
-        """Store the statuses in pending reports: a process may have ended between a report and its payment."""
+        """Finish what a process has begun that ended: store the statuses in pending reports, and report refusals."""
         for payment_id in await self.outbox.pending("payments_status"):
             while (value := await self.find(payment_id)) is not None:
                 told = await self.outbox.members("payments_status", payment_id)
                 new = value if told is None else self._with_status(value, told["payment_status"])
                 if new == value or await self.storage.replace("payment", payment_id, value, new):
                     break
+        for value in await self._claimed():
+            if value["state"] == "decided":
+                await self.storage.replace("undecided", value["payment_id"], {}, None)
+            elif value["state"] == "deciding" and value["status"] in self.version.final_statuses:
+                await self.report(value["payment_id"], value["status"], value["message"])
 
     def _with_status(self, value: Values, status: Status) -> dict[str, Any]:
         """A payment with a reported status."""

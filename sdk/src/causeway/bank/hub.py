@@ -210,7 +210,7 @@ def _members(response: httpx.Response) -> Mapping[str, Any] | None:
     """The JSON object of an answer, if it is one."""
     try:
         data = _json.loads(response.content)
-    except (ValueError, RecursionError):
+    except ValueError:
         return None
     return data if isinstance(data, dict) else None
 

@@ -64,15 +64,11 @@ class SigningKey:
 
 def generate_members(algorithm: Algorithm) -> dict[str, Any]:
     """A new private key as a JSON Web Key."""
-    sizes: Mapping[str, tuple[Any, Any]] = {
-        "ES256": ("EC", "P-256"),
-        "PS256": ("RSA", RSA_BITS),
-        "EdDSA": ("OKP", "Ed25519"),
-    }
-    if algorithm not in sizes:
-        raise ConfigurationError("algorithm must be ES256, PS256 or EdDSA")
-    members: dict[str, Any] = _joserfc().jwk.generate_key(*sizes[algorithm]).as_dict(private=True)
-    return {name: value for name, value in members.items() if name in MEMBERS}
+    for kind, (name, curve, _) in KINDS.items():
+        if name == algorithm:
+            members: dict[str, Any] = _joserfc().jwk.generate_key(kind, curve or RSA_BITS).as_dict(private=True)
+            return {member: value for member, value in members.items() if member in MEMBERS}
+    raise ConfigurationError("algorithm must be ES256, PS256 or EdDSA")
 
 
 def read_key(path: str | os.PathLike[str]) -> bytes:

@@ -218,6 +218,11 @@ def error_class(kind: Kind, attempt: Attempt) -> type[errors.ApiError]:
     return errors.ApiError
 
 
+def is_temporary(error: errors.CausewayError) -> bool:
+    """Whether a failure can end without the program's doing: of the network, a bank, the hub or a proxy."""
+    return not isinstance(error, errors.ApiError) or error.status >= 500 or error.status == 429
+
+
 def proof_refused(attempt: Attempt) -> bool:
     """Whether the DPoP proof is at fault, not the token."""
     return "dpop" in challenge_of(attempt).partition("error=")[2].lower()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from causeway import _waiting, errors
 from causeway.tpp import _calls
-from causeway.tpp._request import Attempt, Request, build_request, error_of, read_answer, unknown_outcome
+from causeway.tpp._request import Attempt, Request, build_request, error_of, is_temporary, read_answer, unknown_outcome
 from causeway.tpp._statuses import is_final
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class AsyncCaller:
                 if is_final(last):
                     return last
             except (errors.ApiError, errors.ConnectionLost) as error:
-                if isinstance(error, errors.ApiError) and error.status < 500 and error.status != 429:
+                if not is_temporary(error):
                     raise
                 last, pause = error, max(pause, getattr(error, "retry_after", None) or 0.0)
             if _waiting.now() + pause > deadline:

@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 class Tpp(AsyncCaller):
     """One client of the hub. Use one object for the whole program, from any number of callers.
 
-    A client proves who it is with one of: a secret, a signing key, or a TLS certificate, which ``http_client``
-    presents. A public client has none of them.
+    A client has one of: a secret, a signing key, or a TLS certificate in ``http_client``. A public client has none.
 
     Errors are those of ``causeway.errors``. The object is a context manager; ``close`` closes its connections.
     """
@@ -77,8 +76,7 @@ class Tpp(AsyncCaller):
             dpop: the key to which the client's tokens are bound, such as a ``DpopKey``.
             retries: how often failed calls are repeated; without it 3 times.
             timeout: how long to wait for an answer, in seconds. The hub waits up to 20 s for a bank.
-            http_client: replaces the connections that this package makes, for a proxy, a certificate authority or a
-                client certificate. Its own timeouts are not used.
+            http_client: replaces this package's connections, for a proxy or certificates. Its timeouts are not used.
         """
         from causeway.tpp._sync.transport import Transport
 
