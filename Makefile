@@ -85,7 +85,7 @@ docs: environment ## Write the OpenAPI documents, the SDK's models, docs/referen
 postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
 	@exec $(PYTHON) -m infra.postman
 
-screenshots: environment ## Write screenshots of all pages, wide and narrow, light and dark, to build/: ONLY=website
+screenshots: environment ## Write screenshots of all pages to build/, and renew docs/images: ONLY=website
 	@exec $(PYTHON) -m tests.browser $(if $(ONLY),--only $(ONLY))
 
 bench: environment ## Measure processor time per request, cold starts, latency, and transfers per second (Java, Maven)

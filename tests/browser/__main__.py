@@ -1,4 +1,4 @@
-"""Pictures of every page, wide and narrow, light and dark, from a stack of its own."""
+"""Pictures of every page, wide and narrow, light and dark, from a stack of its own; some renew docs/images."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ from infra.local.background import run_stack
 from infra.progress import Progress
 from tests.browser import chromium
 from tests.browser.checks import SCHEMES, seen_at, shown_in
-from tests.browser.pages import WALKS
+from tests.browser.pages import IMAGES, WALKS
 from tests.browser.visitor import visiting
 from tests.browser.walks import Walk
 
 WIDTHS = (1280, 390)
 FOLDER = Path("build") / "screenshots"
+OF_DOCUMENTS = Path("docs") / "images"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -65,6 +66,8 @@ def picture(browser: Browser, stack: dict[str, object], walk: Walk, folder: Path
             for name in walk.pages(visitor):
                 for width in WIDTHS:
                     _picture(visitor.page, width, folder / f"{name}-{width}")
+                if name in IMAGES:
+                    _write_image(visitor.page, OF_DOCUMENTS / f"{IMAGES[name]}.png")
     except AssertionError as complaint:
         return [f"{walk.name}: {complaint}"]
     return []
@@ -75,6 +78,13 @@ def _picture(page: Page, width: int, file: Path) -> None:
         for scheme in SCHEMES:
             with shown_in(page, scheme):
                 page.screenshot(path=f"{file}-{scheme}.png", full_page=True)
+
+
+def _write_image(page: Page, file: Path) -> None:
+    """Write what a wide window shows of a page."""
+    with seen_at(page, WIDTHS[0]), shown_in(page, SCHEMES[0]):
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=file)
 
 
 if __name__ == "__main__":

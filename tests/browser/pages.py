@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tests.browser import (
     bank_pages,
     card_pages,
@@ -22,3 +24,11 @@ WALKS: tuple[Walk, ...] = (
     *choice_pages.walks(),
     *clock_pages.walks(),
 )
+
+IMAGES: Mapping[str, str] = {
+    "website-journey-specification-balance": "explorer",
+    "website-journey-tokens": "tokens",
+    "website-deliveries-built-in-receiver": "event",
+    "performance-banks": "performance",
+}
+"""Pages that the README shows, and the images of ``docs/images`` with what a wide window shows of them."""

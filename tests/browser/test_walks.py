@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser import __main__ as command
-from tests.browser.pages import WALKS
+from tests.browser.pages import IMAGES, WALKS
 from tests.browser.walks import Walk, goes_back, place
 from tests.documents import EVERYTHING, ROOT
 
@@ -30,6 +30,14 @@ def test_every_name_that_is_given_fits_a_walk() -> None:
 
 def test_a_walk_has_its_name_to_itself() -> None:
     assert len({walk.name for walk in WALKS}) == len(WALKS)
+
+
+def test_the_images_of_the_readme_are_pages_of_walks() -> None:
+    pages = {f"{walk.name}-{name}" for walk in WALKS for name, _ in walk.stops}
+    files = {file.stem for file in (ROOT / "docs" / "images").iterdir()}
+
+    assert set(IMAGES) <= pages
+    assert set(IMAGES.values()) == files == set(re.findall(r"docs/images/([\w-]+)\.png", EVERYTHING))
 
 
 def test_where_no_walk_fits_the_command_says_so_and_fails(capsys: pytest.CaptureFixture[str]) -> None:

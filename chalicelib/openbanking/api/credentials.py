@@ -117,8 +117,8 @@ def _secret_method(basic_secret: str | None) -> AuthMethod:
 
 def _read_assertion(incoming: Incoming, members: Mapping[str, Any]) -> str | None:
     """The client assertion; empty, which no client has, if its type is not that of RFC 7523. Raises: Refusal."""
-    sent = members.get("client_assertion")
-    if sent and members.get("client_assertion_type") != ASSERTION_TYPE:
+    sent, kind = members.get("client_assertion"), members.get("client_assertion_type")
+    if (sent or kind) and kind != ASSERTION_TYPE:
         return ""
     return _single_value("client assertion", incoming.headers.get("x-client-assertion"), sent)
 

@@ -162,6 +162,13 @@ def test_an_assertion_of_another_type_is_refused(world: World, holder: KeyHolder
     assert form["client_assertion_type"] == ASSERTION_TYPE
 
 
+@pytest.mark.parametrize("path", ["/oauth/introspect", "/tpp/token/revoke"])
+def test_another_assertion_type_is_refused_without_an_assertion(world: World, path: str) -> None:
+    form = {"token": "x", "client_assertion_type": "other"}
+
+    assert is_refused(world.tpp("POST", path, form=form))
+
+
 def test_two_different_assertions_are_contradictory(world: World, holder: KeyHolder) -> None:
     answer = world.tpp(
         "POST",
