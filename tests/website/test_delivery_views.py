@@ -68,6 +68,52 @@ def test_a_failed_attempt_shows_its_status_its_answer_and_when_the_next_is_made(
         assert secret not in user.last.text
 
 
+def progress(user: Person) -> str:
+    """What the page that is shown asks with, and the answer, which are the same until something happens."""
+    found = re.search(r'data-live-check="([^"]+)".* data-live-state="([^"]+)"', user.last.text)
+    assert found is not None
+    assert user.get(html.unescape(found[1])).body == {"state": found[2]}
+    return found[2]
+
+
+def test_the_page_of_an_event_asks_how_far_it_has_come_until_that_is_final(
+    world: World, user: Person, client_id: str
+) -> None:
+    world.receiver.answers = [Reply(503, b"busy", {}, 0.2)]
+    path = send_test_event(user, client_id)
+    user.get(path)
+    assert f'<noscript>, if JavaScript is enabled. <a href="{path}">Reload</a></noscript>' in user.last.text
+    seen = [progress(user)]
+    world.clock.advance(1)
+    assert user.get(f"{path}?format=json").body == {"state": seen[0]}
+    (delivery,) = world.recorded("event")
+    attempt = world.hub.delivery.worker.begin(delivery.delivery_id)
+    assert attempt is not None
+    user.get(path)
+    assert "An attempt is running" in user.text
+    seen.append(progress(user))
+    world.hub.delivery.worker.carry_out(attempt)
+    user.get(path)
+    seen.append(progress(user))
+    world.clock.advance(60)
+    send(world)
+    user.get(path)
+
+    assert len(set(seen)) == 3
+    assert "delivered" in user.text
+    assert not re.search("data-live=|data-live-check=|live[^>]*js|Reload", user.last.text), "nothing changes any more"
+    user.post(path)
+    user.follow()
+    assert progress(user)
+
+
+def test_how_far_an_event_has_come_is_its_owners(world: World, user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+
+    assert Person.signed_in(world, "other@example.com").get(f"{path}?format=json").status == 404
+    assert Person(world).get(f"{path}?format=json").status == 303
+
+
 def test_an_event_is_sent_again(world: World, user: Person, client_id: str) -> None:
     path = send_test_event(user, client_id)
     send(world)
