@@ -20,7 +20,7 @@ from chalicelib.website.event_inspection import inspect_delivery, show_body
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, fragment, message_page, page
 from chalicelib.website.pagination import newest_first, select_choices
-from chalicelib.website.receiver_views import BEHAVIOURS, chosen_behaviour
+from chalicelib.website.receiver_views import receiver_choices
 from chalicelib.website.records.attempts import TooManyAttempts
 
 _MOST_MILLISECONDS = 13  # digits
@@ -35,7 +35,6 @@ def list_deliveries(visit: Visit) -> Response:
         return _not_found_page(visit, "None of your clients has this Client ID.")
     chosen = EventFilter.of(visit.field)
     part = visit.website.delivery.client_events.page(chosen.search(client.client_id)) if client else None
-    settings = visit.website.shared.settings
     return page(
         visit,
         "deliveries.html",
@@ -50,8 +49,7 @@ def list_deliveries(visit: Visit) -> Response:
         older=encode_position(part.older) if part and part.older else "",
         now=visit.website.shared.clock.time(),
         looked_through=LOOKED_THROUGH,
-        behaviours=BEHAVIOURS if settings.is_sandbox else {},
-        behaviour=chosen_behaviour(settings.public_url, client) if client else "",
+        **receiver_choices(visit, client),
     )
 
 
