@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from chalice.app import Response
 
-from chalicelib.delivery.client_events import CLIENT_KINDS, FIRST, LOOKED_THROUGH, ClientPage, encode_position
+from chalicelib.delivery.client_events import (
+    CLIENT_KINDS,
+    FIRST,
+    LOOKED_THROUGH,
+    ClientPage,
+    decode_position,
+    encode_position,
+)
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.journal import NotResendable, UnknownDelivery
 from chalicelib.delivery.schedule import PLANS
@@ -22,8 +29,6 @@ from chalicelib.website.pages import Visit, fragment, message_page, page
 from chalicelib.website.pagination import newest_first, select_choices
 from chalicelib.website.receiver_views import receiver_choices
 from chalicelib.website.records.attempts import TooManyAttempts
-
-_MOST_MILLISECONDS = 13  # digits
 
 
 def list_deliveries(visit: Visit) -> Response:
@@ -133,18 +138,18 @@ def _delivery_page(
 
 def _fetched_event_page(visit: Visit) -> Response:
     """The page of an event for fetching, which was recorded ``at`` a time in Unix milliseconds."""
-    at, event_id = visit.field("at"), visit.incoming.uri["delivery_id"]
-    if not (at.isascii() and at.isdigit() and len(at) <= _MOST_MILLISECONDS):
+    position = decode_position(f"{visit.field('at')}-{visit.incoming.uri['delivery_id']}")
+    if position is None:
         return _not_found_page(visit, "An event for fetching has a time in its address.")
     try:
         client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
     except UnknownClient:
         return _not_found_page(visit, "None of your clients has this Client ID.")
-    event = visit.website.delivery.event_log.find(f"client#{client.client_id}", (int(at), event_id))
+    event = visit.website.delivery.event_log.find(f"client#{client.client_id}", position)
     if event is None:
         return _not_found_page(visit, "None of this client's events has this id, or it is no longer stored.")
     return page(
-        visit, "fetched_event.html", client=client, event=event, at=int(at) // 1000, payload=show_body(event.body)
+        visit, "fetched_event.html", client=client, event=event, at=position[0] // 1000, payload=show_body(event.body)
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -12,6 +12,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.event_inspection import DETAILED
 from chalicelib.website.records.attempts import LIMITS
+from tests.dynamodb_calls import counted
 from tests.website.deliveries import send, send_test_event
 from tests.website.page_forms import rename
 from tests.website.person import Person
@@ -210,7 +211,8 @@ def test_an_event_for_fetching_is_listed_and_shown(world: World, user: Person) -
     assert "This is a test." in user.text
     assert "GET /tpp/events" in user.text
     assert user.get(path.replace("at=", "at=9")).status == 404
-    assert user.get(path.replace("at=", "at=x")).status == 404
+    for at in ("x", "\u0661", "", "1-2"):
+        assert user.get(re.sub("at=[0-9]+", f"at={quote(at)}", path)).status == 404
     other = Person.signed_in(world, "other@example.com")
     assert other.get(path).status == 404
 
@@ -342,8 +344,11 @@ def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, cli
     assert len(world.recorded()) == 1
 
 
-def test_an_id_that_no_delivery_can_have_is_not_looked_for(user: Person) -> None:
+def test_an_id_that_no_delivery_can_have_is_not_looked_for(world: World, user: Person, client_id: str) -> None:
     assert user.get(f"/deliveries/{'x' * 3000}").status == 404
+    with counted(world) as calls:
+        assert user.get(f"/deliveries/{'x' * 3000}?client_id={client_id}&at=1").status == 404
+    assert len(calls) == 1, "the session"
 
 
 def test_the_page_of_a_delivery_stays_small_however_much_there_is_to_show(
