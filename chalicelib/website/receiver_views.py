@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from chalice.app import Response
 
@@ -68,7 +68,7 @@ def answer_event(website: WebsiteContainer, incoming: Incoming, wait: Callable[[
     return json_answer({"receiver": "built-in", "event": taken}, behaviour.status)
 
 
-def receiver_choices(visit: Visit, client: Client | None) -> Mapping[str, object]:
+def receiver_choices(visit: Visit, client: Client | None) -> Mapping[str, Any]:
     """What the form of ``receiver_parts.html`` needs: the behaviours that may be chosen, and the chosen one."""
     settings = visit.website.shared.settings
     if client is None or client.is_archived or not settings.is_sandbox:

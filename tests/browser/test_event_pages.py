@@ -6,6 +6,7 @@ import re
 import threading
 
 import pytest
+from playwright.sync_api import Route
 
 from chalicelib.bootstrap import Hub
 from chalicelib.delivery.client_events import FIRST
@@ -57,6 +58,31 @@ def test_new_events_are_not_asked_for_while_nobody_looks(visitor: Visitor) -> No
 
     with page.expect_response(latest):
         page.evaluate(SEEN)
+
+
+def test_the_list_asks_less_often_while_it_gets_no_answer_and_says_when_the_session_is_over(visitor: Visitor) -> None:
+    page, latest, asked = visitor.page, "**/deliveries/latest?*", list[str]()
+
+    def fail(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=503)
+
+    user.register(visitor)
+    user.create_client(visitor)
+    visitor.forgive("503")
+    page.clock.install()
+    user.go_to(visitor, "Events")
+    page.route(latest, fail)
+    for wait, count in ((3, 1), (3, 1), (3, 2), (9, 2), (3, 3)):
+        page.clock.run_for(wait * 1000 + 50)
+        page.wait_for_timeout(100)
+        assert len(asked) == count
+    page.unroute(latest)
+    page.context.clear_cookies()
+    page.clock.run_for(25_000)
+    page.get_by_text("You have been signed out.").wait_for()
+
+    assert page.get_by_role("link", name="Reload").is_visible()
 
 
 def test_rows_that_a_filter_found_far_back_stay_when_new_ones_appear(visitor: Visitor, operator: Hub) -> None:

@@ -224,8 +224,8 @@ def test_no_page_of_a_journey_is_stored_passes_its_address_on_or_has_the_clients
         for typed in ("not the secret", secret) if action else ():
             user.post("/authorize/callback", state=state, action=action, client_secret=typed)
             seen.append(user.last)
-        for query in ("", "&ask=end", "&format=json"):
-            seen.append(user.get(f"/authorize/callback?state={state}{query}"))
+        queries = ("", "&ask=end", "&format=json")
+        seen += [user.get(f"/authorize/callback?state={state}{query}") for query in queries]
 
     assert "The consent has ended" in user.get(f"/authorize/callback?state={state}").text
     assert len(seen) == 18

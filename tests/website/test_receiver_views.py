@@ -13,7 +13,6 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.http.web import BODY_BYTES, Incoming
-from chalicelib.website import receiver_views
 from chalicelib.website.receiver_views import BEHAVIOURS, answer_event, receiver_url
 from tests.website.deliveries import send, send_test_event
 from tests.website.person import Person
@@ -30,14 +29,16 @@ def signed(world: World, client_id: str, body: bytes = BODY) -> Mapping[str, str
     return {"content-type": "application/json", **headers}
 
 
-def delivered(world: World, client_id: str, name: str, waited: list[float]) -> Response:
-    """The receiver's answer to an event of the client."""
+def received(
+    world: World, client_id: str, name: str, headers: Mapping[str, str], waited: list[float], body: bytes = BODY
+) -> Response:
+    """The receiver's answer to a request."""
     incoming = Incoming(
         method="POST",
         route="/sandbox/receivers/{client_id}/{behaviour}",
-        headers=signed(world, client_id),
+        headers=headers,
         query=(),
-        body=BODY,
+        body=body,
         uri={"client_id": client_id, "behaviour": name},
         context={},
     )
@@ -54,7 +55,7 @@ def eventful(world: World, user: Person, client_id: str) -> str:
 @pytest.mark.parametrize(("name", "status", "seconds"), [("ok", 200, 0), ("failing", 500, 0), ("slow", 200, 5)])
 def test_it_answers_as_its_address_says(world: World, eventful: str, name: str, status: int, seconds: int) -> None:
     waited: list[float] = []
-    answer = delivered(world, eventful, name, waited)
+    answer = received(world, eventful, name, signed(world, eventful), waited)
 
     assert (answer.status_code, waited) == (status, [seconds])
     assert jsontext.loads(answer.body)["receiver"] == "built-in"
@@ -68,25 +69,24 @@ def test_it_is_reached_over_http_without_a_session(world: World, eventful: str, 
 
 
 def test_it_keeps_nobody_waiting_and_repeats_nothing_that_is_not_the_clients_event(
-    world: World, user: Person, eventful: str, monkeypatch: pytest.MonkeyPatch
+    world: World, user: Person, eventful: str
 ) -> None:
     waited: list[float] = []
-    monkeypatch.setattr(receiver_views.time, "sleep", waited.append)
     other, deaf, body = user.create_client(events_url="https://other.example/"), user.create_client(), b'{"<a>":1}'
-    own, typed = signed(world, eventful, body), {"content-type": "application/json"}
+    own = signed(world, eventful, body)
     for client_id, name, headers, sent, status in (
         (eventful, "dancing", own, body, 404),
         ("nobody", "slow", own, body, 404),
         ("x" * 3000, "slow", own, body, 404),
-        (eventful, "slow", typed, body, 401),
+        (eventful, "slow", {}, body, 401),
         (eventful, "slow", signed(world, other, body), body, 401),
         (eventful, "slow", own, body + b" ", 401),
         (deaf, "slow", own, body, 401),
         (eventful, "slow", own, b" " * (BODY_BYTES + 1), 413),
     ):
-        answer = world.call("POST", f"/sandbox/receivers/{client_id}/{name}", sent, headers)
-        assert (answer.status, answer.headers["content-type"]) == (status, "application/json")
-        assert not re.search("<a>|dancing|nobody|xxx", answer.text)
+        answer = received(world, client_id, name, headers, waited, sent)
+        assert (answer.status_code, answer.headers["Content-Type"]) == (status, "application/json")
+        assert not re.search("<a>|dancing|nobody|xxx", answer.body)
 
     assert waited == []
 
@@ -105,7 +105,7 @@ def test_a_clients_events_go_to_it_after_one_press_and_what_it_answered_is_shown
     url = receiver_url(world.hub.settings.public_url, client_id, "failing")
     client = world.hub.openbanking.clients.get(client_id)
     assert client.events_url == url
-    made = delivered(world, client_id, "failing", [])
+    made = received(world, client_id, "failing", signed(world, client_id), [])
     world.receiver.url = url
     world.receiver.answers = [Reply(made.status_code, made.body.encode(), {}, 0.1)]
     path = send_test_event(user, client_id)
