@@ -9,6 +9,7 @@ import pytest
 from chalicelib.delivery import client_events, journal, recorded_headers
 from chalicelib.foundation.crypto import keyring, passwords
 from chalicelib.foundation.http.pages import cookie
+from chalicelib.foundation.http.web import BODY_BYTES
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
 from chalicelib.openbanking.records.client_validation import TITLE_LENGTH
 from chalicelib.openbanking.records.clients import _REPEATED_SECONDS
@@ -95,6 +96,8 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     assert f"latest {journal.SEARCHED} events" in section(WEBSITE, "## Consents")
     assert f"{client_events.PAGE} a page" in deliveries
     assert f"the latest {client_events.LOOKED_THROUGH} are looked through" in deliveries
+    assert f"the latest {client_events.FIRST} deliveries" in deliveries
+    assert f"more than {BODY_BYTES // 1024} KB 413" in deliveries
     assert f"`{recorded_headers.MASK}` stands for it" in deliveries
     assert f"the latest {event_inspection.DETAILED} attempts" in deliveries
     assert {row[0].strip("`"): row[1:] for row in tables(section(WEBSITE, "### The built-in receiver"))[0][2:]} == {

@@ -28,7 +28,7 @@ PAGE = 25
 """Entries per page."""
 LOOKED_THROUGH = 1000
 """Maximum number of a client's deliveries, and of its events for fetching, searched for a page."""
-_FIRST = 60
+FIRST = 60
 """Rows of the first read: enough for a page, unless most are filtered out."""
 _BATCH = 100
 """Records per read."""
@@ -110,12 +110,12 @@ class ClientEvents:
         self._store = store
         self._event_log = event_log
 
-    def page(self, search: ClientSearch) -> ClientPage:
-        """A page for the owner of the client."""
-        for size in (_FIRST, LOOKED_THROUGH):
+    def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientPage:
+        """A page for the owner of the client, from about ``most`` deliveries and as many events for fetching."""
+        for size in (FIRST, most):
             found = self._find(search, size)
             entries = [*islice(self._select(search, found), PAGE + 1)]
-            if len(entries) > PAGE or found.reached is None:
+            if len(entries) > PAGE or found.reached is None or size >= most:
                 break
         if len(entries) > PAGE:
             return ClientPage(entries[:PAGE], entries[PAGE - 1].position)

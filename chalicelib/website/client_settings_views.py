@@ -19,6 +19,7 @@ from chalicelib.website.client_page_views import (
     serve_client,
 )
 from chalicelib.website.pages import Visit
+from chalicelib.website.receiver_views import receiver_choices
 
 
 def _settings_page(
@@ -38,6 +39,7 @@ def _settings_page(
         may_rename=GENERAL.is_open(client, is_sandbox),
         title_length=client_validation.TITLE_LENGTH,
         most=client_validation.MOST_CALLBACK_URLS,
+        **receiver_choices(visit, client),
     )
 
 

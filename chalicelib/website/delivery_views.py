@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from chalice.app import Response
 
-from chalicelib.delivery.client_events import CLIENT_KINDS, LOOKED_THROUGH, ClientPage, encode_position
+from chalicelib.delivery.client_events import (
+    CLIENT_KINDS,
+    FIRST,
+    LOOKED_THROUGH,
+    ClientPage,
+    decode_position,
+    encode_position,
+)
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.journal import NotResendable, UnknownDelivery
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.http.web import text_answer
+from chalicelib.foundation.http.web import json_answer, text_answer
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.flows.deferred_calls import request_text
 from chalicelib.openbanking.records.client_record import Client
@@ -20,10 +27,8 @@ from chalicelib.website.event_inspection import inspect_delivery, show_body
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, fragment, message_page, page
 from chalicelib.website.pagination import newest_first, select_choices
-from chalicelib.website.receiver_views import BEHAVIOURS, chosen_behaviour
+from chalicelib.website.receiver_views import receiver_choices
 from chalicelib.website.records.attempts import TooManyAttempts
-
-_MOST_MILLISECONDS = 13  # digits
 
 
 def list_deliveries(visit: Visit) -> Response:
@@ -35,7 +40,6 @@ def list_deliveries(visit: Visit) -> Response:
         return _not_found_page(visit, "None of your clients has this Client ID.")
     chosen = EventFilter.of(visit.field)
     part = visit.website.delivery.client_events.page(chosen.search(client.client_id)) if client else None
-    settings = visit.website.shared.settings
     return page(
         visit,
         "deliveries.html",
@@ -50,19 +54,21 @@ def list_deliveries(visit: Visit) -> Response:
         older=encode_position(part.older) if part and part.older else "",
         now=visit.website.shared.clock.time(),
         looked_through=LOOKED_THROUGH,
-        behaviours=BEHAVIOURS if settings.is_sandbox else {},
-        behaviour=chosen_behaviour(settings.public_url, client) if client else "",
+        **receiver_choices(visit, client),
     )
 
 
 def list_latest(visit: Visit) -> Response:
-    """``GET /deliveries/latest``: the rows of the first page for a script; 204 if they are those of ``after``."""
+    """``GET /deliveries/latest``: the latest rows for a script; 204 if they are those of ``after``.
+
+    It is asked again and again, so it looks through a few only, whatever the filter; the script keeps older rows.
+    """
     try:
         client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
     except UnknownClient:
         return _not_found_page(visit, "None of your clients has this Client ID.")
     chosen, now = EventFilter.of(visit.field), visit.website.shared.clock.time()
-    part = visit.website.delivery.client_events.page(chosen.search(client.client_id))
+    part = visit.website.delivery.client_events.page(chosen.search(client.client_id), most=FIRST)
     cursor = _cursor(part, now)
     if cursor == visit.field("after"):
         return text_answer("", "text/plain; charset=utf-8", 204)
@@ -70,13 +76,18 @@ def list_latest(visit: Visit) -> Response:
 
 
 def show_delivery(visit: Visit) -> Response:
-    """``GET /deliveries/{delivery_id}``: the bodies and every attempt; with ``at``, an event for fetching."""
+    """``GET /deliveries/{delivery_id}``: the bodies and every attempt; with ``at``, an event for fetching.
+
+    With ``format=json``, only how far the delivery has come, by which its page notices a change.
+    """
     if visit.field("at"):
         return _fetched_event_page(visit)
     try:
         delivery, client = _own_delivery(visit)
     except (UnknownDelivery, UnknownClient):
         return _not_found_page(visit, "None of your clients' deliveries has this id, or it is no longer stored.")
+    if visit.field("format") == "json":
+        return json_answer({"state": _progress(delivery, visit.website.shared.clock.time())})
     return _delivery_page(visit, delivery, client)
 
 
@@ -110,6 +121,7 @@ def _own_delivery(visit: Visit) -> tuple[Delivery, Client]:
 def _delivery_page(
     visit: Visit, delivery: Delivery, client: Client, *, problem: str = "", status: int = 200
 ) -> Response:
+    now = visit.website.shared.clock.time()
     return page(
         visit,
         "delivery.html",
@@ -117,7 +129,8 @@ def _delivery_page(
         delivery=delivery,
         client=client,
         found=inspect_delivery(visit.website.delivery.bodies, delivery, request_text),
-        now=visit.website.shared.clock.time(),
+        progress=_progress(delivery, now),
+        now=now,
         may_resend=not PLANS[delivery.kind].has_caller,
         problem=problem,
     )
@@ -125,36 +138,34 @@ def _delivery_page(
 
 def _fetched_event_page(visit: Visit) -> Response:
     """The page of an event for fetching, which was recorded ``at`` a time in Unix milliseconds."""
-    at, event_id = visit.field("at"), visit.incoming.uri["delivery_id"]
-    if not (at.isascii() and at.isdigit() and len(at) <= _MOST_MILLISECONDS):
+    position = decode_position(f"{visit.field('at')}-{visit.incoming.uri['delivery_id']}")
+    if position is None:
         return _not_found_page(visit, "An event for fetching has a time in its address.")
     try:
         client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
     except UnknownClient:
         return _not_found_page(visit, "None of your clients has this Client ID.")
-    event = visit.website.delivery.event_log.find(f"client#{client.client_id}", (int(at), event_id))
+    event = visit.website.delivery.event_log.find(f"client#{client.client_id}", position)
     if event is None:
         return _not_found_page(visit, "None of this client's events has this id, or it is no longer stored.")
     return page(
-        visit, "fetched_event.html", client=client, event=event, at=int(at) // 1000, payload=show_body(event.body)
+        visit, "fetched_event.html", client=client, event=event, at=position[0] // 1000, payload=show_body(event.body)
     )
 
 
 def _cursor(part: ClientPage, now: int) -> str:
     """A text that changes with the rows of a page and their states, but not while time passes."""
     rows = [
-        [*entry.position]
-        if entry.delivery is None
-        else [
-            entry.delivery.delivery_id,
-            entry.delivery.state,
-            entry.delivery.attempts,
-            entry.delivery.due_at,
-            entry.delivery.is_running(now),
-        ]
+        [*entry.position] if entry.delivery is None else [entry.delivery.delivery_id, _progress(entry.delivery, now)]
         for entry in part.entries
     ]
     return digest(jsontext.dumps(rows).encode())[:22]
+
+
+def _progress(delivery: Delivery, now: int) -> str:
+    """A text that changes with what a page shows of a delivery's state, but not while time passes."""
+    activity = "running" if delivery.is_running(now) else delivery.due_at or ""
+    return f"{delivery.state} {delivery.attempts} {activity} {delivery.last.get('at', '')}"
 
 
 def _not_found_page(visit: Visit, what: str) -> Response:

@@ -58,7 +58,7 @@ TEXTS: Mapping[str, str] = {
     Notice.CLIENT_ARCHIVED: "The client is archived: all its calls are refused, and lists leave it out.",
     Notice.CLIENT_RESTORED: "The client is restored. It is inactive until it is reactivated.",
     Notice.EVENT_RECORDED: "A test event is recorded: the client can fetch it.",
-    Notice.EVENT_SENT: "A test event is on its way. Reload the page to see its state.",
+    Notice.EVENT_SENT: "A test event is on its way.",
     Notice.EVENT_RESENT: "It is being sent again, with as many retries as before if it fails.",
     Notice.EVENT_ARRIVED: "It has just been delivered by an attempt in progress.",
     Notice.RECEIVER_CHOSEN: (

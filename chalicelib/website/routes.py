@@ -50,7 +50,7 @@ def receive_event(website: WebsiteContainer, incoming: Incoming) -> Response:
     """Answer an event as the built-in receiver of sandboxes does."""
     from chalicelib.website.receiver_views import answer_event
 
-    return answer_event(incoming.uri["behaviour"])
+    return answer_event(website, incoming)
 
 
 def _answer_not_found(website: WebsiteContainer, incoming: Incoming) -> Response:

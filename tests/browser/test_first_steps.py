@@ -97,3 +97,41 @@ def test_from_registering_to_the_first_balance_in_at_most_12_clicks(visitor: Vis
     assert "show=" not in page.url, "loading the page again asks for nothing by itself"
     assert len(clicks) <= MOST_CLICKS, clicks
     assert len(clicks) >= 8, "the presses are counted"
+
+
+@pytest.mark.pages
+def test_from_registering_to_the_first_balance_by_keyboard_alone(visitor: Visitor) -> None:
+    page, name = visitor.page, str(visitor.bank(2)["name"])
+
+    visitor.open("/")
+    visitor.tab_to(page.locator("main").get_by_role("link", name="Register"))
+    visitor.enter()
+    for label, text in (("Email", f"{secrets.token_hex(6)}@example.com"), ("Password", user.PASSWORD)):
+        visitor.tab_to(page.get_by_label(label, exact=True))
+        page.keyboard.type(text)
+    visitor.tab_to(page.get_by_label("I agree to the terms"))
+    page.keyboard.press("Space")
+    visitor.tab_to(page.get_by_role("button", name="Register", exact=True))
+    visitor.enter()
+    visitor.tab_to(page.get_by_label("In one step"))
+    page.keyboard.type(name)
+    visitor.tab_to(page.get_by_role("button", name="Create a client and authorize"))
+    visitor.enter()
+    visitor.tab_to(page.get_by_role("button", name="Run and go to the bank"))
+    visitor.enter()
+    visitor.tab_to(page.get_by_role("button", name=f"Sign in as {psu.PERSON[2]}"))
+    visitor.enter()
+    visitor.tab_to(page.get_by_role("checkbox").first)
+    page.keyboard.press("Space")
+    visitor.tab_to(page.get_by_role("button", name="Continue"))
+    visitor.enter()
+    code = page.locator("#sent").inner_text()
+    visitor.tab_to(page.locator("#key_code"))
+    page.keyboard.type(code)
+    visitor.tab_to(page.get_by_role("button", name="Approve", exact=True))
+    visitor.enter()
+    visitor.tab_to(page.get_by_role("link", name="Show a balance"))
+    visitor.enter()
+    page.wait_for_url("**#account_balance")
+
+    assert answered(page).status == "200"

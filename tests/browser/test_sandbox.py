@@ -129,45 +129,6 @@ def test_deliveries_are_watched_and_sent_again(visitor: Visitor) -> None:
     assert len(receiver.served) >= 3
 
 
-def test_new_events_appear_by_themselves_and_need_no_server(visitor: Visitor) -> None:
-    user.register(visitor)
-    user.create_client(visitor)
-    user.go_to(visitor, "Events")
-    visitor.press("Answers 200")
-    watcher = visitor.page.context.new_page()
-    watcher.goto(visitor.page.url)
-    rows = watcher.locator("tbody tr")
-    for count in (1, 2):
-        visitor.press("Send a test event")
-        watcher.locator("tbody tr", has=watcher.locator(".tag.good")).nth(count - 1).wait_for()
-        assert rows.count() == count
-        assert watcher.evaluate("document.activeElement === (window.kept ?? document.activeElement)")
-        watcher.evaluate("(window.kept = document.querySelector('tbody a')).focus()")
-        user.go_to(visitor, "Events")
-
-    assert "new" in watcher.get_by_role("status").inner_text()
-    rows.first.get_by_role("link").click()
-    watcher.get_by_text('"built-in"').first.wait_for()
-
-
-def test_new_events_are_not_asked_for_while_nobody_looks(visitor: Visitor) -> None:
-    page, latest, asked = visitor.page, "**/deliveries/latest?*", list[str]()
-    user.register(visitor)
-    user.create_client(visitor)
-    page.clock.install()
-    user.go_to(visitor, "Events")
-    page.on("request", lambda request: asked.append(request.url) if "/latest" in request.url else None)
-    with page.expect_response(latest):
-        page.clock.run_for(3100)
-    page.evaluate("Object.defineProperty(document, 'hidden', { configurable: true, get: () => true })")
-    page.clock.run_for(60_000)
-    assert len(asked) == 1
-
-    page.evaluate("delete document.hidden")
-    with page.expect_response(latest):
-        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
-
-
 def test_the_way_to_the_bank_needs_no_mouse(visitor: Visitor) -> None:
     user.register(visitor)
     user.create_client(visitor)

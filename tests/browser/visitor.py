@@ -74,6 +74,11 @@ class Visitor:
                 return
         raise AssertionError(f"the keyboard does not lead to {wanted}")
 
+    def enter(self) -> None:
+        """Press the Enter key on what leads to another page; returns when that has loaded."""
+        with self.page.expect_navigation():
+            self.page.keyboard.press("Enter")
+
     def bank(self, version: int, *, faults: bool = False) -> Mapping[str, Any]:
         """The demonstration bank or the fault bank of a version, as the stack's file describes it."""
         banks = self.stack["fault_banks" if faults else "banks"]

@@ -13,6 +13,7 @@ from chalicelib.delivery import client_events as module
 from chalicelib.delivery.client_events import (
     CLIENT_KINDS,
     CLIENT_STATES,
+    FIRST,
     LOOKED_THROUGH,
     PAGE,
     ClientEntry,
@@ -80,7 +81,7 @@ def test_pages_miss_nothing_and_repeat_nothing_whatever_is_asked_for(
 ) -> None:
     chance, now = random.Random(23), world.clock.time()
     monkeypatch.setattr(module, "PAGE", 3)
-    monkeypatch.setattr(module, "_FIRST", 5)
+    monkeypatch.setattr(module, "FIRST", 5)
     monkeypatch.setattr(module, "LOOKED_THROUGH", 9)
     for _ in range(25):
         store = MadeUpStore()
@@ -144,6 +145,39 @@ def test_a_rare_match_ends_the_search_after_1000_and_goes_on_from_there(world: W
     assert store.calls.count("Query") == 2 * SHARDS
     assert store.calls.count("BatchGetItem") <= 2 + LOOKED_THROUGH // 100 + 1
     assert walk(events, search) == [f"{count - 1:022x}"]
+
+
+@pytest.mark.parametrize(("most", "reads"), [(LOOKED_THROUGH, 2), (FIRST, 1)])
+@pytest.mark.parametrize("search", [replace(ALL, state="failed"), replace(ALL, type="consent.revoked")])
+def test_a_filter_that_fits_nothing_takes_as_many_calls_for_10_000_as_for_2000(
+    world: World, search: ClientSearch, most: int, reads: int
+) -> None:
+    now, made = world.clock.time(), []
+    for count in (2_000, 10_000):
+        store = MadeUpStore([made_up(number, now - number) for number in range(count)])
+        for number in range(count):
+            store.add_event(((now - number) * 1000 + 1, f"{count + number:022x}"))
+        page = ClientEvents(store, event_log(store, world)).page(search, most=most)
+        assert (page.entries, page.is_cut) == ([], True)
+        made.append(store.calls)
+
+    assert made[0] == made[1]
+    assert made[0].count("Query") <= reads * (SHARDS + 4)
+    assert made[0].count("BatchGetItem") <= sum(2 + size // 100 for size in (FIRST, most)[:reads])
+
+
+def test_what_is_asked_for_again_and_again_looks_through_the_latest_only(world: World) -> None:
+    now = world.clock.time()
+    failed = (20, 121)
+    rows = [made_up(number, now - number, state="failed" if number in failed else "delivered") for number in range(122)]
+    store = MadeUpStore(rows)
+    events, search = ClientEvents(store, event_log(store, world)), replace(ALL, state="failed")
+    page = events.page(search, most=FIRST)
+
+    assert ids(events.page(search).entries) == [f"{number:022x}" for number in failed]
+    assert (ids(page.entries), page.is_cut) == ([f"{20:022x}"], True)
+    assert page.older is not None
+    assert (now - 121) * 1000 < page.older[0] <= (now - FIRST + 2) * 1000
 
 
 @pytest.mark.parametrize("text", ["", "x", "1", "1-", "-1-a", "1-a b", f"{'9' * 14}-a", f"1-{'a' * 65}", "\u0661-a"])

@@ -100,7 +100,7 @@ def last_used(page: Reply) -> str:
 
 def test_a_customer_sees_until_when_a_consent_holds_and_the_day_on_which_it_was_last_used(stage: Stage) -> None:
     token = approved(stage)
-    assert last_used(signed_in(stage).page).startswith("Not yet")
+    assert last_used(signed_in(stage).page).startswith("No use")
     for days, day in ((0, "2 March 2026"), (3, "5 March 2026")):
         stage.clock.advance(days * 86400)
         assert works(stage, token)
@@ -114,7 +114,7 @@ def test_a_customer_sees_until_when_a_consent_holds_and_the_day_on_which_it_was_
 def test_a_call_that_is_refused_is_no_use_of_a_consent(stage: Stage) -> None:
     token = approved(stage)
     assert stage.webhook(ACCOUNTS[stage.profile.name], token=f"{token}x").status in (401, 404)
-    assert last_used(signed_in(stage).page).startswith("Not yet")
+    assert last_used(signed_in(stage).page).startswith("No use")
 
 
 def test_a_wrong_password_does_not_sign_in(stage: Stage) -> None:

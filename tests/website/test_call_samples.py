@@ -18,7 +18,11 @@ from tests.world import World
 
 def section(user: Person, title: str) -> str:
     """The markup of a call's section."""
-    found = re.search(rf"<h2>{title}</h2>(.*?)</section>", user.last.text, re.DOTALL)
+    found = re.search(
+        rf"<(?:h2|summary)>{title}</(?:h2|summary)>(.*?)(?:</section>|<summary>End the consent)",
+        user.last.text,
+        re.DOTALL,
+    )
     assert found is not None, title
     return found[1]
 
@@ -103,7 +107,7 @@ def test_an_end_by_the_button_is_shown_with_its_answer(world: World, user: Perso
 
     assert "You ended it here" in user.text
     assert answer(user, "End the consent").startswith("{}")
-    assert "<h2>Refresh the tokens</h2>" not in user.last.text
+    assert "<summary>Refresh the tokens</summary>" not in user.last.text
 
 
 @pytest.mark.parametrize(

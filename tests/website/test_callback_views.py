@@ -211,6 +211,33 @@ def test_a_client_with_a_secret_is_asked_for_it(world: World, user: Person, secr
     assert "The consent has ended" in user.text
 
 
+def test_no_page_of_a_journey_is_stored_passes_its_address_on_or_has_the_clients_secret(
+    world: World, user: Person, secret_client: tuple[str, str]
+) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    seen = []
+    for action in ("", "exchange", "refresh", "end"):
+        for typed in ("not the secret", secret) if action else ():
+            user.post("/authorize/callback", state=state, action=action, client_secret=typed)
+            seen.append(user.last)
+        queries = ("", "&ask=end", "&format=json")
+        seen += [user.get(f"/authorize/callback?state={state}{query}") for query in queries]
+
+    assert "The consent has ended" in user.get(f"/authorize/callback?state={state}").text
+    assert len(seen) == 18
+    for answer in seen:
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["content-type"] == "application/json" or (
+            answer.headers["referrer-policy"] == "no-referrer"
+        )
+        assert secret not in answer.text
+        assert "not the secret" not in answer.text
+
+
 @pytest.mark.parametrize(
     "security",
     [{"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}, {"dpop_bound_access_tokens": True}],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 import pytest
 
@@ -12,6 +12,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.event_inspection import DETAILED
 from chalicelib.website.records.attempts import LIMITS
+from tests.dynamodb_calls import counted
 from tests.website.deliveries import send, send_test_event
 from tests.website.page_forms import rename
 from tests.website.person import Person
@@ -66,6 +67,52 @@ def test_a_failed_attempt_shows_its_status_its_answer_and_when_the_next_is_made(
     assert "<b>words of the receiver</b>" in user.text
     for secret in ("secret=cookie", "<b>words", "v1,"):
         assert secret not in user.last.text
+
+
+def progress(user: Person) -> str:
+    """What the page that is shown asks with, and the answer, which are the same until something happens."""
+    found = re.search(r'data-live-check="([^"]+)".* data-live-state="([^"]+)"', user.last.text)
+    assert found is not None
+    assert user.get(html.unescape(found[1])).body == {"state": found[2]}
+    return found[2]
+
+
+def test_the_page_of_an_event_asks_how_far_it_has_come_until_that_is_final(
+    world: World, user: Person, client_id: str
+) -> None:
+    world.receiver.answers = [Reply(503, b"busy", {}, 0.2)]
+    path = send_test_event(user, client_id)
+    user.get(path)
+    assert f'<noscript>, if JavaScript is enabled. <a href="{path}">Reload</a></noscript>' in user.last.text
+    seen = [progress(user)]
+    world.clock.advance(1)
+    assert user.get(f"{path}?format=json").body == {"state": seen[0]}
+    (delivery,) = world.recorded("event")
+    attempt = world.hub.delivery.worker.begin(delivery.delivery_id)
+    assert attempt is not None
+    user.get(path)
+    assert "An attempt is running" in user.text
+    seen.append(progress(user))
+    world.hub.delivery.worker.carry_out(attempt)
+    user.get(path)
+    seen.append(progress(user))
+    world.clock.advance(60)
+    send(world)
+    user.get(path)
+
+    assert len(set(seen)) == 3
+    assert "delivered" in user.text
+    assert not re.search("data-live=|data-live-check=|live[^>]*js|Reload", user.last.text), "nothing changes any more"
+    user.post(path)
+    user.follow()
+    assert progress(user)
+
+
+def test_how_far_an_event_has_come_is_its_owners(world: World, user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+
+    assert Person.signed_in(world, "other@example.com").get(f"{path}?format=json").status == 404
+    assert Person(world).get(f"{path}?format=json").status == 303
 
 
 def test_an_event_is_sent_again(world: World, user: Person, client_id: str) -> None:
@@ -164,7 +211,8 @@ def test_an_event_for_fetching_is_listed_and_shown(world: World, user: Person) -
     assert "This is a test." in user.text
     assert "GET /tpp/events" in user.text
     assert user.get(path.replace("at=", "at=9")).status == 404
-    assert user.get(path.replace("at=", "at=x")).status == 404
+    for at in ("x", "\u0661", "", "1-2"):
+        assert user.get(re.sub("at=[0-9]+", f"at={quote(at)}", path)).status == 404
     other = Person.signed_in(world, "other@example.com")
     assert other.get(path).status == 404
 
@@ -296,8 +344,11 @@ def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, cli
     assert len(world.recorded()) == 1
 
 
-def test_an_id_that_no_delivery_can_have_is_not_looked_for(user: Person) -> None:
+def test_an_id_that_no_delivery_can_have_is_not_looked_for(world: World, user: Person, client_id: str) -> None:
     assert user.get(f"/deliveries/{'x' * 3000}").status == 404
+    with counted(world) as calls:
+        assert user.get(f"/deliveries/{'x' * 3000}?client_id={client_id}&at=1").status == 404
+    assert len(calls) == 1, "the session"
 
 
 def test_the_page_of_a_delivery_stays_small_however_much_there_is_to_show(

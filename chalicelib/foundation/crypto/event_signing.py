@@ -9,13 +9,15 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
+TOLERANCE_SECONDS = 300
+"""How far the time of an attempt may be from the receiver's."""
 _PREFIX = "whsec_"
 
 
@@ -49,6 +51,18 @@ def headers(keys: Sequence[str], message_id: str, timestamp: int, body: bytes) -
         "webhook-timestamp": str(timestamp),
         "webhook-signature": " ".join(_signature(key, content) for key in keys),
     }
+
+
+def is_signed(keys: Sequence[str], received: Mapping[str, str], body: bytes, now: int) -> bool:
+    """Whether an attempt with the ``received`` headers (lower case) is recent and signed with one of ``keys``."""
+    message_id, sent_at = received.get("webhook-id", ""), received.get("webhook-timestamp", "")
+    if not (sent_at.isascii() and sent_at.isdigit() and len(sent_at) <= len(str(now))):
+        return False
+    if not keys or abs(now - int(sent_at)) > TOLERANCE_SECONDS:
+        return False
+    expected = headers(keys, message_id, int(sent_at), body)["webhook-signature"].split()
+    given = received.get("webhook-signature", "").encode().split()
+    return any(hmac.compare_digest(each, signature.encode()) for signature in expected for each in given)
 
 
 def _signature(key: str, content: bytes) -> str:

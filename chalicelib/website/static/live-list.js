@@ -3,6 +3,7 @@
 
 const SECONDS = 3;
 const LONGEST = 60; // seconds between two requests while they fail
+const ROWS = 25; // of a page
 
 for (const list of document.querySelectorAll("[data-live]")) watch(list);
 
@@ -46,8 +47,8 @@ function watch(list) {
   next();
 }
 
-// Makes the rows of `shown` those of `found`; returns how many are new. A row that did not change stays as it is, and the
-// focus stays on its row.
+// Makes the rows of `shown` those of `found`; returns how many are new. A row that did not change stays as it is, as do rows
+// that are older than all that was looked through, and the focus stays on its row.
 function renew(shown, found) {
   const before = new Map([...shown.rows].map((row) => [row.dataset.key, row]));
   let added = 0;
@@ -59,7 +60,9 @@ function renew(shown, found) {
     else if (row.textContent !== made.textContent) replace(row, withRoles(document.importNode(made, true)));
     if (shown.rows[number] !== row) shown.insertBefore(row, shown.rows[number] ?? null);
   }
-  for (const row of before.values()) if (!row.contains(document.activeElement)) row.remove();
+  const backTo = Number(found.dataset.backTo ?? 0);
+  const gone = [...before.values()].filter((row) => Number(row.dataset.at) >= backTo);
+  for (const row of [...gone, ...[...shown.rows].slice(ROWS)]) if (!row.contains(document.activeElement)) row.remove();
   shown.dataset.cursor = found.dataset.cursor;
   return added;
 }

@@ -37,19 +37,31 @@ async function look() {
   if (liveState !== dataset.liveState && isBetter) replace(found);
 }
 
-// Puts what was found in its place; who was in there goes on at the same element, or at the heading.
+// Puts what was found in its place. Who was in there goes on at the same element, or at the heading; what did not change
+// stays unfolded.
 function replace(found) {
   const before = part();
   const focused = before.contains(document.activeElement) ? document.activeElement : null;
   const { scrollX, scrollY } = window;
-  before.replaceWith(document.adoptNode(found));
+  document.adoptNode(found);
+  keepUnchanged(before, found);
+  before.replaceWith(found);
   if (focused) {
-    const again = (focused.id && document.getElementById(focused.id)) || part().querySelector("h1");
+    const same = focused.isConnected ? focused : focused.id && document.getElementById(focused.id);
+    const again = same || part().querySelector("h1");
     if (again.tagName === "H1") again.tabIndex = -1;
     again.focus({ preventScroll: true });
   }
   window.scrollTo(scrollX, scrollY);
   said.textContent = found.dataset.liveSaid;
+}
+
+// Moves the sections and articles that have an id and the same text in both from `before` to `made`.
+function keepUnchanged(before, made) {
+  for (const section of before.querySelectorAll("section[id], article[id]")) {
+    const again = made.querySelector(`#${section.id}`);
+    if (again && again !== section && again.textContent === section.textContent) again.replaceWith(section);
+  }
 }
 
 async function turn() {

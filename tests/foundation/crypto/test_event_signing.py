@@ -76,6 +76,39 @@ def test_an_old_attempt_cannot_be_replayed() -> None:
     assert refused("new", headers("new", age=600)) == "Message timestamp too old"
 
 
+@pytest.mark.parametrize("known", [("new",), ("old",), ("another", "old")])
+def test_what_was_signed_is_recognised_with_any_of_the_secrets(known: tuple[str, ...]) -> None:
+    keys = [secret(name) for name in known]
+
+    assert event_signing.is_signed(keys, headers("new", "old"), BODY, int(time.time()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "body", "age"),
+    [
+        ({"webhook-id": "another"}, BODY, 0),
+        ({"webhook-timestamp": "1"}, BODY, 0),
+        ({"webhook-timestamp": "\u0661\u0662"}, BODY, 0),
+        ({"webhook-timestamp": "9" * 5000}, BODY, 0),
+        ({"webhook-signature": ""}, BODY, 0),
+        ({"webhook-signature": "v1,AAAA v1a,\u00e9"}, BODY, 0),
+        ({}, BODY + b" ", 0),
+        ({}, BODY, event_signing.TOLERANCE_SECONDS + 1),
+        ({}, BODY, -event_signing.TOLERANCE_SECONDS - 1),
+    ],
+)
+def test_what_was_altered_or_sent_at_another_time_is_not_recognised(
+    changes: dict[str, str], body: bytes, age: int
+) -> None:
+    signed = headers("new")
+    now = int(signed["webhook-timestamp"]) + age
+
+    assert not event_signing.is_signed([secret("new")], signed | changes, body, now)
+    assert not event_signing.is_signed([secret("another")], signed, BODY, now)
+    assert not event_signing.is_signed([], signed, BODY, now)
+    assert not event_signing.is_signed([secret("new")], {}, BODY, now)
+
+
 def test_an_event_is_never_sent_unsigned() -> None:
     with pytest.raises(ValueError, match="requires at least one secret"):
         headers()

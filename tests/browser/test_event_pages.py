@@ -1,0 +1,206 @@
+"""Event pages that renew themselves, the built-in receiver, and an event that is sent again without a mouse."""
+
+from __future__ import annotations
+
+import re
+import threading
+
+import pytest
+from playwright.sync_api import Route
+
+from chalicelib.bootstrap import Hub
+from chalicelib.delivery.client_events import FIRST
+from chalicelib.foundation.clock import milliseconds
+from tests.browser import checks, user
+from tests.browser.visitor import Visitor
+from tests.foundation.servers import Connection, serving
+
+pytestmark = pytest.mark.pages
+
+_CHANGE = "document.dispatchEvent(new Event('visibilitychange'))"
+HIDDEN = f"Object.defineProperty(document, 'hidden', {{ configurable: true, get: () => true }}); {_CHANGE}"
+SEEN = f"delete document.hidden; {_CHANGE}"
+
+
+def test_new_events_appear_by_themselves_and_need_no_server(visitor: Visitor) -> None:
+    user.register(visitor)
+    user.create_client(visitor)
+    user.go_to(visitor, "Events")
+    visitor.press("Answers 200")
+    watcher = visitor.page.context.new_page()
+    watcher.goto(visitor.page.url)
+    rows = watcher.locator("tbody tr")
+    for count in (1, 2):
+        visitor.press("Send a test event")
+        watcher.locator("tbody tr", has=watcher.locator(".tag.good")).nth(count - 1).wait_for()
+        assert rows.count() == count
+        assert watcher.evaluate("document.activeElement === (window.kept ?? document.activeElement)")
+        watcher.evaluate("(window.kept = document.querySelector('tbody a')).focus()")
+        user.go_to(visitor, "Events")
+
+    assert "new" in watcher.get_by_role("status").inner_text()
+    rows.first.get_by_role("link").click()
+    watcher.get_by_text('"built-in"').first.wait_for()
+
+
+def test_new_events_are_not_asked_for_while_nobody_looks(visitor: Visitor) -> None:
+    page, latest, asked = visitor.page, "**/deliveries/latest?*", list[str]()
+    user.register(visitor)
+    user.create_client(visitor)
+    page.clock.install()
+    user.go_to(visitor, "Events")
+    page.on("request", lambda request: asked.append(request.url) if "/latest" in request.url else None)
+    with page.expect_response(latest):
+        page.clock.run_for(3100)
+    page.evaluate(HIDDEN)
+    page.clock.run_for(60_000)
+    assert len(asked) == 1
+
+    with page.expect_response(latest):
+        page.evaluate(SEEN)
+
+
+def test_the_list_asks_less_often_while_it_gets_no_answer_and_says_when_the_session_is_over(visitor: Visitor) -> None:
+    page, latest, asked = visitor.page, "**/deliveries/latest?*", list[str]()
+
+    def fail(route: Route) -> None:
+        asked.append(route.request.url)
+        route.fulfill(status=503)
+
+    user.register(visitor)
+    user.create_client(visitor)
+    visitor.forgive("503")
+    page.clock.install()
+    user.go_to(visitor, "Events")
+    page.route(latest, fail)
+    for wait, count in ((3, 1), (3, 1), (3, 2), (9, 2), (3, 3)):
+        page.clock.run_for(wait * 1000 + 50)
+        page.wait_for_timeout(100)
+        assert len(asked) == count
+    page.unroute(latest)
+    page.context.clear_cookies()
+    page.clock.run_for(25_000)
+    page.get_by_text("You have been signed out.").wait_for()
+
+    assert page.get_by_role("link", name="Reload").is_visible()
+
+
+def test_rows_that_a_filter_found_far_back_stay_when_new_ones_appear(visitor: Visitor, operator: Hub) -> None:
+    page = visitor.page
+    user.register(visitor)
+    client_id = user.create_client(visitor)
+    operator.openbanking.clients.update(client_id, events="poll")
+    log, now = operator.delivery.event_log, milliseconds(operator.clock)
+
+    def record(event: str, at: int) -> None:
+        operator.store.transact([log.put_event(f"client#{client_id}", event, "{}", at)[1]])
+
+    record("consent.revoked", now - 10_000)
+    for number in range(2 * FIRST):
+        record("test", now - number)
+    visitor.open(f"/deliveries?client_id={client_id}&type=consent.revoked")
+    assert page.locator("tbody tr").count() == 1
+    record("consent.revoked", now + 1)
+    page.locator("tbody tr").nth(1).wait_for()
+    page.get_by_text("1 new one.").wait_for()
+
+    with page.expect_response(re.compile("/deliveries/latest")) as again:
+        pass
+    assert (again.value.status, page.locator("tbody tr").count()) == (204, 2)
+
+
+def test_the_page_of_an_event_follows_it_until_it_has_arrived(visitor: Visitor) -> None:
+    page, let_go = visitor.page, threading.Event()
+
+    def receive(connection: Connection) -> None:
+        connection.request()
+        let_go.wait(10)
+        connection.answer(b'{"thanks":true}')
+
+    with serving(receive) as receiver:
+        user.register(visitor)
+        user.create_client(visitor, "Eventful", receiver.url)
+        visitor.press("Send a test event")
+        page.locator(".tag", has_text=re.compile("running|due")).wait_for()
+        page.get_by_text("As text").click()
+        page.get_by_role("button", name="Send a test event").or_(page.get_by_role("link", name="Eventful")).focus()
+        let_go.set()
+        page.locator(".tag.good", has_text="delivered").wait_for()
+
+    assert page.locator("#live-said").inner_text() == "test: delivered"
+    assert page.get_by_text("thanks").first.is_visible()
+    assert page.locator("#section-payload details[open] > summary", has_text="As text").is_visible()
+    assert page.locator("[data-live]").count() == 0
+    assert not checks.findings(page)
+
+
+def test_the_page_of_an_event_asks_nothing_while_nobody_looks(visitor: Visitor) -> None:
+    page, asked = visitor.page, list[str]()
+    user.register(visitor)
+    user.create_client(visitor, events_url="http://127.0.0.1:9/events")
+    visitor.press("Send a test event")
+    user.reload_until(visitor, page.locator("article.attempt"))
+    page.clock.install()
+    page.reload()
+    page.on("request", lambda request: asked.append(request.url) if "format=json" in request.url else None)
+    with page.expect_response("**/deliveries/*?format=json"):
+        page.clock.run_for(3100)
+    page.evaluate(HIDDEN)
+    page.clock.run_for(60_000)
+    assert len(asked) == 1
+
+    with page.expect_response("**/deliveries/*?format=json"):
+        page.evaluate(SEEN)
+        page.clock.run_for(100)
+
+
+def test_the_built_in_receiver_is_chosen_in_the_settings_and_answers_as_it_says(visitor: Visitor) -> None:
+    page = visitor.page
+    user.register(visitor)
+    user.create_client(visitor)
+    for behaviour, kind, status in (
+        ("Answers 500", "bad", "status 500"),
+        ("Answers 200 after 5 s", "good", "status 200"),
+    ):
+        user.go_to(visitor, "Clients")
+        page.locator("tbody a").first.click()
+        visitor.follow("Settings")
+        visitor.press(behaviour)
+        visitor.press("Send a test event")
+        page.locator(f"article .tag.{kind}", has_text=status).wait_for()
+        took = re.search(r"([0-9]+) ms", page.locator("article.attempt").first.inner_text())
+        assert took is not None
+        assert (int(took[1]) >= 5000) is ("after" in behaviour)
+
+
+def test_an_event_is_found_copied_and_sent_again_without_a_mouse(visitor: Visitor) -> None:
+    page = visitor.page
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    user.register(visitor)
+    user.create_client(visitor)
+    visitor.tab_to(page.get_by_role("navigation", name="Main").get_by_role("link", name="Events", exact=True))
+    visitor.enter()
+    visitor.tab_to(page.get_by_role("button", name="Answers 200", exact=True))
+    visitor.enter()
+    visitor.tab_to(page.get_by_role("button", name="Send a test event"))
+    visitor.enter()
+    page.locator(".tag.good", has_text="delivered").wait_for()
+    visitor.tab_to(page.locator("summary", has_text="Headers"))
+    page.keyboard.press("Space")
+    page.get_by_text("webhook-signature").first.wait_for()
+    page.evaluate("document.activeElement.blur()")
+    visitor.tab_to(page.get_by_role("button", name="Copy the payload", exact=True))
+    page.keyboard.press("Enter")
+    page.get_by_text("Copied", exact=True).wait_for()
+    assert '"This is a test."' in page.evaluate("navigator.clipboard.readText()")
+    visitor.open(page.url)
+    visitor.tab_to(page.get_by_role("button", name="Send it again now"))
+    visitor.enter()
+    page.locator("article.attempt").nth(1).wait_for()
+
+    user.go_to(visitor, "Events")
+    visitor.tab_to(page.get_by_label("State"))
+    page.keyboard.type("Delivered")
+    visitor.tab_to(page.get_by_role("button", name="Show", exact=True))
+    visitor.enter()
+    assert page.locator("tbody tr").count() == 1
