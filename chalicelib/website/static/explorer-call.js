@@ -19,7 +19,7 @@ export class CallPanel {
   }
 
   #execution() {
-    this.execute = h("button", { type: "button", class: "x-run" }, "Execute");
+    this.execute = h("button", { type: "button", class: "x-run", "aria-keyshortcuts": "Control+Enter" }, "Execute");
     this.execute.addEventListener("click", () => this.run());
     this.repeat = h("button", { type: "button", class: "quiet", hidden: true }, "Repeat with the same key");
     this.repeat.addEventListener("click", () => this.run({ repeated: true }));
@@ -47,7 +47,7 @@ export class CallPanel {
       "div",
       { class: "code-block x-sample" },
       h("fieldset", { class: "code-tabs" }, h("legend", { class: "hidden" }, "Language of the request"), radios),
-      h("div", { class: "code-panel" }, h("pre", { tabindex: "0", role: "region", "aria-label": "The request as a program" }, this.code), copyButton(() => this.code.textContent, "the request")),
+      h("div", { class: "code-panel" }, h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The request as a program" }, this.code), copyButton(this.code, "the request")),
     );
   }
 
