@@ -69,6 +69,27 @@ def test_a_message_is_shown_once(visitor: Visitor) -> None:
     assert visitor.page.locator(".toast").count() == 0
 
 
+def test_tables_of_the_documentation_become_cards_on_a_phone(visitors: Visitors) -> None:
+    visitor = visitors(width=PHONE)
+    visitor.open("/docs/guides/tpp-faults")
+    table = visitor.page.locator("table").nth(1)
+    cells = table.get_by_role("row").nth(1).get_by_role("cell")
+
+    assert table.evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")
+    labels = cells.evaluate_all("cells => cells.map(cell => cell.dataset.label)")
+    assert labels == [None, "What the bank does", "What you see", "How a good TPP responds"]
+    lefts = cells.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().left)")
+    assert len(set(lefts)) == 1, "they stand below each other"
+
+
+def test_without_a_script_tables_of_the_documentation_scroll(visitors: Visitors) -> None:
+    visitor = visitors(width=PHONE, javascript=False)
+    visitor.open("/docs/guides/tpp-faults")
+
+    region = visitor.page.locator(".scroll").nth(1)
+    assert region.get_by_role("columnheader").first.is_visible()
+
+
 def test_the_documentation_is_searched_while_one_types(visitor: Visitor) -> None:
     visitor.open("/docs")
     visitor.fill("Search the documentation", "argon2id")
