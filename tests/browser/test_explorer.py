@@ -188,6 +188,13 @@ def test_an_operation_has_an_address_of_its_own_and_the_browser_goes_back(visito
     page.get_by_role("heading", name="Read a payment's status").wait_for()
 
 
+@pytest.mark.parametrize("fragment", ["main", "nothing", "%E0%A4%A"])
+def test_an_address_that_names_no_operation_shows_the_first(visitor: Visitor, fragment: str) -> None:
+    screen(visitor, "payments", fragment)
+
+    assert visitor.page.locator("#operation-title").inner_text() == "Initiate a payment"
+
+
 # -- answers
 
 
@@ -270,6 +277,29 @@ def test_the_outcome_of_a_deferred_call_is_one_press_away(visitor: Visitor) -> N
     assert found.body["status"] == 200
     page.get_by_role("button", name="Balance of Girokonto").click()
     assert answered(page).body["balances"]
+
+
+def test_a_next_step_that_is_pressed_twice_is_done_once(visitor: Visitor) -> None:
+    page = visitor.page
+    asked: list[Route] = []
+
+    def hold(route: Route) -> None:
+        asked.append(route)
+
+    direct_payment(visitor)
+    page.route("**/tpp/requests/*", hold)
+    page.route(
+        "**/tpp/direct_payment_initiation",
+        lambda route: route.fulfill(status=202, headers={"Location": "/tpp/requests/1"}, body="{}"),
+    )
+    execute(page)
+    page.get_by_role("button", name="Fetch the outcome").dblclick()
+    page.locator(".x-answer[aria-busy]").wait_for()
+    page.wait_for_timeout(100)
+
+    assert len(asked) == 1
+    asked[0].fulfill(status=200, content_type=JSON, body='{"state": "running"}')
+    assert answered(page).body == {"state": "running"}
 
 
 def test_the_next_page_of_a_list_is_one_press_away(visitor: Visitor) -> None:

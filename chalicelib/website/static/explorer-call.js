@@ -138,7 +138,6 @@ export class CallPanel {
     const { "X-Api-Key": client, Authorization: proof } = before.headers;
     const headers = Object.fromEntries(Object.entries({ "X-Api-Key": client, Authorization: proof }).filter(([, value]) => value));
     await this.#send({ ...before, method: "GET", url: `${this.explorer.service}${path}`, headers, text: undefined }, { ...before, view: this.view, path });
-    this.heading.focus();
   }
 
   async #send(request, origin) {
@@ -185,6 +184,7 @@ export class CallPanel {
   }
 
   async act(step) {
+    if (this.busy) return;
     if (step.again) await this.run();
     else if (step.fetch) await this.#follow(step.fetch);
     else if (step.use) {

@@ -78,9 +78,9 @@ class Explorer {
   // -- Operations
 
   #openAddressed() {
-    const wanted = decodeURIComponent(location.hash.slice(1));
+    const wanted = location.hash.slice(1);
     const isKnown = this.list.links.some((each) => each.dataset.operation === wanted);
-    if (wanted && !isKnown) return; // a link within the page, such as the one to its content
+    if (wanted && !isKnown && this.view) return; // a link within the page, such as the one to its content
     this.#show(isKnown ? wanted : this.list.links[0].dataset.operation, isKnown);
   }
 
