@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser import user
+from tests.browser import checks, user
 from tests.browser.specification_pages import screen
 from tests.browser.visitor import Visitor, Visitors
 
@@ -55,6 +55,26 @@ def test_execute_and_the_request_stay_in_sight_beside_a_long_form(visitor: Visit
         box = place.bounding_box()
         assert box is not None
         assert 0 <= box["y"] < 200
+
+
+def test_on_a_phone_execute_stays_in_sight_and_hides_no_field(visitors: Visitors) -> None:
+    visitor = visitors(width=checks.PHONE)
+    page = visitor.page
+    screen(visitor, "payments", "payment_initiation")
+    execute = page.get_by_role("button", name="Execute", exact=True)
+    page.locator(".x-form input").first.focus()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        bottom = page.evaluate("() => document.activeElement.getBoundingClientRect().bottom")
+        bar = page.locator(".x-execute").bounding_box()
+        assert bar is not None
+        assert bottom <= bar["y"] < bar["y"] + bar["height"] <= 801
+        assert execute.is_visible()
+
+    checks.no_horizontal_scroll(page)
+    execute.click()
+    assert "enter a Client ID" in page.get_by_role("alert").inner_text()
+    assert page.get_by_role("alert").evaluate("element => element.getBoundingClientRect().bottom") <= 801
 
 
 def test_documented_errors_are_folded(visitor: Visitor) -> None:
