@@ -1,7 +1,7 @@
 """Renders the documents at build time for ``/docs`` in the web interface.
 
 Each page of ``docs/``, and each document of the Python package, becomes an HTML fragment and a copy of its Markdown in
-``chalicelib/website/docs``. The ``index.json`` there contains the menu, and the headings for the search.
+``chalicelib/website/docs``. The ``index.json`` there contains the menu.
 """
 
 from __future__ import annotations
@@ -143,21 +143,11 @@ def _index(sources: Mapping[str, str]) -> dict[str, object]:
 
 
 def _entry(page: str, text: str) -> dict[str, object]:
-    """A page's title, first sentence, and headings with their anchors."""
+    """A page's title and first sentence."""
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    headings = [
-        (int(opened.tag[1]), _plain(content)) for opened, content in pairwise(tokens) if opened.type == "heading_open"
-    ]
+    headings = (_plain(content) for opened, content in pairwise(tokens) if opened.type == "heading_open")
     paragraphs = (_plain(content) for opened, content in pairwise(tokens) if opened.type == "paragraph_open")
-    return {
-        "page": page,
-        "title": headings[0][1],
-        "summary": re.split(r"(?<=[.:]) ", next(paragraphs), maxsplit=1)[0],
-        "headings": [
-            {"level": level, "title": title, "anchor": place}
-            for (level, title), place in zip(headings[1:], _anchors(title for _, title in headings[1:]), strict=True)
-        ],
-    }
+    return {"page": page, "title": next(headings), "summary": re.split(r"(?<=[.:]) ", next(paragraphs), maxsplit=1)[0]}
 
 
 def _anchors(titles: Iterable[str]) -> Iterator[str]:

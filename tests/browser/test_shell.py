@@ -35,6 +35,13 @@ def test_a_wide_screen_has_the_menu_at_the_left(visitor: Visitor) -> None:
     assert visitor.page.locator("summary[aria-label=Menu]").is_hidden()
 
 
+def test_a_page_is_at_most_1280_pixels_wide(visitors: Visitors) -> None:
+    visitor = visitors(width=1800)
+    visitor.open("/performance")
+
+    assert visitor.page.locator("main > .wrap").evaluate("element => element.getBoundingClientRect().width") == 1280
+
+
 def test_open_menus_have_no_finding_and_close_with_escape(visitor: Visitor) -> None:
     user.register(visitor)
     account = visitor.page.locator("details.account")
