@@ -78,7 +78,7 @@ def continue_journey(visit: Visit) -> Response:
             visit, visit.website.journeys.find(visit.user, journey.state), refusal_advice(refusal), 400
         )
     except JourneyChanged:  # by the same form, submitted twice
-        return _redirect_to_journey(visit, journey)
+        return visit.redirect_with_notice(_CALLBACK, Notice.JOURNEY_CHANGED, state=journey.state)
     return visit.redirect_with_notice(_CALLBACK, _NOTICES[visit.field("action")], state=changed.state)
 
 

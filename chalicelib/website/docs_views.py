@@ -25,20 +25,12 @@ _TRY_OUT: Mapping[str, str] = {"reference/tpp-api": "authorization", "reference/
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    level: int
-    title: str
-    anchor: str
-
-
-@dataclass(frozen=True, slots=True)
 class Document:
     """A page of the documentation; ``place`` is its path relative to the service's URL."""
 
     page: str
     title: str
     summary: str
-    headings: Sequence[Heading]
 
     @property
     def place(self) -> str:
@@ -120,5 +112,4 @@ def _names() -> Iterator[str]:
 
 
 def _document(entry: dict[str, Any]) -> Document:
-    headings = [Heading(each["level"], each["title"], each["anchor"]) for each in entry["headings"]]
-    return Document(entry["page"], entry["title"], entry["summary"], headings)
+    return Document(entry["page"], entry["title"], entry["summary"])

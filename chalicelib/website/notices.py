@@ -35,6 +35,7 @@ class Notice(StrEnum):
     CODE_EXCHANGED = "code-exchanged"
     TOKENS_REFRESHED = "tokens-refreshed"
     CONSENT_ENDED = "consent-ended"
+    JOURNEY_CHANGED = "journey-changed"
     CARD_ISSUED = "card-issued"
     CARD_ACTIVATED = "card-activated"
     CARD_STATUS_CHANGED = "card-status-changed"
@@ -67,6 +68,9 @@ TEXTS: Mapping[str, str] = {
     Notice.CODE_EXCHANGED: "The code has been exchanged for tokens.",
     Notice.TOKENS_REFRESHED: "The tokens have been refreshed.",
     Notice.CONSENT_ENDED: "The consent has ended.",
+    Notice.JOURNEY_CHANGED: (
+        "Nothing was done: this authorization has moved on, or an earlier press is still at work."
+    ),
     Notice.CARD_ISSUED: "The card has been issued. Activate it before it is used.",
     Notice.CARD_ACTIVATED: "The card is active: it can be used now.",
     Notice.CARD_STATUS_CHANGED: "The card's status has been changed.",

@@ -1,7 +1,7 @@
 """Renders the documents at build time for ``/docs`` in the web interface.
 
 Each page of ``docs/``, and each document of the Python package, becomes an HTML fragment and a copy of its Markdown in
-``chalicelib/website/docs``. The ``index.json`` there contains the menu, and the headings for the search.
+``chalicelib/website/docs``. The ``index.json`` there contains the menu.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -142,18 +143,20 @@ def _index(sources: Mapping[str, str]) -> dict[str, object]:
 
 
 def _entry(page: str, text: str) -> dict[str, object]:
-    """A page's title, first sentence, and headings with their anchors."""
+    """A page's title and first sentence."""
     tokens = MarkdownIt("commonmark").enable("table").parse(text)
-    headings = [
-        (int(opened.tag[1]), _plain(content)) for opened, content in pairwise(tokens) if opened.type == "heading_open"
-    ]
+    headings = (_plain(content) for opened, content in pairwise(tokens) if opened.type == "heading_open")
     paragraphs = (_plain(content) for opened, content in pairwise(tokens) if opened.type == "paragraph_open")
-    return {
-        "page": page,
-        "title": headings[0][1],
-        "summary": re.split(r"(?<=[.:]) ", next(paragraphs), maxsplit=1)[0],
-        "headings": [{"level": level, "title": title, "anchor": anchor(title)} for level, title in headings[1:]],
-    }
+    return {"page": page, "title": next(headings), "summary": re.split(r"(?<=[.:]) ", next(paragraphs), maxsplit=1)[0]}
+
+
+def _anchors(titles: Iterable[str]) -> Iterator[str]:
+    """The anchors of a page's headings; repeated ones are numbered, as on GitHub."""
+    seen: Counter[str] = Counter()
+    for title in titles:
+        found = anchor(title)
+        yield f"{found}-{seen[found]}" if seen[found] else found
+        seen[found] += 1
 
 
 def _plain(inline: Token) -> str:
@@ -168,6 +171,7 @@ class Renderer:
 
     def __init__(self, page: str) -> None:
         self._page = page
+        self._places: Iterator[str] = iter(())
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         self._markdown.renderer.rules |= {  # type: ignore[attr-defined]
             "heading_open": self._open_heading,
@@ -179,11 +183,15 @@ class Renderer:
 
     def render(self, text: str) -> str:
         body = re.sub(r"\A# .+\n|^<!--.+-->\n", "", text, flags=re.MULTILINE)
-        text = str(self._markdown.render(body)).replace("<th></th>", "<td></td>")  # a header needs words
+        tokens = self._markdown.parse(body)
+        self._places = _anchors(_plain(each) for opened, each in pairwise(tokens) if opened.type == "heading_open")
+        text = str(self._markdown.renderer.render(tokens, self._markdown.options, {})).replace(
+            "<th></th>", "<td></td>"
+        )  # a header needs words
         return text.replace(' style="text-align:right"', ' class="number"')
 
     def _open_heading(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
-        return f'<{tokens[index].tag} id="{anchor(_plain(tokens[index + 1]))}">'
+        return f'<{tokens[index].tag} id="{next(self._places)}">'
 
     def _block(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
         """Render a code block, focusable because it scrolls."""

@@ -1,4 +1,4 @@
-"""What holds of every page: axe-core finds nothing, it is dark if so wished, narrow, and keeps still."""
+"""What holds of every page: axe-core finds nothing, it is dark if so wished, fits wide and narrow, and keeps still."""
 
 from __future__ import annotations
 
@@ -40,6 +40,31 @@ _WIDE = """() => {
     .map(element => element.outerHTML.slice(0, 120))
 }"""
 
+_CUT_OFF = """() => {
+  const isCut = element => {
+    const style = getComputedStyle(element)
+    if (style.overflowX === 'visible' || element.scrollWidth <= element.clientWidth + 1) return false
+    if (element.matches('input, select, textarea') || style.clipPath !== 'none') return false
+    return style.textOverflow !== 'ellipsis' && !style.backgroundAttachment.includes('local')
+  }
+  return [...document.querySelectorAll('body, body *')].filter(element => element.checkVisibility() && isCut(element))
+    .map(element => element.outerHTML.slice(0, 120))
+}"""
+"""What is wider than its place there, and neither scrolls with a shadow that says so nor ends with an ellipsis."""
+
+_CROOKED = """() => [...document.querySelectorAll('.alert, .note, .toast')].flatMap(message => {
+  const icon = message.querySelector(':scope > .icon')
+  const texts = document.createTreeWalker(message, NodeFilter.SHOW_TEXT)
+  while (icon && texts.nextNode() && !texts.currentNode.textContent.trim()) {}
+  if (!icon || !message.checkVisibility()) return []
+  const words = document.createRange()
+  words.selectNodeContents(texts.currentNode)
+  const [one, other] = [icon.getBoundingClientRect(), words.getClientRects()[0]]
+  const apart = Math.abs(one.top + one.bottom - other.top - other.bottom) / 2
+  return apart > 3 ? [`${apart} pixels: ${message.outerHTML.slice(0, 120)}`] : []
+})"""
+"""Messages whose icon and first line of words are not at the same height."""
+
 _BACKGROUND = """() => {
   const isPainted = colour => !/transparent|, 0\\)$/.test(colour)
   const colours = [document.body, document.documentElement].map(element => getComputedStyle(element).backgroundColor)
@@ -73,6 +98,12 @@ def no_horizontal_scroll(page: Page, width: int = NARROW) -> None:
     assert not found, "\n".join(found)
 
 
+def nothing_cut_off(page: Page) -> None:
+    """Raises: AssertionError, with what is cut off at the side, as wide as the page is and on a phone."""
+    found = cut_off(page)
+    assert not found, "\n".join(found)
+
+
 def no_layout_shift(page: Page) -> None:
     """Raises: AssertionError, with what has moved since the page began to load."""
     found = shifted(page)
@@ -81,7 +112,8 @@ def no_layout_shift(page: Page) -> None:
 
 def findings(page: Page) -> list[str]:
     """Whatever is wrong with a page that has just loaded; the page stays where it is."""
-    return [*shifted(page), *inaccessible(page), *bright_in_the_dark(page), *too_wide(page)]
+    wide = [line for width in (NARROW, *_widths(page)) for line in too_wide(page, width)]
+    return [*shifted(page), *inaccessible(page), *bright_in_the_dark(page), *wide, *cut_off(page), *crooked(page)]
 
 
 def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:
@@ -93,9 +125,7 @@ def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:
         page.evaluate(AXE_SCRIPT)
     found = []
     rules_by_scheme: dict[Colours, Mapping[str, Any]] = {"light": _ALL_RULES, "dark": _RULES_ON_COLOURS}
-    size = page.viewport_size
-    assert size is not None
-    for width, (scheme, rules) in product((size["width"], PHONE), rules_by_scheme.items()):
+    for width, (scheme, rules) in product(_widths(page), rules_by_scheme.items()):
         with seen_at(page, width), shown_in(page, scheme):
             answer = page.evaluate("rules => axe.run(rules)", rules)
         broken = [rule for rule in answer["violations"] if rule["id"] not in besides]
@@ -120,6 +150,27 @@ def too_wide(page: Page, width: int = NARROW) -> list[str]:
     """The elements that make a page scroll sideways on a screen of ``width`` pixels."""
     with seen_at(page, width):
         return [f"wider than {width} pixels: {element}" for element in page.evaluate(_WIDE)]
+
+
+def _widths(page: Page) -> tuple[int, int]:
+    """As wide as the page is, and as a phone."""
+    size = page.viewport_size
+    assert size is not None
+    return size["width"], PHONE
+
+
+def cut_off(page: Page) -> list[str]:
+    """The elements whose content is cut off at the side without a cue, as wide as the page is and on a phone."""
+    found = []
+    for width in _widths(page):
+        with seen_at(page, width):
+            found += [f"cut off without a cue, {width} wide: {element}" for element in page.evaluate(_CUT_OFF)]
+    return found
+
+
+def crooked(page: Page) -> list[str]:
+    """The messages whose words do not stand beside their icon."""
+    return [f"words and icon of a message are apart by {message}" for message in page.evaluate(_CROOKED)]
 
 
 def shifted(page: Page) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page
 
-from tests.browser.checks import check_accessibility, check_page, no_horizontal_scroll, no_layout_shift
+from tests.browser.checks import check_accessibility, check_page, no_horizontal_scroll, no_layout_shift, nothing_cut_off
 from tests.browser.made_up import show
 from tests.browser.visitor import Visitor
 
@@ -26,6 +26,11 @@ PALE_IN_THE_DARK = (
     "<style>@media (prefers-color-scheme: dark) { body { background: #111 } p { color: #333 } }</style>"
     "<main><p>Who can read this?</p></main>"
 )
+CROOKED = (
+    "<main><div class='note' style='display: flex'><svg class='icon' width='20' height='20'></svg>"
+    "<p style='margin-top: 2rem'>Words</p></div></main>"
+)
+WORDS = "<p style='white-space: nowrap'>" + "words " * 400 + "</p>"
 
 
 def test_nothing_is_found_in_a_good_page(visitor: Visitor) -> None:
@@ -42,6 +47,9 @@ def test_nothing_is_found_in_a_good_page(visitor: Visitor) -> None:
         (check_accessibility, ONLY_ON_A_PHONE, r"^light, 390 wide, label \(critical\).*<input"),
         (check_accessibility, "<p>Nothing else</p>", r"landmark-one-main \(moderate\)"),
         (check_page, "<main><h1>Bright</h1></main>", "^dark: the background is bright, up to 255 of 255"),
+        (check_page, CROOKED, "words and icon of a message are apart by .* pixels: <div class=.note"),
+        (nothing_cut_off, f"<main><div style='overflow: auto'>{WORDS}</div></main>", "cut off .*1280 wide: <div"),
+        (nothing_cut_off, f"<main><div style='overflow: hidden'>{WORDS}</div></main>", "cut off .*390 wide: <div"),
         (no_horizontal_scroll, "<main><pre>" + "wide " * 50 + "</pre></main>", "wider than 360 pixels: <pre>wide"),
     ],
     ids=[
@@ -50,6 +58,9 @@ def test_nothing_is_found_in_a_good_page(visitor: Visitor) -> None:
         "an input without a label on a phone",
         "a page without a main part",
         "a bright page",
+        "a message whose words hang below its icon",
+        "a part that scrolls sideways without a cue",
+        "a part that is cut off on a phone",
         "a line that is too long",
     ],
 )
@@ -60,6 +71,14 @@ def test_what_is_wrong_is_found(visitor: Visitor, check: Callable[[Page], None],
         check(visitor.page)
     with pytest.raises(AssertionError, match=finding.lstrip("^")):
         check_page(visitor.page)
+
+
+def test_what_scrolls_sideways_with_a_cue_or_ends_with_an_ellipsis_is_not_cut_off(visitor: Visitor) -> None:
+    cue = "overflow: auto; background: linear-gradient(to left, #fff, #ddd) right / 1rem 100% no-repeat local"
+    ellipsis = "overflow: hidden; text-overflow: ellipsis"
+    show(visitor, f"<main><div style='{cue}'>{WORDS}</div><div style='{ellipsis}'>{WORDS}</div></main>")
+
+    nothing_cut_off(visitor.page)
 
 
 def test_what_jumps_is_found(visitor: Visitor) -> None:

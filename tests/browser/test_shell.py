@@ -35,6 +35,13 @@ def test_a_wide_screen_has_the_menu_at_the_left(visitor: Visitor) -> None:
     assert visitor.page.locator("summary[aria-label=Menu]").is_hidden()
 
 
+def test_a_page_is_at_most_1280_pixels_wide(visitors: Visitors) -> None:
+    visitor = visitors(width=1800)
+    visitor.open("/performance")
+
+    assert visitor.page.locator("main > .wrap").evaluate("element => element.getBoundingClientRect().width") == 1280
+
+
 def test_open_menus_have_no_finding_and_close_with_escape(visitor: Visitor) -> None:
     user.register(visitor)
     account = visitor.page.locator("details.account")
@@ -67,6 +74,27 @@ def test_a_message_is_shown_once(visitor: Visitor) -> None:
     visitor.page.reload()
 
     assert visitor.page.locator(".toast").count() == 0
+
+
+def test_tables_of_the_documentation_become_cards_on_a_phone(visitors: Visitors) -> None:
+    visitor = visitors(width=PHONE)
+    visitor.open("/docs/guides/tpp-faults")
+    table = visitor.page.locator("table").nth(1)
+    cells = table.get_by_role("row").nth(1).get_by_role("cell")
+
+    assert table.evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")
+    labels = cells.evaluate_all("cells => cells.map(cell => cell.dataset.label)")
+    assert labels == [None, "What the bank does", "What you see", "How a good TPP responds"]
+    lefts = cells.evaluate_all("cells => cells.map(cell => cell.getBoundingClientRect().left)")
+    assert len(set(lefts)) == 1, "they stand below each other"
+
+
+def test_without_a_script_tables_of_the_documentation_scroll(visitors: Visitors) -> None:
+    visitor = visitors(width=PHONE, javascript=False)
+    visitor.open("/docs/guides/tpp-faults")
+
+    region = visitor.page.locator(".scroll").nth(1)
+    assert region.get_by_role("columnheader").first.is_visible()
 
 
 def test_the_documentation_is_searched_while_one_types(visitor: Visitor) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from chalicelib.bootstrap import Hub
+from chalicelib.website import notices
 from chalicelib.website.pages import COOKIE
 from chalicelib.website.records.users import User
 from tests.world import Answer, World
@@ -52,11 +53,20 @@ class Person:
         form: Mapping[str, object] | None = None,
         **fields: Any,
     ) -> Answer:
-        """Send a form of ``fields`` and ``form`` with the token of the page that is shown, unless one is given."""
+        """Send a form of ``fields`` and ``form`` with the token of the page that is shown, unless one is given.
+
+        Raises: AssertionError, if the action leads to another page of the service that does not say what was done.
+        """
         sent = {"form_token": self.token if token is None else token, **(form or {}), **fields}
         sent = {name: value for name, value in sent.items() if value is not None}
         typed = {"content-type": "application/x-www-form-urlencoded", **(headers or {})}
-        return self._call("POST", path, urlencode(sent, doseq=True).encode(), typed)
+        before = len(self.set_cookies)
+        answer = self._call("POST", path, urlencode(sent, doseq=True).encode(), typed)
+        if answer.status == 303:
+            said = [each for each in self.set_cookies[before:] if each.startswith(f"{notices.COOKIE}=")]
+            leads = answer.headers["location"]
+            assert said or leads.startswith("http"), f"nothing says that the action was done: {path} leads to {leads}"
+        return answer
 
     def follow(self) -> Answer:
         """Go where the answer leads to, in this service."""

@@ -157,6 +157,7 @@ def test_a_journey_without_tokens_cannot_be_said_to_have_ended(world: World, use
         assert user.post("/authorize/callback", state=state, action=action).status == 303
         user.follow()
         assert "under way" in user.text
+        assert "Nothing was done: this authorization has moved on" in user.text
 
 
 def test_a_consent_is_not_ended_by_one_click(world: World, user: Person, client_id: str) -> None:

@@ -26,6 +26,8 @@ def test_every_page_is_shown_with_its_title_and_marked_in_the_menu(world: World,
     (title,) = re.findall("<h1>(.+)</h1>", answer.text)
     assert f"<title>{title} · Causeway</title>" in answer.text
     assert f'href="{place}" aria-current="page"' in answer.text
+    ids = re.findall(r'\sid="([^"]+)"', answer.text)
+    assert len(ids) == len(set(ids)), "a link would lead to the first of two places"
 
 
 @pytest.mark.parametrize("place", PAGES)

@@ -66,7 +66,7 @@ function bodyView({ text, body }) {
     view.hidden = !raw.hidden;
     toggle.setAttribute("aria-pressed", String(!raw.hidden));
   });
-  return h("div", { class: "x-body" }, h("div", { class: "x-tools" }, toggle, copyButton(() => text, "the body")), view, raw);
+  return h("div", { class: "x-body" }, h("div", { class: "x-tools" }, toggle, copyButton(raw, "the body")), view, raw);
 }
 
 function headersView(headers) {

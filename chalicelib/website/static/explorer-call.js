@@ -19,7 +19,7 @@ export class CallPanel {
   }
 
   #execution() {
-    this.execute = h("button", { type: "button", class: "x-run" }, "Execute");
+    this.execute = h("button", { type: "button", class: "x-run", "aria-keyshortcuts": "Control+Enter" }, "Execute");
     this.execute.addEventListener("click", () => this.run());
     this.repeat = h("button", { type: "button", class: "quiet", hidden: true }, "Repeat with the same key");
     this.repeat.addEventListener("click", () => this.run({ repeated: true }));
@@ -47,7 +47,7 @@ export class CallPanel {
       "div",
       { class: "code-block x-sample" },
       h("fieldset", { class: "code-tabs" }, h("legend", { class: "hidden" }, "Language of the request"), radios),
-      h("div", { class: "code-panel" }, h("pre", { tabindex: "0", role: "region", "aria-label": "The request as a program" }, this.code), copyButton(() => this.code.textContent, "the request")),
+      h("div", { class: "code-panel" }, h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The request as a program" }, this.code), copyButton(this.code, "the request")),
     );
   }
 
@@ -138,7 +138,6 @@ export class CallPanel {
     const { "X-Api-Key": client, Authorization: proof } = before.headers;
     const headers = Object.fromEntries(Object.entries({ "X-Api-Key": client, Authorization: proof }).filter(([, value]) => value));
     await this.#send({ ...before, method: "GET", url: `${this.explorer.service}${path}`, headers, text: undefined }, { ...before, view: this.view, path });
-    this.heading.focus();
   }
 
   async #send(request, origin) {
@@ -185,6 +184,7 @@ export class CallPanel {
   }
 
   async act(step) {
+    if (this.busy) return;
     if (step.again) await this.run();
     else if (step.fetch) await this.#follow(step.fetch);
     else if (step.use) {

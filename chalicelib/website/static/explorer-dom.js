@@ -1,4 +1,4 @@
-// Small parts of the explorer's page: elements, the Markdown of descriptions, copy buttons.
+// Small parts of the explorer's page: elements, the Markdown of descriptions, links and copy buttons.
 
 // An element. Attributes that are false, null or undefined are left out; functions listen to the event of their name.
 export function h(tag, attributes = {}, ...children) {
@@ -84,15 +84,11 @@ export function link(address, label = address, attributes = {}) {
   return h("a", { href: address, target: "_blank", rel: "noopener noreferrer", ...attributes }, label);
 }
 
-// A button that copies what `text` returns.
-export function copyButton(text, name = "") {
-  const button = h("button", { type: "button", class: "quiet copy", hidden: !navigator.clipboard });
-  const label = h("span", {}, "Copy");
-  button.append(label, name ? h("span", { class: "hidden" }, ` ${name}`) : "");
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(text());
-    label.textContent = "Copied";
-    setTimeout(() => { label.textContent = "Copy"; }, 1500);
-  });
+// A button that copies the text of an element, as the macro copy_button makes it; site.js does the rest.
+export function copyButton(element, name) {
+  element.id ||= unique("copied");
+  const button = document.getElementById("copy-button").content.firstElementChild.cloneNode(true);
+  button.dataset.copy = element.id;
+  button.setAttribute("aria-label", `Copy ${name}`);
   return button;
 }

@@ -22,6 +22,11 @@ export class OperationView {
     this.begun = this.draft();
   }
 
+  // Leads the keyboard and screen readers here.
+  focus() {
+    this.element.querySelector("h2").focus({ preventScroll: true });
+  }
+
   get isExecutable() {
     return !this.operation.node.responses["303"]; // a browser is sent to the front door; a script may not follow
   }
@@ -29,6 +34,7 @@ export class OperationView {
   #head() {
     const { method, path, action, summary, description } = this.operation;
     const shown = action ?? path;
+    const place = h("code", { class: "x-path" }, shown.split(/(?=\/)/).flatMap((part) => [h("wbr"), part]));
     const needs = h("p", { class: "x-about" }, "Needs: ", this.context.party.needs(this.operation), ". ", this.#reference());
     return [
       h("h2", { id: "operation-title", tabindex: "-1" }, summary),
@@ -37,8 +43,8 @@ export class OperationView {
         { class: "x-address" },
         h("span", { class: `x-method ${method.toLowerCase()}` }, method),
         " ",
-        h("code", { class: "x-path" }, shown.split(/(?=\/)/).flatMap((part) => [h("wbr"), part])),
-        copyButton(() => shown, "the path"),
+        place,
+        copyButton(place, action ? "the action" : "the path"),
       ),
       h("div", { class: "x-description" }, foldedMarkdown(action ? withoutTitle(description, summary) : description)),
       this.isExecutable ? needs : h("p", { class: "note" }, "This address is for browsers: it redirects to the bank, so it cannot be executed here. ", this.#reference()),

@@ -39,6 +39,7 @@ class Explorer {
     this.panel = new CallPanel(side, this);
     this.#openAddressed();
     addEventListener("hashchange", () => this.#openAddressed());
+    this.list.nav.addEventListener("click", (event) => event.target.closest("[aria-current]") && this.view.focus());
     document.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
@@ -77,9 +78,9 @@ class Explorer {
   // -- Operations
 
   #openAddressed() {
-    const wanted = decodeURIComponent(location.hash.slice(1));
+    const wanted = location.hash.slice(1);
     const isKnown = this.list.links.some((each) => each.dataset.operation === wanted);
-    if (wanted && !isKnown) return; // a link within the page, such as the one to its content
+    if (wanted && !isKnown && this.view) return; // a link within the page, such as the one to its content
     this.#show(isKnown ? wanted : this.list.links[0].dataset.operation, isKnown);
   }
 
@@ -95,11 +96,13 @@ class Explorer {
 
   #show(id, isAsked) {
     if (this.view?.operation.id === id) return;
+    const isAnother = this.view !== undefined;
     this.#keepDraft();
     this.#draw(id);
     this.list.show(id);
     const { top } = middle.getBoundingClientRect();
     if (isAsked && (top < 0 || top > innerHeight * 0.6)) middle.scrollIntoView({ block: "start" });
+    if (isAnother) this.view.focus();
   }
 
   #draw(id) {

@@ -5,11 +5,25 @@
 document.addEventListener("click", async (event) => {
   const button = event.target.closest("[data-copy]");
   if (!button) return;
-  await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent);
+  const text = document.getElementById(button.dataset.copy).textContent;
+  const said = await navigator.clipboard.writeText(text).then(() => "Copied", () => "Not copied");
   const label = button.querySelector("span");
-  label.textContent = "Copied";
+  label.textContent = said;
+  announce(said);
   setTimeout(() => { label.textContent = "Copy"; }, 1500);
 });
+
+// Tells screen readers what a sighted visitor sees happen; the place is there before the words, so that it is heard.
+function announce(words) {
+  let place = document.getElementById("announcement");
+  if (!place) {
+    place = document.createElement("p");
+    Object.assign(place, { id: "announcement", className: "hidden", role: "status" });
+    document.body.append(place);
+  }
+  place.textContent = "";
+  setTimeout(() => { place.textContent = words; }, 100);
+}
 document.documentElement.classList.toggle("cannot-copy", !navigator.clipboard); // as on a page without HTTPS
 
 // A page is printed with its button, which only a script can do.
@@ -51,6 +65,15 @@ for (const form of document.querySelectorAll("[data-busy]")) {
     button.ariaBusy = null;
     button.textContent = label;
   });
+}
+
+// Tables of the documentation become cards on a phone, too. Two columns are plain without the headings.
+for (const table of document.querySelectorAll(".docs-page table")) {
+  table.classList.add("cards-on-phone");
+  const labels = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+  for (const cell of labels.length > 2 ? table.querySelectorAll("tbody td:not(:first-child)") : []) {
+    if (labels[cell.cellIndex]) cell.dataset.label = labels[cell.cellIndex];
+  }
 }
 
 // Rows that look like cards on a phone remain rows for a screen reader.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -24,6 +25,12 @@ def test_headings_get_the_anchors_that_links_in_the_documents_use() -> None:
     text = Renderer("tour").render("# Title\n\n## `GET /tpp/accounts` twice\n")
 
     assert text == '<h2 id="get-tppaccounts-twice"><code>GET /tpp/accounts</code> twice</h2>\n'
+
+
+def test_headings_of_the_same_words_get_anchors_of_their_own() -> None:
+    text = Renderer("tour").render("# Title\n\n## Refusals\n\n## Refusals\n\n## Refusals\n")
+
+    assert re.findall('id="(.+?)"', text) == ["refusals", "refusals-1", "refusals-2"]
 
 
 @pytest.mark.parametrize(
@@ -97,7 +104,7 @@ def test_blocks_of_code_can_be_reached_by_key_and_stay_text() -> None:
     assert "&lt;b&gt;' &amp;&amp; true\n</code></pre>" in text
 
 
-def test_the_index_has_titles_summaries_and_headings_without_markup() -> None:
+def test_the_index_has_titles_and_summaries_without_markup() -> None:
     index = json.loads(texts()[TARGET / "index.json"])
     entry = next(each for each in index["menu"]["Reference"] if each["page"] == "reference/settings")
 

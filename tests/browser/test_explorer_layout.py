@@ -1,0 +1,89 @@
+"""The columns of the API explorer: room for each, the right one in sight, and what is long is folded."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser import checks, user
+from tests.browser.specification_pages import screen
+from tests.browser.visitor import Visitor, Visitors
+
+pytestmark = pytest.mark.pages
+
+LEAST = 420
+"""Pixels of the form and of the answer on a screen of 1280."""
+
+
+def width(page: Page, place: str) -> float:
+    box = page.locator(place).bounding_box()
+    assert box is not None
+    return box["width"]
+
+
+def test_beside_the_menu_the_form_and_the_answer_have_room(visitors: Visitors) -> None:
+    visitor = visitors(width=1280)
+    page = visitor.page
+    user.register(visitor)
+    screen(visitor, "payments", "payment_initiation")
+
+    assert width(page, ".x-middle") >= LEAST
+    assert width(page, ".x-side") >= LEAST
+    table = page.locator(".x-description .scroll")
+    assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
+    for entry in page.locator(".sidebar .menu a").all():
+        assert entry.evaluate("element => element.scrollWidth <= element.clientWidth"), entry.inner_text()
+
+
+def test_a_screen_that_has_room_for_both_shows_the_whole_menu(visitors: Visitors) -> None:
+    visitor = visitors(width=1600)
+    user.register(visitor)
+    visitor.open("/clients")
+    whole = width(visitor.page, ".sidebar")
+    screen(visitor, "payments")
+
+    assert width(visitor.page, ".sidebar") == whole
+
+
+def test_execute_and_the_request_stay_in_sight_beside_a_long_form(visitor: Visitor) -> None:
+    page = visitor.page
+    screen(visitor, "payments", "payment_initiation")
+    page.mouse.wheel(0, 1500)
+    page.wait_for_function("() => scrollY > 1000")
+
+    for place in (page.get_by_role("button", name="Execute", exact=True), page.get_by_label("Search operations")):
+        box = place.bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] < 200
+
+
+def test_on_a_phone_execute_stays_in_sight_and_hides_no_field(visitors: Visitors) -> None:
+    visitor = visitors(width=checks.PHONE)
+    page = visitor.page
+    screen(visitor, "payments", "payment_initiation")
+    execute = page.get_by_role("button", name="Execute", exact=True)
+    page.locator(".x-form input").first.focus()
+    for _ in range(8):
+        page.keyboard.press("Tab")
+        bottom = page.evaluate("() => document.activeElement.getBoundingClientRect().bottom")
+        bar = page.locator(".x-execute").bounding_box()
+        assert bar is not None
+        assert bottom <= bar["y"] < bar["y"] + bar["height"] <= 801
+        assert execute.is_visible()
+
+    checks.no_horizontal_scroll(page)
+    execute.click()
+    assert "enter a Client ID" in page.get_by_role("alert").inner_text()
+    assert page.get_by_role("alert").evaluate("element => element.getBoundingClientRect().bottom") <= 801
+
+
+def test_documented_errors_are_folded(visitor: Visitor) -> None:
+    page = visitor.page
+    screen(visitor, "payments", "payment_initiation")
+    errors = page.locator("details", has=page.locator("summary", has_text="Documented errors: 400, 401"))
+    assert errors.get_attribute("open") is None
+    assert errors.locator("h3").count() == 0, "drawn when somebody opens them"
+    errors.locator("summary").click()
+
+    errors.get_by_role("heading", name="401").wait_for()
+    assert errors.get_by_role("heading", name="401").is_visible()

@@ -1,0 +1,122 @@
+"""With a keyboard alone: a whole call in the API explorer, and the ways through the shell of all pages."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Locator
+
+from tests.browser import user
+from tests.browser.checks import PHONE
+from tests.browser.specification_pages import answered, screen
+from tests.browser.visitor import Visitor, Visitors
+
+pytestmark = pytest.mark.pages
+
+_CLIPBOARD = "() => navigator.clipboard.readText()"
+
+
+def is_focused(place: Locator) -> bool:
+    return bool(place.evaluate("element => element === document.activeElement"))
+
+
+def write(visitor: Visitor, label: str, value: str) -> None:
+    """Go to a field with the Tab key, and type."""
+    visitor.tab_to(visitor.page.get_by_label(label, exact=True))
+    visitor.page.keyboard.type(value)
+
+
+def press(visitor: Visitor, place: Locator, key: str = "Enter") -> None:
+    """Go to a button or link with the Tab key, and press a key there."""
+    visitor.tab_to(place)
+    visitor.page.keyboard.press(key)
+
+
+def test_a_call_is_found_filled_executed_folded_and_copied_with_the_keyboard(visitor: Visitor) -> None:
+    page, keyboard = visitor.page, visitor.page.keyboard
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    screen(visitor, "authorization")
+    write(visitor, "Client ID", visitor.stack["client"]["client_id"])
+    keyboard.press("Enter")
+    page.locator("#credentials-state", has_text="Locked.").wait_for()
+
+    visitor.tab_to(page.get_by_label("Search operations"))
+    keyboard.type("banks")
+    keyboard.press("ArrowDown")
+    keyboard.press("Enter")
+    title = page.get_by_role("heading", name="List the banks", exact=True)
+    title.wait_for()
+    assert is_focused(title), "what has been opened is read out, and the next Tab leads into it"
+    write(visitor, "country", "DE")
+    press(visitor, page.get_by_role("button", name="Execute", exact=True))
+    answer = answered(page)
+    assert [bank["country"] for bank in answer.body["banks"]] == ["DE"] * 2
+
+    python = page.locator(".code-tabs").get_by_label("Python", exact=True)
+    visitor.tab_to(page.locator(".code-tabs").get_by_label("curl", exact=True))
+    keyboard.press("ArrowRight")
+    assert python.is_checked()
+    press(visitor, page.get_by_role("button", name="Copy the request"))
+    page.get_by_role("status").get_by_text("Copied", exact=True).wait_for()
+    assert "banks_page(" in page.evaluate(_CLIPBOARD)
+    press(visitor, page.get_by_role("button", name="Copy the body"))
+    page.locator("#announcement", has_text="Copied").wait_for()
+    assert json.loads(page.evaluate(_CLIPBOARD)) == answer.body
+
+    banks = page.locator(".json-node .json-node").first
+    press(visitor, banks.locator("summary").first)
+    assert banks.get_attribute("open") is None
+    keyboard.press("Enter")
+    assert banks.get_attribute("open") is not None
+
+
+def test_the_current_operation_is_a_way_into_its_form(visitor: Visitor) -> None:
+    page = visitor.page
+    screen(visitor, "cards", "getHolder")
+    title = page.locator("#operation-title")
+    assert not is_focused(title), "loading a page moves nobody"
+    page.locator("a[data-operation=getHolder]").focus()
+    page.keyboard.press("Enter")
+
+    assert is_focused(title)
+
+
+def test_the_browsers_way_back_leaves_the_focus_on_an_operation(visitor: Visitor) -> None:
+    page = visitor.page
+    screen(visitor, "payments", "payment_status")
+    page.locator("a[data-operation=bulk_payment_initiation]").press("Enter")
+    page.get_by_role("heading", name="Initiate a bulk payment", exact=True).wait_for()
+    page.go_back()
+    page.get_by_role("heading", name="Read a payment's status", exact=True).wait_for()
+
+    assert is_focused(page.locator("#operation-title"))
+
+
+def test_the_shell_is_used_with_the_keyboard(visitor: Visitor) -> None:
+    page, keyboard = visitor.page, visitor.page.keyboard
+    email = user.register(visitor)
+    keyboard.press("Tab")
+    skip = page.get_by_role("link", name="Skip to the content")
+    assert is_focused(skip)
+    box = skip.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    keyboard.press("Enter")
+    keyboard.press("Tab")
+    assert page.evaluate("() => document.querySelector('main').contains(document.activeElement)")
+
+    page.reload()
+    press(visitor, page.locator("summary", has_text=email))
+    press(visitor, page.get_by_role("link", name="Account", exact=True))
+    page.get_by_role("heading", name="Account", exact=True).wait_for()
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_the_menu_of_a_phone_is_used_with_the_keyboard(visitors: Visitors, javascript: bool) -> None:
+    visitor = visitors(width=PHONE, javascript=javascript)
+    user.register(visitor)
+    press(visitor, visitor.page.locator("summary[aria-label=Menu]"))
+    press(visitor, visitor.page.get_by_role("link", name="Consents", exact=True))
+
+    visitor.page.get_by_role("heading", name="Consents", exact=True).wait_for()
