@@ -75,7 +75,15 @@ def test_only_the_newest_clients_are_shown(world: World, user: Person) -> None:
 
     assert "Client 0" not in section(user, "clients")
     assert "Client 1" in section(user, "clients")
-    assert f"All {CLIENTS + 1} clients" in user.text
+    assert f"The newest {CLIENTS}. All clients" in user.text
+
+
+def test_whose_clients_are_all_shown_needs_no_link_to_the_others(user: Person) -> None:
+    for number in range(CLIENTS):
+        user.create_client(f"Client {number}")
+    user.get("/")
+
+    assert "All clients" not in user.text
 
 
 def test_events_that_could_not_be_delivered_are_shown(world: World, user: Person, email: str) -> None:
