@@ -55,7 +55,8 @@ class Table:
         first = which.get("between", ("part", "", "~"))[1]
         rows = [item for (subject, part), item in self.items.items() if subject == partition[1] and part >= first]
         rows.sort(key=lambda item: item["part"], reverse=True)
-        return Page(rows[: which.get("limit")], None)
+        limit = which["limit"]
+        return Page(rows[:limit], {"part": rows[limit - 1]["part"]} if len(rows) > limit else None)
 
     def rows(self, table: str, partition: tuple[str, str]) -> list[dict[str, Any]]:
         """No bank is down."""
@@ -331,6 +332,56 @@ def test_several_clients_take_two_queries_each(instance: Measurements, table: Ta
     kinds, clients = ("activity", "recent"), ("one", "two", "three")
     assert sorted(table.queries) == sorted(f"{kind}#{each}" for kind in kinds for each in clients)
     assert reader.of_clients([]) == []
+
+
+def test_of_more_processes_than_are_read_the_latest_hours_count_and_the_rest_is_said_to_be_missing(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
+    for _ in range(2):
+        for _ in range(3):
+            other = process(table, clock)
+            ask(other, clock)
+            other.write()
+        clock.advance(3600)
+    activity = read(instance, table, clock)
+
+    assert [hour.calls for hour in activity.hours[-3:]] == [1, 3, 0]
+    assert not activity.is_whole
+
+
+def test_the_rows_that_a_page_reads_are_shared_out_among_its_clients(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
+    for client_id in ("one", "two"):
+        for _ in range(3):
+            other = process(table, clock)
+            ask(other, clock, client_id=client_id)
+            other.write()
+    reader = ActivityReader(table, clock, instance.activity)  # type: ignore[arg-type]
+
+    assert [(each.total, each.is_whole) for each in reader.of_clients(["one", "two"])] == [(2, False)] * 2
+    assert [(each.total, each.is_whole) for each in reader.of_clients(["one"])] == [(3, True)]
+
+
+def test_of_more_rows_of_calls_than_are_read_it_is_said_from_when_on_all_are_listed(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "ROWS_READ", 3)
+    ask(instance, clock, seconds=0)
+    instance.write()
+    assert read(instance, table, clock).listed_from == 0
+    for _ in range(2):
+        clock.advance(60)
+        for _ in range(2):
+            other = process(table, clock)
+            ask(other, clock, seconds=0)
+            other.write()
+    activity = read(process(table, clock), table, clock)
+
+    assert [call.at for call in activity.calls] == [HOUR + 120, HOUR + 120, HOUR + 60]
+    assert activity.listed_from == HOUR + 120
 
 
 def test_members_of_later_versions_are_left_out() -> None:

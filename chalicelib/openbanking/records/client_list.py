@@ -85,9 +85,9 @@ class ClientList:
         return ClientPage(found, _cursor(position["created_at"], position["client_id"]), is_cut=True)
 
     def choices(self, owner: str, chosen: str = "", *, active: bool = False) -> list[Client]:
-        """The newest clients that are not archived, and the ``chosen`` one in any case; if ``active``, only active ones.
+        """The newest clients that are not archived, and the ``chosen`` one; if ``active``, only active ones.
 
-        At most ``CHOICES`` and the chosen one, which is read on its own if it is not among them.
+        At most ``CHOICES`` and the chosen one, which may be archived, and is read on its own if it is not among them.
         """
         newest = self.page(owner, ClientFilter(active=active or None), CHOICES).clients
         if not chosen or any(client.client_id == chosen for client in newest):
