@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,17 +17,23 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import client_activity, current_call
 from chalicelib.statistics.client_activity import (
     CALLS_KEPT,
+    ERROR_KINDS,
+    HOUR_ROWS_READ,
     HOURS,
     HOURS_KEPT,
     MAX_KEPT,
     PER_MINUTE,
+    ROWS_READ,
     Activity,
     ActivityReader,
+    ClientCall,
     ErrorKind,
     HourOfCalls,
+    MinuteOfCalls,
     calls_of,
 )
 from chalicelib.statistics.measurements import WRITE_INTERVAL, Measurements
+from tests.documents import CAPACITY
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
 
@@ -395,3 +404,29 @@ def test_a_row_of_an_hour_is_read_as_it_was_written() -> None:
     row.errors["bank"] = 2
 
     assert HourOfCalls.from_item(row.to_item()) == row
+
+
+# -- what it costs
+
+
+def units(item: dict[str, Any]) -> int:
+    """The write units of an item in a transaction: two for each KB."""
+    return 2 * -(-sum(len(name) + len(str(value)) for name, value in item.items()) // 1024)
+
+
+def test_the_documented_costs_are_those_of_the_rows() -> None:
+    text = " ".join(CAPACITY.split())
+    call = ClientCall(HOUR, "GET", "/tpp/accounts", 200, None, None, 3, 120, "ALPHGB21", "x" * 36)
+    long = replace(call, route="/tpp/bulk_payment_initiation", code="ASPSP_UNKNOWN_ERROR", error="caller", bank_ms=9999)
+    hour = HourOfCalls("x" * 36, HOUR, calls=999_999, errors=Counter(dict.fromkeys(ERROR_KINDS, 99_999))).to_item()
+    five, most = (MinuteOfCalls("x" * 36, HOUR, calls=calls).to_item() for calls in ([call] * 5, [long] * PER_MINUTE))
+    price = float(re.findall(r"\| DynamoDB \| write units \| \$([0-9.]+) \| million", CAPACITY)[0])
+    dollars = (units(hour) + units(most)) * 30 * 24 * 60 * price / 1_000_000
+
+    assert f"{units(hour) + units(five)} write units with five calls in that minute" in text
+    assert f"at most {units(hour) + units(most)} with twenty or more" in text
+    assert f"at most ${dollars:.2f}, one that 100 processes serve ${100 * dollars:.2f}" in text
+    assert f"at most {HOUR_ROWS_READ:,} rows of counts (100 read units)" in text
+    assert f"and {ROWS_READ} rows of calls (60 units)" in text
+    assert HOUR_ROWS_READ * sum(len(str(value)) for value in hour.values()) / 4096 < 100
+    assert ROWS_READ * sum(len(str(value)) for value in most.values()) / 4096 < 60
