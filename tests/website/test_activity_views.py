@@ -152,6 +152,7 @@ def test_what_too_many_processes_kept_is_said_to_be_missing(
     user.get(f"/clients/{client_id}/activity?status=2")
 
     assert "those of the oldest hours are not all counted here" in user.text
+    assert "include all" not in user.text
     assert "those before 2 Mar 2026, 09:01:00 UTC are not all listed here" in user.text
     user.get("/")
     assert re.search("Budget Friend .* at least 200 at least 20 ", user.text)

@@ -215,6 +215,7 @@ def test_the_consents_of_an_archived_client_are_reached_from_its_pages(
     user.get(f"/consents?client_id={client_id}")
 
     assert f'href="/consents/{consent_id}"' in user.last.text
+    assert "Request a consent" not in user.text
 
 
 def test_the_consents_of_nobodys_client_do_not_exist_for_who_has_none(world: World, user: Person) -> None:
