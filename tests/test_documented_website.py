@@ -11,6 +11,7 @@ from chalicelib.foundation.crypto import keyring, passwords
 from chalicelib.foundation.http.pages import cookie
 from chalicelib.foundation.http.web import BODY_BYTES
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
+from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_validation import TITLE_LENGTH
 from chalicelib.openbanking.records.clients import _REPEATED_SECONDS
 from chalicelib.statistics import client_activity, current_day
@@ -86,7 +87,9 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Deliveries"))
 
     assert f"{pagination.PAGE} a page" in section(WEBSITE, "## Clients")
-    assert f"newest {pagination.MAX_CHOICES} to choose from" in re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
+    listed = re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
+    assert f"newest {client_list.CHOICES} to choose from" in listed
+    assert f"examines up to {client_list.EXAMINED:,} clients" in listed
     assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
     assert f"shows its secrets again for {_REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")

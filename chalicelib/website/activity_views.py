@@ -23,6 +23,7 @@ def _show_activity(visit: Visit, client: Client) -> Response:
     activity = visit.website.statistics.activity.of_client(client.client_id)
     wanted = visit.field("status") if visit.field("status") in STATUS_CLASSES else ""
     calls = [(client.client_id, call) for call in activity.calls if _is_in_class(call, wanted)]
+    has_unread = activity.listed_from > 0 and len(calls) < SHOWN
     return client_page(
         visit,
         client,
@@ -30,6 +31,7 @@ def _show_activity(visit: Visit, client: Client) -> Response:
         activity=activity,
         calls=calls[:SHOWN],
         has_more=len(calls) > SHOWN,
+        has_gaps=any(call.at < activity.listed_from for _, call in calls[:SHOWN]) or has_unread,
         wanted=wanted,
         classes=STATUS_CLASSES,
         chart=errors_chart(activity.hours),

@@ -14,12 +14,13 @@ from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.call_samples import authorize_programs
 from chalicelib.website.display_text import refusal_advice
 from chalicelib.website.pages import Visit, page
-from chalicelib.website.pagination import newest_first, paginate, select_choices
+from chalicelib.website.pagination import paginate
 from chalicelib.website.web_tpp_flow import AuthorizationChoice
 
 
@@ -71,15 +72,16 @@ def _chosen_client(visit: Visit) -> Client | None:
 
 
 def _first_page(visit: Visit) -> Response:
-    own = newest_first(visit.website.openbanking.clients, visit.user)
+    openbanking, chosen = visit.website.openbanking, visit.field("client_id")
+    clients = openbanking.client_list.choices(visit.user, chosen, active=True)
     wanted = visit.field("bank").strip()
-    banks = [bank for bank in visit.website.openbanking.banks.directory() if is_named(bank, wanted)]
+    banks = [bank for bank in openbanking.banks.directory() if is_named(bank, wanted)]
     return page(
         visit,
         "authorize.html",
-        has_inactive=any(not client.active for client in own),
-        clients=select_choices(own, visit.field("client_id"), active=True),
-        chosen=visit.field("client_id"),
+        has_inactive=not clients and bool(openbanking.client_list.page(visit.user, ClientFilter(), 1).clients),
+        clients=clients,
+        chosen=chosen,
         part=paginate(sorted(banks, key=lambda bank: bank.name.casefold()), visit.field("page")),
         wanted=visit.field("bank"),
         journeys=visit.website.journeys.list_latest(visit.user),

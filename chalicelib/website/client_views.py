@@ -13,6 +13,7 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records import clients as client_records
+from chalicelib.openbanking.records.client_list import EXAMINED, ClientFilter
 from chalicelib.openbanking.records.client_record import Client, Identity, Registered
 from chalicelib.website.client_page_views import (
     NOTHING,
@@ -26,7 +27,7 @@ from chalicelib.website.client_page_views import (
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
 from chalicelib.website.notices import TEXTS, Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, page
-from chalicelib.website.pagination import all_newest_first, paginate
+from chalicelib.website.pagination import PAGE
 from chalicelib.website.records.attempts import TooManyAttempts
 
 _REPEATED = "The form was sent twice: this is the client created the first time."
@@ -37,13 +38,21 @@ _FIELDS = ("title", "callback_urls", "registration_number", "events_url", "activ
 def list_clients(visit: Visit) -> Response:
     """``GET /clients``: the user's clients, newest first, filtered by ``title``, ``client_id`` and ``active``.
 
-    Archived clients are left out, unless ``active`` is ``archived``.
+    Archived clients are left out, unless ``active`` is ``archived``. ``after`` is the cursor of the page before.
     """
-    clients = all_newest_first(visit.website.openbanking.clients, visit.user)
-    found = [client for client in clients if _matches_filter(visit, client)]
-    wanted = {name: visit.field(name) for name in ("title", "client_id", "active") if visit.field(name)}
-    part = paginate(found, visit.field("page"))
-    return page(visit, "clients.html", part=part, total=len(clients), wanted=wanted)
+    client_list, after = visit.website.openbanking.client_list, visit.field("after")
+    wanted = {name: value for name in ("title", "client_id", "active") if (value := visit.field(name).strip())}
+    part = client_list.page(visit.user, _read_filter(wanted), PAGE, after)
+    has_none = not (part.clients or part.next or wanted or after)
+    return page(
+        visit,
+        "clients.html",
+        part=part,
+        wanted=wanted,
+        is_first=not after,
+        has_none=has_none and not client_list.page(visit.user, ClientFilter(archived=True), 1).clients,
+        examined=EXAMINED,
+    )
 
 
 def new_client_form(visit: Visit) -> Response:
@@ -209,14 +218,13 @@ def _field_lines(visit: Visit, name: str) -> list[str]:
     return [line.strip() for line in visit.field(name).splitlines() if line.strip()]
 
 
-def _matches_filter(visit: Visit, client: Client) -> bool:
-    wanted = visit.field("active")
-    active = {"yes": True, "no": False}.get(wanted)
-    return (
-        visit.field("title").strip().casefold() in client.title.casefold()
-        and visit.field("client_id").strip().lower() in client.client_id
-        and active in (None, client.active)
-        and client.is_archived == (wanted == "archived")
+def _read_filter(wanted: Mapping[str, str]) -> ClientFilter:
+    state = wanted.get("active", "")
+    return ClientFilter(
+        title=wanted.get("title", ""),
+        client_id=wanted.get("client_id", "").lower(),
+        active={"yes": True, "no": False}.get(state),
+        archived=state == "archived",
     )
 
 

@@ -17,7 +17,6 @@ from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.openbanking.records.consents import Consent
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, message_page, page
-from chalicelib.website.pagination import newest_first, select_choices
 
 _STATES: Sequence[ConsentState] = get_args(ConsentState)
 _FILTERS = ("bic", "status")
@@ -29,10 +28,10 @@ class UnknownConsent(LookupError):
 
 def list_consents(visit: Visit) -> Response:
     """``GET /consents``: the consents of a client (by default the newest client), by ``bic`` and ``status``."""
-    clients = newest_first(visit.website.openbanking.clients, visit.user)
     wanted = visit.field("client_id")
+    clients = visit.website.openbanking.client_list.choices(visit.user, wanted)
     client = next((client for client in clients if wanted in ("", client.client_id)), None)
-    if client is None and clients:
+    if client is None and wanted:
         return _not_found_page(visit, "None of your clients has this Client ID.")
     given = {name: value for name in (*_FILTERS, "after") if (value := visit.field(name))}
     try:
@@ -44,7 +43,7 @@ def list_consents(visit: Visit) -> Response:
     return page(
         visit,
         "consents.html",
-        clients=select_choices(clients, wanted),
+        clients=clients,
         client=client,
         banks=banks,
         bank_names={bank.bic: bank.name for bank in banks},

@@ -26,7 +26,6 @@ from chalicelib.website.event_filter import STATES, TYPES, EventFilter
 from chalicelib.website.event_inspection import inspect_delivery, show_body
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, fragment, message_page, page
-from chalicelib.website.pagination import newest_first, select_choices
 from chalicelib.website.receiver_views import receiver_choices
 from chalicelib.website.records.attempts import TooManyAttempts
 
@@ -34,9 +33,9 @@ from chalicelib.website.records.attempts import TooManyAttempts
 def list_deliveries(visit: Visit) -> Response:
     """``GET /deliveries``: the latest events and calls of a client (by default the newest) that fit a filter."""
     wanted = visit.field("client_id")
-    clients = newest_first(visit.website.openbanking.clients, visit.user, wanted)
+    clients = visit.website.openbanking.client_list.choices(visit.user, wanted)
     client = next((client for client in clients if wanted in ("", client.client_id)), None)
-    if client is None and clients:
+    if client is None and wanted:
         return _not_found_page(visit, "None of your clients has this Client ID.")
     chosen = EventFilter.of(visit.field)
     part = visit.website.delivery.client_events.page(chosen.search(client.client_id)) if client else None
@@ -44,7 +43,7 @@ def list_deliveries(visit: Visit) -> Response:
         visit,
         "deliveries.html",
         status=400 if chosen.problems else 200,
-        clients=select_choices(clients, wanted),
+        clients=clients,
         client=client,
         chosen=chosen,
         types=TYPES,

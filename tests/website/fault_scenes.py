@@ -86,6 +86,19 @@ def archive_a_client_in_the_web_interface(world: World) -> Run:
 
 
 @scene()
+def look_at_clients_in_the_web_interface(world: World) -> Run:
+    """By a part of the title, and by the whole Client ID."""
+
+    def run(fault: Fault) -> None:
+        person, client = somebody(world)
+        for query in ("title=event", f"client_id={client.client_id}"):
+            answer = shown(fault, lambda query=query: person.get(f"/clients?{query}"))  # type: ignore[misc]
+            assert (answer.status, "Eventful" in answer.text) == (200, True)
+
+    return run
+
+
+@scene()
 def look_at_a_journey_in_the_web_interface(world: World) -> Run:
     """The page says so when its consent has ended, with or without a second look."""
 

@@ -8,9 +8,12 @@ from collections.abc import Mapping
 import pytest
 
 from chalicelib.foundation.http.outbound import NotReached
+from chalicelib.statistics import client_activity
 from chalicelib.statistics.client_activity import PER_MINUTE
 from chalicelib.website.activity_views import SHOWN
+from tests.website.busy_clients import fill_activity
 from tests.website.journey import with_tokens
+from tests.website.page_costs import BYTES, SECONDS, quickest
 from tests.website.person import Person
 from tests.world import Sent, World
 
@@ -138,6 +141,39 @@ def test_the_latest_calls_are_listed_and_all_are_counted(world: World, user: Per
     assert "The latest of more calls." in user.text
     assert figures(user)["Calls"] == str(4 * (PER_MINUTE + 1))
     assert len(user.last.text.encode()) < 100_000
+
+
+def test_what_too_many_processes_kept_is_said_to_be_missing(
+    world: World, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 2)
+    monkeypatch.setattr(client_activity, "ROWS_READ", 2)
+    fill_activity(world, client_id, processes=3)
+    user.get(f"/clients/{client_id}/activity?status=2")
+
+    assert "those of the oldest hours are not all counted here" in user.text
+    assert "include all" not in user.text
+    assert "those before 2 Mar 2026, 09:01:00 UTC are not all listed here" in user.text
+    user.get("/")
+    assert re.search("Budget Friend .* at least 200 at least 20 ", user.text)
+
+
+def test_what_few_processes_kept_is_all_there(world: World, user: Person, client_id: str) -> None:
+    fill_activity(world, client_id, processes=1)
+    user.get(f"/clients/{client_id}/activity")
+
+    assert "not all" not in user.text
+    assert "at least" not in user.get("/").text
+
+
+def test_the_page_of_a_busy_client_is_small_and_takes_little_time(world: World, user: Person, client_id: str) -> None:
+    """A hundred processes serve the client: more rows than a page reads."""
+    fill_activity(world, client_id, processes=100)
+    address = f"/clients/{client_id}/activity"
+
+    assert len(user.get(address).text.encode()) <= BYTES
+    assert "not all counted" in user.text
+    assert quickest(lambda: user.get(address)) <= SECONDS
 
 
 def test_what_the_web_interface_does_is_no_call_of_the_client(world: World, user: Person, client_id: str) -> None:

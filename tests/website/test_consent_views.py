@@ -204,6 +204,25 @@ def test_the_client_of_a_consent_may_be_inactive(world: World, user: Person, cli
     assert state(world, consent_id) == "revoked"
 
 
+def test_the_consents_of_an_archived_client_are_reached_from_its_pages(
+    world: World, user: Person, client_id: str
+) -> None:
+    consent_id = approved(world)
+    world.hub.openbanking.clients.archive(client_id)
+    link = f'href="/consents?client_id={client_id}"'
+    for page in (f"/clients/{client_id}/activity", f"/consents/{consent_id}"):
+        assert link in user.get(page).text
+    user.get(f"/consents?client_id={client_id}")
+
+    assert f'href="/consents/{consent_id}"' in user.last.text
+    assert "Request a consent" not in user.text
+
+
+def test_the_consents_of_nobodys_client_do_not_exist_for_who_has_none(world: World, user: Person) -> None:
+    assert [user.get(f"{place}?client_id=nothing").status for place in ("/consents", "/deliveries")] == [404, 404]
+    assert [user.get(place).status for place in ("/consents", "/deliveries")] == [200, 200]
+
+
 def test_the_list_takes_the_same_calls_however_many_consents_there_are(
     world: World, user: Person, client_id: str
 ) -> None:
