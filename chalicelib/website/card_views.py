@@ -150,13 +150,12 @@ def managed_card_page(
     status: int = 200,
 ) -> Response:
     """The page of a card after a form of ``CARD_ACTIONS``, which stays open with its errors."""
-    offered = {each.action for each in offered_actions(shown["card"]["status"], shown["card"]["pin_status"])}
+    offered = {each.action for each in offered_actions(shown)}
     told = problem or (refusal if action not in offered else "")
     return _card_page(visit, shown, action=action, errors=errors, refusal=refusal, problem=told, status=status)
 
 
 def _managing_forms(visit: Visit, shown: Mapping[str, Any]) -> list[tuple[CardAction, list[FormField]]]:
     """The forms that manage the card, with their fields."""
-    card, model_of = shown["card"], visit.website.portal.request_of
-    offered = offered_actions(card["status"], card["pin_status"])
-    return [(each, card_fields(each, model_of(each.action), card["status"], shown["groups"])) for each in offered]
+    model_of = visit.website.portal.request_of
+    return [(each, card_fields(each, model_of(each.action), shown)) for each in offered_actions(shown)]

@@ -655,14 +655,14 @@ def test_a_form_of_another_page_changes_nothing(scene: Scene, colleague: Person,
 NEW = {
     "card_program_id": "101",
     "card_virtual": "1",
-    "card_country_ison": "276",
+    "card_country_ison": "Germany",
     "card_name_line_3": "ADA LOVELACE",
     "holder_first_name": "Ada",
     "holder_last_name": "Lovelace",
     "holder_address_line_1": "1 Riverside",
     "holder_zipcode": "E1 6AN",
     "holder_city": "London",
-    "holder_country_ison": "826",
+    "holder_country_ison": "gb",
     "holder_phone_number": "447700900123",
 }
 
@@ -726,11 +726,49 @@ def test_a_form_has_the_rules_of_the_actions_model(world: World, colleague: Pers
     assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
     assert not re.search(r'id="new-card_reference_id"[^>]* required', text)
     assert "3 to 26 characters" in text
-    assert '<option value="826">GB (826)</option>' in text
-    assert re.search(r'<select id="new-card_virtual".*?value="1".*?Virtual', text, re.DOTALL)
+    assert text.count('list="countries"') == 3
+    assert '<option value="United Kingdom">GB</option>' in text
+    assert "Optional. At most 50 characters" in text
+    assert re.search(r'<select id="new-card_virtual".*?value="1" selected>Virtual', text, re.DOTALL)
     for action in BY_ACTION.values():
         model = world.hub.website.portal.request_of(action.action)
         assert {"card_id", *action.members} <= model.model_fields.keys()
+
+
+def test_a_country_is_given_by_its_name(world: World, scene: Scene, colleague: Person) -> None:
+    place = issue(colleague, card_country_ison="germany", holder_country_ison="Türkiye").headers["location"]
+    card = world.hub.store.get(*Card.key(int(place.rpartition("/")[2]))) or {}
+    wrong = issue(colleague, card_country_ison="Atlantis")
+
+    assert card["country"] == 276
+    assert scene.data("getHolder", holder_id=card["holder_id"])["country_ison"] == 792
+    assert (wrong.status, "There is no such country." in wrong.text) == (400, True)
+    assert 'value="Atlantis"' in wrong.text
+
+
+def test_a_form_that_was_corrected_is_accepted(colleague: Person) -> None:
+    """The refused request used no reference up."""
+    for wrong in ({"card_name_line_3": ""}, {"holder_phone_number": "12"}, {"holder_id": "987654321"}):
+        issue(colleague, **wrong)
+        again = colleague.post("/cards/new", draft=colleague.hidden("draft"), form=NEW)
+        assert again.status == 303, wrong
+
+
+def test_an_account_needs_its_holder(colleague: Person, card: MadeCard) -> None:
+    refused = issue(colleague, account_id=str(card.account_id))
+
+    assert refused.status == 400
+    assert "Enter the id of the holder that has the account." in refused.text
+
+
+def test_what_is_refused_is_told_in_the_words_of_the_form(colleague: Person, card: MadeCard) -> None:
+    physical = issue(colleague, card_virtual="0", holder_city="")
+    both = issue(colleague, holder_id=card.holder_id, account_id=card.account_id, card_currency_ison=EUR)
+
+    assert (physical.status, both.status) == (400, 400)
+    assert "Delivery city is required." in physical.text
+    assert "City is required." in physical.text
+    assert "Currency of a new account must not be combined with Account id." in both.text
 
 
 def test_blocking_for_good_asks_first(scene: Scene, colleague: Person, card: MadeCard) -> None:
