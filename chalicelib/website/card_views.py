@@ -34,7 +34,8 @@ from chalicelib.website.simulation_forms import (
 )
 from chalicelib.website.simulations import BY_ACTION, SIMULATIONS, FormField, Simulation
 
-LATEST = 10  # messages, and transactions per account, on the page of a card
+LATEST = 10  # messages, and transactions of an account, on the page of a card
+FEWER = 5  # transactions of each of several accounts, to keep the page small
 MOVEMENTS = 60  # movements in the chart of an account's balance
 _NO_ERRORS: Mapping[str, str] = {}
 
@@ -125,6 +126,7 @@ def _card_page(
         states={each["trans_link"]: each["state"] for each in shown["authorizations"]},
         charts={number: asdict(made) for number, made in charts.items() if made},
         size=(WIDTH, HEIGHT),
+        latest=LATEST if len(shown["accounts"]) == 1 else FEWER,
         simulations=SIMULATIONS,
         offers=build_offers(shown),
         defaults=build_defaults(shown),

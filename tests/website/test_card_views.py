@@ -17,9 +17,10 @@ from chalicelib.cards.issuing.card_record import Card, put_row
 from chalicelib.website.card_actions import BY_ACTION
 from infra.admin import connection
 from infra.admin.commands import program
-from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, MadeCard, Scene
+from tests.cards.scenes import EUR, OTHER_MANAGER, USD, MadeCard, Scene
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
+from tests.website.cards import link
 from tests.website.person import Person
 from tests.world import Answer, World
 
@@ -33,11 +34,6 @@ USE = {
     "merchant_country_ison": 276,
 }
 ON_THE_WEB = {"transaction_type": 0, "amount": 120_00, "currency_ison": 840, "merchant_name": "Riverside Books"}
-
-
-def link(world: World, email: str, manager_id: int = MANAGER) -> None:
-    """As the operator does it; not registered, which would cost a password hash."""
-    world.hub.store.put("users", {"email": email, "password_hash": "", "created_at": 0, "manager_id": manager_id})
 
 
 @pytest.fixture
@@ -193,6 +189,18 @@ def test_a_card_is_shown_with_balances_transactions_and_activity(
     assert "Available went from 500.00 EUR" in colleague.text
     assert " style=" not in text
     assert card.pan not in text
+
+
+def test_a_card_with_several_accounts_shows_fewer_transactions_of_each(scene: Scene, colleague: Person) -> None:
+    rows = []
+    for currencies in ([EUR], [EUR, USD]):
+        card = scene.card_in("A", card_currency_ison=currencies)
+        for _ in range(6):
+            scene.give(card.account_id, 1_00)
+        colleague.get(f"/cards/{card.card_id}")
+        rows.append(colleague.text.count("Inbound external payment"))
+
+    assert rows == [6, 5]
 
 
 def test_who_has_paid_and_who_was_paid_stands_beside_external_payments(
