@@ -7,6 +7,7 @@ import html
 import io
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from chalicelib.cards.issuing.card_record import Card, put_row
+from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.website.card_actions import BY_ACTION
 from infra.admin import connection
 from infra.admin.commands import program
@@ -286,7 +288,7 @@ def test_one_of_ten_thousand_cards_is_found_and_the_list_stays_flat(
     made = scene.card(card_name_line_3="OLDEST CARD")
     card, store = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {}), world.hub.store
     for number in range(10_000):
-        row = put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "0" * 16, "attempt")
+        row = put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "", "0" * 16, "attempt")
         store.put("cards", row.item)
     with counted(world) as search:
         text = colleague.get("/cards?holder=oldest&status=N").text
@@ -712,6 +714,29 @@ def test_a_new_card_that_is_sent_twice_is_issued_once(scene: Scene, colleague: P
     places = [colleague.post("/cards/new", draft=draft, form=NEW).headers["location"] for _ in range(2)]
 
     assert places[0] == places[1]
+
+
+def test_of_two_clicks_at_once_one_issues_the_card(monkeypatch: pytest.MonkeyPatch, colleague: Person) -> None:
+    """The second request is carried out while the first one is about to write."""
+    colleague.get("/cards/new")
+    draft, token, places = colleague.hidden("draft"), colleague.token, []
+    real = Store.transact
+
+    def click() -> None:
+        answer = colleague.post("/cards/new", draft=draft, token=token, form=NEW)
+        places.append((answer.status, answer.headers["location"]))
+
+    def transact(store: Store, operations: Sequence[Operation]) -> None:
+        monkeypatch.setattr(Store, "transact", real)
+        click()
+        real(store, operations)
+
+    monkeypatch.setattr(Store, "transact", transact)
+    click()
+
+    assert len(places) == 2
+    assert len(set(places)) == 1
+    assert len(re.findall('href="/cards/[0-9]+"', colleague.get("/cards").text)) == 1
 
 
 def test_what_is_wrong_with_a_new_card_stands_at_the_field(colleague: Person) -> None:
