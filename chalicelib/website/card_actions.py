@@ -125,7 +125,10 @@ NEW_CARD: Mapping[str, tuple[str, ...]] = {
 _CHOSEN = {"card_virtual": "1"}
 """What is chosen at first; otherwise the first of the choices."""
 HELP: Mapping[str, str] = {
-    "Holder": "With the id of an existing holder, leave the other fields of the holder empty.",
+    "Holder": (
+        "With the id of an existing holder, leave the other fields of the holder empty. "
+        "A phone number begins with the country code."
+    ),
     "Account": (
         "Choose the currency of a new account (by default the programme's first), "
         "or enter the id of an account that the holder has."
@@ -152,7 +155,7 @@ LABELS: Mapping[str, str] = {
     "holder_address_line_1": "Address",
     "holder_zipcode": "Postcode",
     "holder_country_ison": "Country",
-    "holder_phone_number": "Phone number, with country code",
+    "holder_phone_number": "Phone number",
     "delivery_address_line_1": "Delivery address",
     "delivery_zipcode": "Delivery postcode",
     "delivery_country_ison": "Delivery country",
@@ -176,9 +179,9 @@ def form_field(model: type[Request], member: str, choices: Choices | None = None
     offered = choices if choices is not None else _values(rule)
     is_country = isinstance(rule, CodeRule) and rule.registry is country_numbers
     kind: Kind = "choice" if offered else "country" if is_country else "text"
-    hints = [] if _is_needed(model, member) else ["Optional."]
+    hints = [] if _is_needed(model, member) else ["Optional"]
     hints += [] if offered else _bounds(rule)
-    return FormField(member, label(member), kind, default, offered, optional=optional, hint=" ".join(hints))
+    return FormField(member, label(member), kind, default, offered, optional=optional, hint=". ".join(hints))
 
 
 def _is_needed(model: type[Request], member: str) -> bool:
