@@ -22,7 +22,7 @@ Balances = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True)
 class BalanceChart:
-    """The points of the lines, the height of zero, and labels. ``first`` and ``last`` are in Unix seconds.
+    """The paths of the lines, the height of zero, and labels. ``first`` and ``last`` are in Unix seconds.
 
     ``tips`` are the balances at the end of equally long parts of the time, from left to right.
     """
@@ -63,12 +63,9 @@ def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceC
         return round((highest - amount) / height * HEIGHT, 1)
 
     def line(amounts: Sequence[int]) -> str:
-        """A step line, since a balance stays the same until the next movement."""
-        points = [(across(times[0]), down(amounts[0]))]
-        for at, before, amount in zip(times[1:], amounts, amounts[1:], strict=False):
-            points += [(across(at), down(before)), (across(at), down(amount))]
-        points.append((across(end), down(amounts[-1])))
-        return " ".join(f"{x:g},{y:g}" for x, y in points)
+        """A step line without its beginning ``M0 ``, since a balance stays the same until the next movement."""
+        steps = (f"H{across(at):g}V{down(amount):g}" for at, amount in zip(times[1:], amounts[1:], strict=True))
+        return f"{down(amounts[0]):g}{''.join(steps)}H{WIDTH}"
 
     def tip(place: int) -> str:
         at = min(times[0] + span * (place + 1) // PLACES, known)
@@ -80,9 +77,9 @@ def balance_chart(rows: Sequence[Balances], currency: int, now: int) -> BalanceC
 
     zero = down(0)
     return BalanceChart(
-        available=line(available),
-        settled=line(settled),
-        area=f"0,{zero:g} {line(available)} {WIDTH},{zero:g}",
+        available=f"M0 {line(available)}",
+        settled=f"M0 {line(settled)}",
+        area=f"M0 {zero:g}V{line(available)}V{zero:g}z",
         zero=zero,
         highest=money(highest, currency),
         lowest=money(lowest, currency),

@@ -17,6 +17,7 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.website import card_actions
 from chalicelib.website.card_access_views import card_id_of, for_linked_users
 from chalicelib.website.card_views import managed_card_page, read_card
+from chalicelib.website.country_choice import country_choices
 from chalicelib.website.display_text import sentence
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, page
@@ -38,8 +39,8 @@ def issue_card(visit: Visit, manager_id: int) -> Response:
     fields = [field for each in _new_card_fields(visit, manager_id).values() for field in each]
     try:
         asked: dict[str, Any] = card_actions.read_fields(fields, visit.field)
-        if "account_id" in asked and "holder_id" in asked:
-            asked["account_owner_id"] = asked["holder_id"]
+        if "account_id" in asked:
+            asked["account_owner_id"] = _owner_of(asked)
         data = visit.website.portal.act(manager_id, card_actions.CREATE, visit.field("draft"), **asked)
     except InvalidForm as error:
         return _new_card_page(visit, manager_id, error.errors, status=400)
@@ -47,6 +48,13 @@ def issue_card(visit: Visit, manager_id: int) -> Response:
         errors, told = explain_refusal(refusal, fields)
         return _new_card_page(visit, manager_id, errors, told, status=400 if errors else 409)
     return visit.redirect_with_notice(f"/cards/{data['card_id']}", Notice.CARD_ISSUED)
+
+
+def _owner_of(asked: Mapping[str, str]) -> str:
+    """The holder of the chosen account. Raises: InvalidForm."""
+    if "holder_id" not in asked:
+        raise InvalidForm({"holder_id": "Enter the id of the holder that has the account."})
+    return asked["holder_id"]
 
 
 @for_linked_users
@@ -57,7 +65,7 @@ def change_card(visit: Visit, manager_id: int) -> Response:
     if form is None:
         return managed_card_page(visit, shown, "", problem="There is no such form.", status=400)
     model = visit.website.portal.request_of(form.action)
-    fields = card_actions.card_fields(form, model, shown["card"]["status"], shown["groups"])
+    fields = card_actions.card_fields(form, model, shown)
     try:
         asked = card_actions.read_fields(fields, visit.field)
         if asked.get("status") == BLOCKED and visit.field("confirmed") != "yes":
@@ -113,6 +121,7 @@ def _new_card_page(
         "card_new.html",
         status=status,
         sections=_new_card_fields(visit, manager_id),
+        countries=country_choices(),
         help=card_actions.HELP,
         given=visit.field,
         draft=visit.field("draft") if errors else new_id(),

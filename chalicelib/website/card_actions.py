@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.fields import rule_in
-from chalicelib.cards.protocol.message import Request
+from chalicelib.cards.protocol.message import Needs, Request
 from chalicelib.cards.protocol.rules import CodeRule, CodeWordRule, OneOfRule, ValueRule
 from chalicelib.cards.protocol.states import CARD_MOVES, CARD_STATES, PIN_IS_BLOCKED
 from chalicelib.foundation.fields.registries import country_numbers
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.card_text import currency_code
+from chalicelib.website.country_choice import INVALID, country_number
 from chalicelib.website.day_fields import FieldReader
 from chalicelib.website.notices import Notice
 from chalicelib.website.simulation_forms import InvalidForm
-from chalicelib.website.simulations import Choices, FormField
+from chalicelib.website.simulations import Choices, FormField, Kind
 
 CREATE = "createCard"
 _EVERY_STATE = "NATRLSE"
@@ -85,6 +87,8 @@ CARD_ACTIONS: tuple[CardAction, ...] = (
     ),
 )
 BY_ACTION = {each.action: each for each in CARD_ACTIONS}
+_CURRENT = {"risk_rules_group_id": "risk_group_id"}
+"""Members of ``showCard`` whose names differ from those of the forms."""
 
 NEW_CARD: Mapping[str, tuple[str, ...]] = {
     "Card": (
@@ -118,10 +122,18 @@ NEW_CARD: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The fields of a new card, by heading."""
+_CHOSEN = {"card_virtual": "1"}
+"""What is chosen at first; otherwise the first of the choices."""
 HELP: Mapping[str, str] = {
-    "Holder": "With the id of an existing holder, leave the other fields of the holder empty.",
-    "Account": "Choose a currency to open an account, or enter the id of an account that the holder has.",
-    "Delivery of a physical card": "Needed for physical cards only.",
+    "Holder": (
+        "With the id of an existing holder, leave the other fields of the holder empty. "
+        "A phone number begins with the country code."
+    ),
+    "Account": (
+        "Choose the currency of a new account (by default the programme's first), "
+        "or enter the id of an account that the holder has."
+    ),
+    "Delivery of a physical card": "For virtual cards, leave this empty.",
 }
 LABELS: Mapping[str, str] = {
     "status": "New status",
@@ -143,7 +155,7 @@ LABELS: Mapping[str, str] = {
     "holder_address_line_1": "Address",
     "holder_zipcode": "Postcode",
     "holder_country_ison": "Country",
-    "holder_phone_number": "Phone number, with country code",
+    "holder_phone_number": "Phone number",
     "delivery_address_line_1": "Delivery address",
     "delivery_zipcode": "Delivery postcode",
     "delivery_country_ison": "Delivery country",
@@ -165,50 +177,55 @@ def form_field(model: type[Request], member: str, choices: Choices | None = None
     field = model.model_fields[member]
     rule, optional = rule_in(field), not field.is_required()
     offered = choices if choices is not None else _values(rule)
-    if offered:
-        return FormField(member, label(member), "choice", default, offered, optional=optional)
-    return FormField(member, label(member), "text", default, optional=optional, hint=_bounds(rule))
+    is_country = isinstance(rule, CodeRule) and rule.registry is country_numbers
+    kind: Kind = "choice" if offered else "country" if is_country else "text"
+    hints = [] if _is_needed(model, member) else ["Optional"]
+    hints += [] if offered else _bounds(rule)
+    return FormField(member, label(member), kind, default, offered, optional=optional, hint=". ".join(hints))
+
+
+def _is_needed(model: type[Request], member: str) -> bool:
+    """Whether the model requires the member, at least in some requests."""
+    conditions = [each for each in model.conditions if isinstance(each, Needs)]
+    return model.model_fields[member].is_required() or any(member in each.fields for each in conditions)
 
 
 def _values(rule: ValueRule) -> Choices:
     """The values of an enumeration and what they mean; none for any other rule."""
     if isinstance(rule, OneOfRule | CodeWordRule):
         return {str(value): meaning.capitalize() for value, meaning in rule.meanings.items()}
-    if isinstance(rule, CodeRule) and rule.registry is country_numbers:
-        return {str(number): f"{letters} ({number:03})" for number, letters in sorted_countries()}
     return {}
 
 
-def sorted_countries() -> list[tuple[int, str]]:
-    """Numeric and alpha-2 codes of all countries, by the latter."""
-    return sorted(country_numbers().items(), key=lambda each: each[1])
-
-
-def _bounds(rule: ValueRule) -> str:
+def _bounds(rule: ValueRule) -> list[str]:
     """How long a text is."""
     schema = rule.json_schema()
     shortest, longest = schema.get("minLength"), schema.get("maxLength")
     if longest is None:
-        return ""
-    return f"At most {longest} characters" if (shortest or 0) <= 1 else f"{shortest} to {longest} characters"
+        return []
+    return [f"At most {longest} characters" if (shortest or 0) <= 1 else f"{shortest} to {longest} characters"]
 
 
-def card_fields(form: CardAction, model: type[Request], status: str, groups: Mapping[str, Choices]) -> list[FormField]:
-    """The fields of a form for a card in a state; ``groups`` are the allowed ones of each kind, by id."""
+def card_fields(form: CardAction, model: type[Request], shown: Mapping[str, Any]) -> list[FormField]:
+    """The fields of a form for a card, from the response of ``showCard``; the current group is chosen."""
     offered: dict[str, Choices] = {}
     if form.kind:
-        offered[form.members[0]] = groups[form.kind]
+        (member,) = form.members
+        return [form_field(model, member, shown["groups"][form.kind], str(shown["card"][_CURRENT.get(member, member)]))]
     if form.action == "changeCardStatus":
+        status = shown["card"]["status"]
         moves = CARD_MOVES.get(status, frozenset()) - {status}
         offered["status"] = {letter: CARD_STATES[letter].capitalize() for letter in CARD_STATES if letter in moves}
         offered["reason_code"] = {str(number): reason for number, reason in values.REASONS.items()}
     return [form_field(model, member, offered.get(member)) for member in form.members]
 
 
-def offered_actions(status: str, pin_status: int) -> list[CardAction]:
-    """The forms that a card's state permits."""
-    possible = [each for each in CARD_ACTIONS if status in each.states]
-    return [each for each in possible if each.action != "unblockPin" or pin_status == PIN_IS_BLOCKED]
+def offered_actions(shown: Mapping[str, Any]) -> list[CardAction]:
+    """The forms that a card's state and its groups permit, from the response of ``showCard``."""
+    card, groups = shown["card"], shown["groups"]
+    possible = [each for each in CARD_ACTIONS if card["status"] in each.states]
+    possible = [each for each in possible if not each.kind or len(groups[each.kind]) > 1]
+    return [each for each in possible if each.action != "unblockPin" or card["pin_status"] == PIN_IS_BLOCKED]
 
 
 def new_card_fields(
@@ -221,15 +238,25 @@ def new_card_fields(
         "order_shipping_method": shipping,
     }
     return {
-        heading: [form_field(model, member, offered.get(member)) for member in members]
+        heading: [form_field(model, member, offered.get(member), _CHOSEN.get(member, "")) for member in members]
         for heading, members in NEW_CARD.items()
     }
 
 
 def read_fields(fields: list[FormField], written: FieldReader) -> dict[str, str]:
-    """The members of a submitted form, without empty ones. Raises: InvalidForm, if required ones are missing."""
-    given = {field.name: written(field.name).strip() for field in fields}
-    missing = [field for field in fields if not field.optional and not given[field.name]]
-    if missing:
-        raise InvalidForm({field.name: f"{field.label} is missing." for field in missing})
-    return {name: text for name, text in given.items() if text}
+    """The members of a submitted form, without empty ones. Raises: InvalidForm, with every invalid field."""
+    members: dict[str, str] = {}
+    errors: dict[str, str] = {}
+    for field in fields:
+        text = written(field.name).strip()
+        if not text:
+            errors |= {} if field.optional else {field.name: f"{field.label} is missing."}
+        elif field.kind != "country":
+            members[field.name] = text
+        elif number := country_number(text):
+            members[field.name] = str(number)
+        else:
+            errors[field.name] = INVALID
+    if errors:
+        raise InvalidForm(errors)
+    return members

@@ -34,7 +34,8 @@ from chalicelib.website.simulation_forms import (
 )
 from chalicelib.website.simulations import BY_ACTION, SIMULATIONS, FormField, Simulation
 
-LATEST = 10  # messages, and transactions per account, on the page of a card
+LATEST = 10  # messages, and transactions of an account, on the page of a card
+FEWER = 5  # transactions of each of several accounts, to keep the page small
 MOVEMENTS = 60  # movements in the chart of an account's balance
 _NO_ERRORS: Mapping[str, str] = {}
 
@@ -125,6 +126,7 @@ def _card_page(
         states={each["trans_link"]: each["state"] for each in shown["authorizations"]},
         charts={number: asdict(made) for number, made in charts.items() if made},
         size=(WIDTH, HEIGHT),
+        latest=LATEST if len(shown["accounts"]) == 1 else FEWER,
         simulations=SIMULATIONS,
         offers=build_offers(shown),
         defaults=build_defaults(shown),
@@ -150,13 +152,12 @@ def managed_card_page(
     status: int = 200,
 ) -> Response:
     """The page of a card after a form of ``CARD_ACTIONS``, which stays open with its errors."""
-    offered = {each.action for each in offered_actions(shown["card"]["status"], shown["card"]["pin_status"])}
+    offered = {each.action for each in offered_actions(shown)}
     told = problem or (refusal if action not in offered else "")
     return _card_page(visit, shown, action=action, errors=errors, refusal=refusal, problem=told, status=status)
 
 
 def _managing_forms(visit: Visit, shown: Mapping[str, Any]) -> list[tuple[CardAction, list[FormField]]]:
     """The forms that manage the card, with their fields."""
-    card, model_of = shown["card"], visit.website.portal.request_of
-    offered = offered_actions(card["status"], card["pin_status"])
-    return [(each, card_fields(each, model_of(each.action), card["status"], shown["groups"])) for each in offered]
+    model_of = visit.website.portal.request_of
+    return [(each, card_fields(each, model_of(each.action), shown)) for each in offered_actions(shown)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -11,10 +11,13 @@ from chalice.app import Response
 from chalicelib.foundation.http.web import JSON, text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.statistics import export
+from chalicelib.statistics import export, overview_export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
+from chalicelib.statistics.day_overviews import DayOverview
+from chalicelib.statistics.day_overviews import measured as measured_overviews
 from chalicelib.statistics.day_records import DayRecord, measured
 from chalicelib.statistics.days import DayRange, yesterday
+from chalicelib.statistics.overview_export import BankDays
 from chalicelib.statistics.periods import split_into_periods, summarize_periods, summarize_reports
 from chalicelib.website.day_fields import read_day
 from chalicelib.website.pages import Visit, page
@@ -31,11 +34,8 @@ TIMED_SERVICES: Sequence[Service] = ("AISP", "PISP", "CBPII")
 """The services whose average time at the bank is shown, as regulation requires."""
 _QUOTED = 40  # characters of an unknown BIC that are shown again
 
-FORMATS: Mapping[str, tuple[str, Callable[[Iterable[export.Row]], str]]] = {
-    "csv": ("text/csv; charset=utf-8", export.as_csv),
-    "json": (JSON, export.as_json),
-}
-"""Download formats: content type and writer."""
+FORMATS: Mapping[str, str] = {"csv": "text/csv; charset=utf-8", "json": JSON}
+"""Download formats and their content types."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +52,21 @@ class PerformanceQuery:
 def show_performance(visit: Visit) -> Response:
     """``GET /performance``: all banks, or the bank ``bic``, from ``from`` to ``to``.
 
-    With ``format`` csv or json, a download of the bank's days. Made-up days are shown and marked; downloads leave them
-    out.
+    With ``format`` csv or json, a download: a row for each bank, or for each day of the bank. Made-up days are shown
+    and marked; downloads leave them out.
     """
     wanted = _read_query(visit)
     if wanted.errors:
         is_unknown = wanted.errors.keys() == {"bic"} and visit.field("bic").strip() != ""
         return _performance_page(visit, wanted, status=404 if is_unknown else 400)
     if wanted.bank is None:
-        return _performance_page(visit, wanted, **_overview(visit, wanted))
+        overviews = visit.website.statistics.overviews.of_days(wanted.days)
+        if visit.field("format") in FORMATS:
+            return _download_banks(visit.field("format"), wanted, overviews)
+        return _performance_page(visit, wanted, **_overview(visit, wanted, overviews))
     records = visit.website.statistics.records.of_bank(wanted.bank.bic, wanted.days.since, wanted.days.until)
     if visit.field("format") in FORMATS:
-        return _download(visit.field("format"), wanted.bank.bic, wanted.days, records)
+        return _download_days(visit.field("format"), wanted.bank, wanted.days, records)
     return _performance_page(visit, wanted, **_bank_figures(visit, wanted.bank, wanted.days, records))
 
 
@@ -92,8 +95,6 @@ def _read_bank(visit: Visit, banks: Sequence[Bank], errors: dict[str, str]) -> B
     """The requested bank; ``None`` if none was or, with an error added to ``errors``, if there is no such bank."""
     bic = visit.field("bic").strip().upper()
     if not bic:
-        if visit.field("format") in FORMATS:
-            errors["bic"] = "Choose the bank whose days to download."
         return None
     listed = next((bank for bank in banks if bank.bic == bic), None)
     # the other BIC notation, or deactivated
@@ -130,16 +131,17 @@ def _performance_page(visit: Visit, wanted: PerformanceQuery, *, status: int = 2
     )
 
 
-def _overview(visit: Visit, wanted: PerformanceQuery) -> dict[str, Any]:
+def _overview(visit: Visit, wanted: PerformanceQuery, overviews: Mapping[date, DayOverview]) -> dict[str, Any]:
     """What the overview shows. A page has the figures of its banks only, but their order is that of all."""
     statistics, days = visit.website.statistics, wanted.days
-    overviews = statistics.overviews.of_days(days)
     lines = paginate(worst_first(wanted.banks, overviews), visit.field("page"))
     return {
         "lines": lines,
         "sparklines": {line.bank.bic: draw_sparkline(line.bank.bic, overviews, days) for line in lines.rows},
         "sparkline_size": (SPARKLINE_WIDTH, SPARKLINE_HEIGHT),
         "down_now": statistics.open_downtimes.bics() if wanted.banks else frozenset(),
+        "formats": list(FORMATS),
+        "has_measured": any(overview.rows for overview in measured_overviews(overviews).values()),
         "has_figures": any(overview.rows for overview in overviews.values()),
         "has_latest": wanted.latest in overviews,
         "made_up": any(line.figures.made_up_days for line in lines.rows),
@@ -173,8 +175,21 @@ def _bank_figures(visit: Visit, bank: Bank, days: DayRange, records: Sequence[Da
     }
 
 
-def _download(format: str, bic: str, days: DayRange, records: Sequence[DayRecord]) -> Response:
-    content_type, write = FORMATS[format]
-    name = f"performance-{bic}-{days.since}-{days.until}.{format}"
-    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return text_answer(write(export.build_rows(measured(records))), content_type, headers=headers)
+def _download_days(format: str, bank: Bank, days: DayRange, records: Sequence[DayRecord]) -> Response:
+    rows = export.build_rows(measured(records))
+    text = export.as_csv(rows) if format == "csv" else export.as_json(rows)
+    return _file(text, format, f"performance-{bank.bic}", days)
+
+
+def _download_banks(format: str, wanted: PerformanceQuery, overviews: Mapping[date, DayOverview]) -> Response:
+    """All banks, not only those of a page, in the order of the pages."""
+    lines = worst_first(wanted.banks, measured_overviews(overviews))
+    banks = (BankDays(line.bank.bic, line.bank.name, wanted.days, line.figures) for line in lines)
+    rows = overview_export.build_rows(banks)
+    text = overview_export.as_csv(rows) if format == "csv" else overview_export.as_json(rows)
+    return _file(text, format, "performance", wanted.days)
+
+
+def _file(text: str, format: str, name: str, days: DayRange) -> Response:
+    headers = {"Content-Disposition": f'attachment; filename="{name}-{days.since}-{days.until}.{format}"'}
+    return text_answer(text, FORMATS[format], headers=headers)

@@ -30,6 +30,8 @@ from chalicelib.website.display_text import sentence
 from chalicelib.website.simulations import Choices, FormField, Offer, Simulation
 
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
+_MEMBER = re.compile("[a-z0-9]+(?:_[a-z0-9]+)+")
+_REQUIRED_WHEN = re.compile("^is required when .*")
 _SCHEMES = {currency: DEFAULT_SCHEMES[method][-1] for method, currency in METHOD_CURRENCIES.items()}
 """The payment scheme for incoming payments, by currency."""
 _AUTHENTICATED: Mapping[str, ResultKind] = {FRICTIONLESS: "good", CHALLENGE: "plain"}
@@ -113,11 +115,19 @@ def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
 
 
 def refusals_by_field(labels: Mapping[str, str], message: str) -> dict[str, str]:
-    """The errors in a refusal by member; empty if any of them concerns a member without a label."""
+    """The errors in a refusal by member; empty if any of them concerns a member without a label.
+
+    Members are called by their labels. When a field is required is said by the page.
+    """
     parts = [part.partition(" ") for part in message.split("; ")]
     if not all(name in labels for name, *_ in parts):
         return {}
-    return {name: sentence(f"{labels[name]} {reason}") for name, _, reason in parts}
+    reasons = {name: _REQUIRED_WHEN.sub("is required", reason) for name, _, reason in parts}
+    return {name: sentence(f"{labels[name]} {_with_labels(reason, labels)}") for name, reason in reasons.items()}
+
+
+def _with_labels(reason: str, labels: Mapping[str, str]) -> str:
+    return _MEMBER.sub(lambda found: labels.get(found[0], found[0]), reason)
 
 
 def _field_problem(field: FormField, text: str) -> str:

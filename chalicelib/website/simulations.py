@@ -15,7 +15,7 @@ from chalicelib.cards.protocol.schemes import METHODS, SEPA
 from chalicelib.cards.protocol.states import DISPUTE_OPENED, DISPUTE_STEPS
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
-Kind = Literal["amount", "choice", "offer", "text", "secret", "check"]
+Kind = Literal["amount", "choice", "country", "offer", "text", "secret", "check"]
 Offer = Literal["currencies", "accounts", "held", "known", "cleared", "collected", "addresses"]
 Choices = Mapping[str, str]
 """Labels by value."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,9 +18,16 @@ def row(at: int, settled: int, held: int = 0, reserved: int = 0) -> dict[str, in
     return {"at": at, "settled": settled, "held": held, "reserved": reserved}
 
 
-def points(line: str) -> list[tuple[float, float]]:
-    pairs = (point.split(",") for point in line.split())
-    return [(float(x), float(y)) for x, y in pairs]
+def points(path: str) -> list[tuple[float, float]]:
+    """The corners of a path that begins at the left edge and goes on in steps."""
+    begun = re.match("M0 ([0-9.]+)", path)
+    assert begun is not None
+    x, y = 0.0, float(begun[1])
+    found = [(x, y)]
+    for direction, number in re.findall("([HV])([0-9.]+)", path):
+        x, y = (float(number), y) if direction == "H" else (x, float(number))
+        found.append((x, y))
+    return found
 
 
 def test_a_balance_stays_as_it_is_until_the_next_movement() -> None:

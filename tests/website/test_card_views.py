@@ -7,19 +7,24 @@ import html
 import io
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from chalicelib.cards.issuing.card_record import Card, put_row
+from chalicelib.cards.storage import time_ordered
+from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.website.card_actions import BY_ACTION
 from infra.admin import connection
 from infra.admin.commands import program
-from tests.cards.scenes import EUR, MANAGER, OTHER_MANAGER, MadeCard, Scene
+from tests.cards.scenes import EUR, OTHER_MANAGER, USD, MadeCard, Scene
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
+from tests.website.cards import link
 from tests.website.person import Person
 from tests.world import Answer, World
 
@@ -33,11 +38,6 @@ USE = {
     "merchant_country_ison": 276,
 }
 ON_THE_WEB = {"transaction_type": 0, "amount": 120_00, "currency_ison": 840, "merchant_name": "Riverside Books"}
-
-
-def link(world: World, email: str, manager_id: int = MANAGER) -> None:
-    """As the operator does it; not registered, which would cost a password hash."""
-    world.hub.store.put("users", {"email": email, "password_hash": "", "created_at": 0, "manager_id": manager_id})
 
 
 @pytest.fixture
@@ -195,6 +195,18 @@ def test_a_card_is_shown_with_balances_transactions_and_activity(
     assert card.pan not in text
 
 
+def test_a_card_with_several_accounts_shows_fewer_transactions_of_each(scene: Scene, colleague: Person) -> None:
+    rows = []
+    for currencies in ([EUR], [EUR, USD]):
+        card = scene.card_in("A", card_currency_ison=currencies)
+        for _ in range(6):
+            scene.give(card.account_id, 1_00)
+        colleague.get(f"/cards/{card.card_id}")
+        rows.append(colleague.text.count("Inbound external payment"))
+
+    assert rows == [6, 5]
+
+
 def test_who_has_paid_and_who_was_paid_stands_beside_external_payments(
     scene: Scene, colleague: Person, card: MadeCard
 ) -> None:
@@ -278,7 +290,7 @@ def test_one_of_ten_thousand_cards_is_found_and_the_list_stays_flat(
     made = scene.card(card_name_line_3="OLDEST CARD")
     card, store = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {}), world.hub.store
     for number in range(10_000):
-        row = put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "0" * 16, "attempt")
+        row = put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "", "0" * 16, "attempt")
         store.put("cards", row.item)
     with counted(world) as search:
         text = colleague.get("/cards?holder=oldest&status=N").text
@@ -289,6 +301,28 @@ def test_one_of_ten_thousand_cards_is_found_and_the_list_stays_flat(
     assert re.findall(r'href="/cards/([0-9]+)"', text) == [str(made.card_id)]
     assert search == [*reads, *["Query"] * 48, *reads, *reads], "three parallel reads of 16 partitions"
     assert page == [*reads, *["Query"] * 16, *reads]
+
+
+def test_a_search_without_a_match_is_bounded_says_so_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, world: World, scene: Scene, colleague: Person
+) -> None:
+    monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
+    made = scene.card(card_name_line_3="OLDEST CARD")
+    card = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {})
+    for number in range(1_000):
+        row = put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "", "0" * 16, "attempt")
+        world.hub.store.put("cards", row.item)
+    with counted(world) as calls:
+        colleague.get("/cards?holder=oldest")
+    (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+
+    assert calls.count("Query") == 48
+    assert "None of the cards looked through so far matches this filter." in colleague.text
+    assert "Search older cards" in colleague.text
+    while f'href="/cards/{made.card_id}"' not in colleague.last.text:
+        (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+        colleague.get(html.unescape(older))
+    assert "holder=oldest" in older
 
 
 @pytest.mark.parametrize("query", ["digits=12", "digits=abcd", f"holder={'x' * 51}"])
@@ -368,6 +402,25 @@ def test_the_days_of_a_statement_are_checked(colleague: Person, card: MadeCard) 
     assert "Nothing was booked on these days." in colleague.text
     assert colleague.get(f"{place}?account_id=987654321").status == 404
     assert colleague.get("/cards/987654321/statement").status == 404
+
+
+@pytest.mark.usefixtures("colleague")
+def test_a_statement_ends_with_the_last_second_of_its_days_in_utc(world: World, scene: Scene, email: str) -> None:
+    card = scene.card_in("A")
+    address = scene.address(card.account_id, method=2)
+    midnight = (scene.clock.time() // 86_400 + 1) * 86_400
+    for second, amount in ((midnight - 1, 1_00), (midnight, 2_00)):
+        scene.clock.advance(second - scene.clock.time())
+        scene.inbound(address, amount)
+    scene.clock.advance(5)
+    before, after = (datetime.fromtimestamp(each, UTC).date() for each in (midnight - 1, midnight))
+    place, colleague = f"/cards/{card.card_id}/statement", Person.signed_in(world, email)
+    files = [colleague.get(f"{place}?from={day}&to={day}&format=csv").text for day in (before, after)]
+    amounts = [[row["amount"] for row in csv.DictReader(io.StringIO(file)) if row["amount"]] for file in files]
+    balances = [[row["balance"] for row in csv.DictReader(io.StringIO(file))] for file in files]
+
+    assert amounts == [["1.00"], ["2.00"]]
+    assert balances == [["0.00", "1.00", "1.00"], ["1.00", "3.00", "3.00"]]
 
 
 def test_a_statement_of_too_many_transactions_asks_for_fewer_days(
@@ -655,14 +708,14 @@ def test_a_form_of_another_page_changes_nothing(scene: Scene, colleague: Person,
 NEW = {
     "card_program_id": "101",
     "card_virtual": "1",
-    "card_country_ison": "276",
+    "card_country_ison": "Germany",
     "card_name_line_3": "ADA LOVELACE",
     "holder_first_name": "Ada",
     "holder_last_name": "Lovelace",
     "holder_address_line_1": "1 Riverside",
     "holder_zipcode": "E1 6AN",
     "holder_city": "London",
-    "holder_country_ison": "826",
+    "holder_country_ison": "gb",
     "holder_phone_number": "447700900123",
 }
 
@@ -706,13 +759,36 @@ def test_a_new_card_that_is_sent_twice_is_issued_once(scene: Scene, colleague: P
     assert places[0] == places[1]
 
 
+def test_of_two_clicks_at_once_one_issues_the_card(monkeypatch: pytest.MonkeyPatch, colleague: Person) -> None:
+    """The second request is carried out while the first one is about to write."""
+    colleague.get("/cards/new")
+    draft, token, places = colleague.hidden("draft"), colleague.token, []
+    real = Store.transact
+
+    def click() -> None:
+        answer = colleague.post("/cards/new", draft=draft, token=token, form=NEW)
+        places.append((answer.status, answer.headers["location"]))
+
+    def transact(store: Store, operations: Sequence[Operation]) -> None:
+        monkeypatch.setattr(Store, "transact", real)
+        click()
+        real(store, operations)
+
+    monkeypatch.setattr(Store, "transact", transact)
+    click()
+
+    assert len(places) == 2
+    assert len(set(places)) == 1
+    assert len(re.findall('href="/cards/[0-9]+"', colleague.get("/cards").text)) == 1
+
+
 def test_what_is_wrong_with_a_new_card_stands_at_the_field(colleague: Person) -> None:
     missing = issue(colleague, card_name_line_3="")
     assert (missing.status, "Name on the card is missing." in missing.text) == (400, True)
     assert 'value="Lovelace"' in missing.text, "what was typed stays"
     wrong = issue(colleague, holder_phone_number="12", card_name_line_3="A")
     assert wrong.status == 400
-    assert "Phone number, with country code must" in wrong.text
+    assert "Phone number must" in wrong.text
     assert "Name on the card must have" in wrong.text
     assert wrong.text.count(" autofocus") == 1
     assert issue(colleague, holder_first_name="").status == 400
@@ -726,11 +802,49 @@ def test_a_form_has_the_rules_of_the_actions_model(world: World, colleague: Pers
     assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
     assert not re.search(r'id="new-card_reference_id"[^>]* required', text)
     assert "3 to 26 characters" in text
-    assert '<option value="826">GB (826)</option>' in text
-    assert re.search(r'<select id="new-card_virtual".*?value="1".*?Virtual', text, re.DOTALL)
+    assert text.count('list="countries"') == 3
+    assert '<option value="United Kingdom">GB</option>' in text
+    assert "Optional. At most 50 characters" in text
+    assert re.search(r'<select id="new-card_virtual".*?value="1" selected>Virtual', text, re.DOTALL)
     for action in BY_ACTION.values():
         model = world.hub.website.portal.request_of(action.action)
         assert {"card_id", *action.members} <= model.model_fields.keys()
+
+
+def test_a_country_is_given_by_its_name(world: World, scene: Scene, colleague: Person) -> None:
+    place = issue(colleague, card_country_ison="germany", holder_country_ison="Türkiye").headers["location"]
+    card = world.hub.store.get(*Card.key(int(place.rpartition("/")[2]))) or {}
+    wrong = issue(colleague, card_country_ison="Atlantis")
+
+    assert card["country"] == 276
+    assert scene.data("getHolder", holder_id=card["holder_id"])["country_ison"] == 792
+    assert (wrong.status, "There is no such country." in wrong.text) == (400, True)
+    assert 'value="Atlantis"' in wrong.text
+
+
+def test_a_form_that_was_corrected_is_accepted(colleague: Person) -> None:
+    """The refused request used no reference up."""
+    for wrong in ({"card_name_line_3": ""}, {"holder_phone_number": "12"}, {"holder_id": "987654321"}):
+        issue(colleague, **wrong)
+        again = colleague.post("/cards/new", draft=colleague.hidden("draft"), form=NEW)
+        assert again.status == 303, wrong
+
+
+def test_an_account_needs_its_holder(colleague: Person, card: MadeCard) -> None:
+    refused = issue(colleague, account_id=str(card.account_id))
+
+    assert refused.status == 400
+    assert "Enter the id of the holder that has the account." in refused.text
+
+
+def test_what_is_refused_is_told_in_the_words_of_the_form(colleague: Person, card: MadeCard) -> None:
+    physical = issue(colleague, card_virtual="0", holder_city="")
+    both = issue(colleague, holder_id=card.holder_id, account_id=card.account_id, card_currency_ison=EUR)
+
+    assert (physical.status, both.status) == (400, 400)
+    assert "Delivery city is required." in physical.text
+    assert "City is required." in physical.text
+    assert "Currency of a new account must not be combined with Account id." in both.text
 
 
 def test_blocking_for_good_asks_first(scene: Scene, colleague: Person, card: MadeCard) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import csv
+import html
+import io
 import re
 from dataclasses import replace
 from datetime import date, timedelta
@@ -149,11 +152,43 @@ def rows_of(person: Person, bic: str) -> list[str]:
     return found
 
 
-def test_a_bank_must_be_chosen_for_a_download(visitor: Person) -> None:
-    answer = visitor.get("/performance?format=csv")
+def test_all_banks_can_be_downloaded_in_the_order_of_the_page_without_made_up_days(
+    world: World, visitor: Person
+) -> None:
+    measured(world, BIC, date(2026, 2, 3))
+    measured(world, OTHER, date(2026, 2, 3), unanswered=10, bank=240)
+    measured(world, OTHER, date(2026, 2, 4), invented=True)
+    visitor.get(f"/performance?{FEBRUARY}")
+    links = [html.unescape(each) for each in re.findall('href="([^"]+&amp;format=[a-z]+)"', visitor.last.text)]
+    as_csv, as_json = (visitor.get(link) for link in links)
+    found = list(csv.DictReader(io.StringIO(as_csv.text)))
 
-    assert (answer.status, answer.headers["content-type"]) == (400, "text/html; charset=utf-8")
-    assert "Choose the bank whose days to download." in visitor.text
+    name = "performance-2026-02-01-2026-02-28"
+    assert as_csv.headers["content-type"] == "text/csv; charset=utf-8"
+    assert as_csv.headers["content-disposition"] == f'attachment; filename="{name}.csv"'
+    assert as_json.headers["content-disposition"] == f'attachment; filename="{name}.json"'
+    assert [(row["aspsp_bic"], row["days"], row["uptime_percent"]) for row in found] == [
+        (OTHER, "1", "99.988"),
+        (BIC, "1", "100.000"),
+    ]
+    assert [row["requests"] for row in as_json.body["banks"]] == [19, 9]
+
+
+def test_a_download_has_all_banks_and_not_those_of_a_page(
+    world: World, visitor: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many(world, monkeypatch, 45, 3)
+
+    assert len(visitor.get("/performance?format=json&page=2").body["banks"]) == 45
+
+
+def test_of_made_up_days_only_there_is_no_link_to_a_download(world: World, visitor: Person) -> None:
+    measured(world, BIC, YESTERDAY, invented=True)
+    visitor.get("/performance")
+
+    assert "format=csv" not in visitor.last.text
+    assert "No download: downloads have measured days only" in visitor.text
+    assert " These days are made up." in visitor.text
 
 
 def many(world: World, monkeypatch: pytest.MonkeyPatch, banks: int, days: int) -> None:
