@@ -256,13 +256,3 @@ def test_in_production_what_people_at_the_bank_see_of_an_active_client_is_the_op
     user.post(f"/clients/{client_id}", action="deactivate")
     assert rename(user, client_id, title="Renamed").status == 303
     assert not clients.get(client_id).active
-
-
-def test_the_form_for_events_leads_to_the_built_in_receiver_in_sandboxes_only(world: World, user: Person) -> None:
-    client_id = user.create_client()
-    link = f'href="/deliveries?client_id={client_id}#receiver"'
-    assert link in user.get(f"/clients/{client_id}/settings").text
-    assert 'id="receiver"' in user.get(f"/deliveries?client_id={client_id}").text
-    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
-
-    assert "#receiver" not in user.get(f"/clients/{client_id}/settings").text
