@@ -12,10 +12,10 @@ from chalicelib.statistics.client_activity import ERROR_KINDS, ErrorKind, HourOf
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, AxisLabel, ChartPath, PerformanceChart
 
 KIND_NAMES: Mapping[ErrorKind, str] = {
-    "caller": "Caller",
-    "limit": "Limit of calls",
+    "caller": "Refused (4xx)",
+    "limit": "Rate limit",
     "bank": "Bank",
-    "hub": "This service",
+    "hub": "Hub",
 }
 """Labels of the kinds of errors, by whose fault they are."""
 _TOPS = (2, 4, 6, 8, 10)
@@ -46,13 +46,13 @@ def errors_chart(hours: Sequence[HourOfCalls]) -> PerformanceChart | None:
 
 
 def hour_text(hour: HourOfCalls) -> str:
-    """``09:00 to 10:00 UTC: 120 calls, 3 errors (Caller 2, Bank 1)``."""
+    """``09:00 to 10:00 UTC: 120 calls, 3 errors: Refused (4xx) 2, Bank 1``."""
     start, end = (datetime.fromtimestamp(at, UTC) for at in (hour.start, hour.start + 3600))
     told = f"{start:%H:%M} to {end:%H:%M} UTC: {_count(hour.calls, 'call')}"
     if not hour.errors.total():
         return f"{told}, no errors" if hour.calls else f"{told}"
     kinds = ", ".join(f"{KIND_NAMES[kind]} {hour.errors[kind]:,}" for kind in ERROR_KINDS if hour.errors[kind])
-    return f"{told}, {_count(hour.errors.total(), 'error')} ({kinds})"
+    return f"{told}, {_count(hour.errors.total(), 'error')}: {kinds}"
 
 
 def _describe(hours: Sequence[HourOfCalls]) -> str:

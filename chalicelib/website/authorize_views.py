@@ -18,6 +18,7 @@ from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.call_samples import authorize_programs
+from chalicelib.website.client_choice import choose_client
 from chalicelib.website.display_text import refusal_advice
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.pagination import paginate
@@ -72,16 +73,19 @@ def _chosen_client(visit: Visit) -> Client | None:
 
 
 def _first_page(visit: Visit) -> Response:
-    openbanking, chosen = visit.website.openbanking, visit.field("client_id")
-    clients = openbanking.client_list.choices(visit.user, chosen, active=True)
+    openbanking = visit.website.openbanking
+    choice = choose_client(
+        openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client, active=True
+    )
     wanted = visit.field("bank").strip()
     banks = [bank for bank in openbanking.banks.directory() if is_named(bank, wanted)]
     return page(
         visit,
         "authorize.html",
-        has_inactive=not clients and bool(openbanking.client_list.page(visit.user, ClientFilter(), 1).clients),
-        clients=clients,
-        chosen=chosen,
+        has_inactive=not choice.clients and bool(openbanking.client_list.page(visit.user, ClientFilter(), 1).clients),
+        remembers=choice.client,
+        clients=choice.clients,
+        chosen=choice.client.client_id if choice.client else "",
         part=paginate(sorted(banks, key=lambda bank: bank.name.casefold()), visit.field("page")),
         wanted=visit.field("bank"),
         journeys=visit.website.journeys.list_latest(visit.user),
@@ -94,6 +98,7 @@ def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", 
         visit,
         "authorize_request.html",
         status=status,
+        remembers=choice.client,
         leads_to=(choice.bank.authorization_url, body["redirect_uri"]),
         choice=choice,
         is_shared_callback=body["redirect_uri"] == visit.website.openbanking.clients.default_callback,

@@ -19,7 +19,7 @@ METHODS: Mapping[str, str] = {
     "client_secret_post": "Client secret in the form (client_secret_post)",
     "private_key_jwt": "Signed assertion (private_key_jwt)",
     "tls_client_auth": "Client certificate (tls_client_auth)",
-    "none": "Nothing (none)",
+    "none": "No authentication (none)",
 }
 """The authentication methods of RFC 7591 as the form names them; empty for the default."""
 PROFILES: Mapping[str, str] = {"": "None", "fapi2": "FAPI 2.0 Security Profile"}

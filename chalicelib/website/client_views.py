@@ -24,6 +24,7 @@ from chalicelib.website.client_page_views import (
     serve_actions,
     serve_client,
 )
+from chalicelib.website.client_security_forms import METHODS, PROFILES
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
 from chalicelib.website.notices import TEXTS, Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, page
@@ -90,8 +91,17 @@ def create_client(visit: Visit) -> Response:
 def _overview_page(
     visit: Visit, client: Client, *, status: int = 200, message: Message = NOTHING, made: Registered | None = None
 ) -> Response:
-    default = visit.website.openbanking.clients.default_callback
-    return client_page(visit, client, "", status=status, message=message, made=made, default_callback=default)
+    return client_page(
+        visit,
+        client,
+        "",
+        status=status,
+        message=message,
+        made=made,
+        default_callback=visit.website.openbanking.clients.default_callback,
+        methods=METHODS,
+        profiles=PROFILES,
+    )
 
 
 def _show_overview(visit: Visit, client: Client) -> Response:

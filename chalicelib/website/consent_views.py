@@ -15,6 +15,7 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.openbanking.records.consents import Consent
+from chalicelib.website.client_choice import choose_client
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, message_page, page
 
@@ -27,11 +28,12 @@ class UnknownConsent(LookupError):
 
 
 def list_consents(visit: Visit) -> Response:
-    """``GET /consents``: the consents of a client (by default the newest client), by ``bic`` and ``status``."""
-    wanted = visit.field("client_id")
-    clients = visit.website.openbanking.client_list.choices(visit.user, wanted)
-    client = next((client for client in clients if wanted in ("", client.client_id)), None)
-    if client is None and wanted:
+    """``GET /consents``: the consents of a client (see ``client_choice``), by ``bic`` and ``status``."""
+    choice = choose_client(
+        visit.website.openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client
+    )
+    client = choice.client
+    if client is None and visit.field("client_id"):
         return _not_found_page(visit, "None of your clients has this Client ID.")
     given = {name: value for name in (*_FILTERS, "after") if (value := visit.field(name))}
     try:
@@ -43,7 +45,9 @@ def list_consents(visit: Visit) -> Response:
     return page(
         visit,
         "consents.html",
-        clients=clients,
+        remembers=client,
+        has_archived_only=choice.has_archived_only,
+        clients=choice.clients,
         client=client,
         banks=banks,
         bank_names={bank.bic: bank.name for bank in banks},
@@ -66,11 +70,13 @@ def show_consent(visit: Visit) -> Response:
     return page(
         visit,
         "consent.html",
+        remembers=client,
         consent=consent,
         client=client,
         bank_name=_bank_name(visit, consent),
         permissions=[consent.version.scopes[name] for name in consent.scopes],
-        accounts=_account_rows(consent),
+        identifiers=_identifiers(consent),
+        accounts=_account_rows(_identifiers(consent)),
         can_end=_can_end(visit, consent),
         deliveries=visit.website.delivery.journal.search_latest(client.client_id, consent_id=consent.consent_id),
         searched=SEARCHED,
@@ -139,9 +145,15 @@ def _bank_name(visit: Visit, consent: Consent) -> str:
 _ACCOUNT_KINDS: Mapping[str, str] = {"ibans": "IBAN", "account_ids": "Account id", "account_numbers": "Account number"}
 
 
-def _account_rows(consent: Consent) -> Sequence[tuple[str, Sequence[str]]]:
-    """The approved accounts: a kind of identifier, and the identifiers."""
-    return [(label, found) for kind, label in _ACCOUNT_KINDS.items() if (found := consent.accounts.get(kind))]
+def _identifiers(consent: Consent) -> Mapping[str, Sequence[str]]:
+    """The identifiers of the approved accounts, by the label of their kind."""
+    return {label: found for kind, label in _ACCOUNT_KINDS.items() if (found := consent.accounts.get(kind))}
+
+
+def _account_rows(identifiers: Mapping[str, Sequence[str]]) -> Sequence[Sequence[str]]:
+    """A row of identifiers for each account, in the bank's order; none unless every account has each kind."""
+    counts = {len(found) for found in identifiers.values()}
+    return list(zip(*identifiers.values(), strict=True)) if len(identifiers) > 1 and len(counts) == 1 else []
 
 
 def _not_found_page(visit: Visit, what: str) -> Response:

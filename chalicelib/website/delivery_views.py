@@ -21,6 +21,7 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.flows.deferred_calls import request_text
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
+from chalicelib.website.client_choice import choose_client
 from chalicelib.website.display_text import retry_advice
 from chalicelib.website.event_filter import STATES, TYPES, EventFilter
 from chalicelib.website.event_inspection import inspect_delivery, show_body
@@ -31,11 +32,12 @@ from chalicelib.website.records.attempts import TooManyAttempts
 
 
 def list_deliveries(visit: Visit) -> Response:
-    """``GET /deliveries``: the latest events and calls of a client (by default the newest) that fit a filter."""
-    wanted = visit.field("client_id")
-    clients = visit.website.openbanking.client_list.choices(visit.user, wanted)
-    client = next((client for client in clients if wanted in ("", client.client_id)), None)
-    if client is None and wanted:
+    """``GET /deliveries``: the latest events and calls of a client (see ``client_choice``) that fit a filter."""
+    choice = choose_client(
+        visit.website.openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client
+    )
+    client = choice.client
+    if client is None and visit.field("client_id"):
         return _not_found_page(visit, "None of your clients has this Client ID.")
     chosen = EventFilter.of(visit.field)
     part = visit.website.delivery.client_events.page(chosen.search(client.client_id)) if client else None
@@ -43,7 +45,9 @@ def list_deliveries(visit: Visit) -> Response:
         visit,
         "deliveries.html",
         status=400 if chosen.problems else 200,
-        clients=clients,
+        remembers=client,
+        has_archived_only=choice.has_archived_only,
+        clients=choice.clients,
         client=client,
         chosen=chosen,
         types=TYPES,
@@ -125,6 +129,7 @@ def _delivery_page(
         visit,
         "delivery.html",
         status=status,
+        remembers=client,
         delivery=delivery,
         client=client,
         found=inspect_delivery(visit.website.delivery.bodies, delivery, request_text),

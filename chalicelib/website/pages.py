@@ -13,6 +13,7 @@ from chalice.app import Response
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.pages import StaticFiles, Templates, heroicon
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import card_text, display_text, notices, performance_text
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.notices import Notice
@@ -21,6 +22,8 @@ from chalicelib.website.records.sessions import BROWSER_LIFETIME, LIFETIME, Sess
 from chalicelib.website.records.users import User
 
 COOKIE = "causeway_session"
+CLIENT_COOKIE = "causeway_client"
+"""The cookie of the client that the browser had last, with which lists begin (see ``client_choice``)."""
 NO_REFERRER = "no-referrer"
 _FOLDER = Path(__file__).parent
 _SHARED = Path(pages.__file__).parent
@@ -55,6 +58,11 @@ class Visit(pages.Visit):
         """The record of the signed-in user, on pages that require one."""
         assert self.session.user is not None, "only users get to this page"
         return self.session.user
+
+    @property
+    def last_client(self) -> str:
+        """The Client ID that the browser had last on a page of a client; anybody may have set it."""
+        return self.cookie(CLIENT_COOKIE)
 
     @property
     def ip_address(self) -> str:
@@ -108,6 +116,14 @@ class Visit(pages.Visit):
             secure=settings.requires_https,
         )
 
+    def client_cookie(self, client: Client | None) -> str:
+        """The ``Set-Cookie`` value that stores the client of a page in the browser; empty if it has it, or for none."""
+        if client is None or client.client_id == self.last_client:
+            return ""
+        settings = self.website.shared.settings
+        place = settings.public_path or "/"
+        return pages.cookie(CLIENT_COOKIE, client.client_id, LIFETIME, path=place, secure=settings.requires_https)
+
     def known_browser_cookie(self, email: str, value: str) -> str:
         """The ``Set-Cookie`` value that identifies a browser on its next sign-in; only sent to ``/sign-in``."""
         settings = self.website.shared.settings
@@ -122,17 +138,19 @@ def page(
     status: int = 200,
     leads_to: Iterable[str] = (),
     referrer: str = "same-origin",
+    remembers: Client | None = None,
     **values: Any,
 ) -> Response:
     """Render a template with ``values``.
 
     Args:
+        remembers: the client with which lists begin from now on.
         leads_to: the URLs to which its forms may be submitted or redirected.
         referrer: ``NO_REFERRER`` on pages with codes or tokens.
     """
     text = _render(visit.website, visit, template, values)
     shown = visit.notice_cookie(None) if visit.cookie(notices.COOKIE) else ""
-    return pages.html_answer(text, status, _headers(leads_to, referrer), visit.cookie_to_set, shown)
+    return pages.html_answer(text, status, _headers(leads_to, referrer), visit.cookie_to_set, shown, visit.client_cookie(remembers))
 
 
 def fragment(visit: Visit, template: str, **values: Any) -> Response:

@@ -56,7 +56,7 @@ def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
 
 @contextlib.contextmanager
 def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide) -> Iterator[Client]:
-    """A client whose events are sent to the tour; on exit its Events URL is removed and it is deactivated."""
+    """A client whose events are sent to the tour; on exit its Events URL is removed and it is archived."""
     title, owner = f"Guided Tour {secrets.token_hex(2)}", stack["user"]["email"]
     guide.chapter("A client for the tour")
     guide.step("The operator registers a client whose Events URL points to the tour")
@@ -72,7 +72,7 @@ def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver,
     finally:
         with contextlib.suppress(StoreError):  # the stack may be gone, and its clients with it
             clients.update(made.client.client_id, events_url=None)
-            clients.deactivate(made.client.client_id)
+            clients.archive(made.client.client_id)
 
 
 def main(arguments: list[str] | None = None) -> int:

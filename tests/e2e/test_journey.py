@@ -82,7 +82,7 @@ def test_the_tour_passes_both_banks_and_the_card_api(
     for becomes in ("active", "revoked"):
         assert len(re.findall(rf"^    Guided Tour \w+: {becomes}$", shown, re.MULTILINE)) == 2
     clients = [client for client in operator.openbanking.clients.all() if client.title.startswith("Guided Tour")]
-    assert [(client.active, client.events_url) for client in clients] == [(False, None)]
+    assert [(client.is_archived, client.events_url) for client in clients] == [(True, None)]
 
 
 def test_the_brief_tour_is_a_line_a_step_with_its_outcome(

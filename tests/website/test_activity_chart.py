@@ -60,11 +60,11 @@ def test_every_hour_has_words_and_every_sixth_a_label() -> None:
 
     assert len(chart.tips) == 24
     assert chart.tips[0] == "09:00 to 10:00 UTC: 0 calls"
-    assert chart.tips[-1] == "08:00 to 09:00 UTC: 20 calls, 3 errors (Caller 2, Limit of calls 1)"
+    assert chart.tips[-1] == "08:00 to 09:00 UTC: 20 calls, 3 errors: Refused (4xx) 2, Rate limit 1"
     assert [label.words for label in chart.dates] == ["09:00", "15:00", "21:00", "03:00"]
     assert chart.description == f"3 errors in 24 hours. Most from {chart.tips[-1]}."
 
 
 def test_an_hour_without_errors_says_so() -> None:
     assert hour_text(hour(0, 1)) == "09:00 to 10:00 UTC: 1 call, no errors"
-    assert hour_text(hour(0, 1, bank=1)) == "09:00 to 10:00 UTC: 1 call, 1 error (Bank 1)"
+    assert hour_text(hour(0, 1, bank=1)) == "09:00 to 10:00 UTC: 1 call, 1 error: Bank 1"

@@ -34,8 +34,8 @@ def shown(user: Person) -> list[str]:
 
 
 def figures(user: Person) -> dict[str, str]:
-    """The figures on top of the page."""
-    return dict(re.findall(r"<div><dt>([^<]+)</dt><dd>([^<]+)</dd></div>", user.last.text.split("</dl>")[0]))
+    """The figures of the page: calls, errors, and their kinds."""
+    return dict(re.findall(r"<div><dt>([^<]+)</dt><dd>([^<]+)</dd></div>", user.last.text))
 
 
 def test_a_client_that_called_nothing_says_so(user: Person, client_id: str) -> None:
@@ -64,15 +64,15 @@ def test_calls_are_shown_with_status_code_times_and_bank(world: World, user: Per
     assert (good.status, bad.status) == (200, 400)
     assert shown(user) == ["GET /tpp/account", "GET /tpp/accounts", "POST /tpp/token", "POST /tpp/authorize"]
     assert good.headers["x-request-id"] in user.text
-    assert re.search(r"400 [A-Z_]+ Caller ALPHGB21 \d+ ms \u2013 2 Mar 2026, 09:00:00 UTC", user.text)
+    assert re.search(r"400 [A-Z_]+ Refused \(4xx\) ALPHGB21 \d+ ms \u2013 2 Mar 2026, 09:00:00 UTC", user.text)
     assert re.search(r"200 ALPHGB21 0 ms 120 ms 2 Mar 2026", user.text)
     assert figures(user) == {
         "Calls": "4",
         "Errors": "1",
-        "Caller": "1",
-        "Limit of calls": "0",
+        "Refused (4xx)": "1",
+        "Rate limit": "0",
         "Bank": "0",
-        "This service": "0",
+        "Hub": "0",
     }
     for secret in (tokens["access_token"], "nonsense", tokens["consent_id"]):
         assert secret not in user.last.text
@@ -97,7 +97,7 @@ def test_a_wrong_secret_is_shown_and_an_unknown_client_is_nobodys(world: World, 
     user.get(f"/clients/{client_id}/activity")
 
     assert shown(user) == ["GET /tpp/banks"]
-    assert "401 WRONG_CREDENTIALS Caller" in user.text
+    assert "401 WRONG_CREDENTIALS Refused (4xx)" in user.text
 
 
 def test_a_call_of_an_inactive_client_is_shown(world: World, user: Person, client_id: str) -> None:
