@@ -13,7 +13,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.statistics import export, overview_export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
-from chalicelib.statistics.day_overviews import DayOverview
+from chalicelib.statistics.day_overviews import BankFigures, DayOverview
 from chalicelib.statistics.day_overviews import measured as measured_overviews
 from chalicelib.statistics.day_records import DayRecord, measured
 from chalicelib.statistics.days import DayRange, yesterday
@@ -144,6 +144,9 @@ def _overview(visit: Visit, wanted: PerformanceQuery, overviews: Mapping[date, D
         "has_measured": any(overview.rows for overview in measured_overviews(overviews).values()),
         "has_figures": any(overview.rows for overview in overviews.values()),
         "has_latest": wanted.latest in overviews,
+        "has_measured_requests": any(
+            BankFigures(*row).requests for overview in measured_overviews(overviews).values() for row in overview.rows.values()
+        ),
         "made_up": any(line.figures.made_up_days for line in lines.rows),
         "unit": "day" if len(days.periods) == len(days) else "week",
     }

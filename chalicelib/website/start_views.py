@@ -72,7 +72,7 @@ def show_start(visit: Visit) -> Response:
         failures=[each for each in progress.calls if each[1].error][:CALLS],
         deliveries=_failed_deliveries(visit, clients),
         kind_names=KIND_NAMES,
-        steps=list(islice(_next_steps(progress), STEPS)),
+        steps=list(islice(_next_steps(progress, visit.website.shared.settings.is_sandbox), STEPS)),
         draft=visit.website.drafts.create(),
         now=visit.website.shared.clock.time(),
         bank_base=visit.website.shared.settings.bank_api_url,
@@ -88,7 +88,7 @@ def _failed_deliveries(visit: Visit, clients: Sequence[Client]) -> Sequence[Deli
     return sorted(found, key=lambda each: each.failed_at or 0, reverse=True)[:CALLS]
 
 
-def _next_steps(known: Progress) -> Iterator[NextStep]:
+def _next_steps(known: Progress, is_sandbox: bool) -> Iterator[NextStep]:
     """What is missing, the most urgent first; there are always at least ``STEPS``."""
     if not known.clients:
         yield NextStep(
@@ -126,9 +126,11 @@ def _next_steps(known: Progress) -> Iterator[NextStep]:
         yield NextStep(
             "bolt",
             "Receive events",
-            "Give your client an Events URL, to hear when a consent ends or a payment settles.",
-            f"/clients/{known.clients[0].client_id}",
-            "Open the client",
+            "Hear when a consent ends or a payment settles: at your server, or with the built-in receiver."
+            if is_sandbox
+            else "Give your client an Events URL, to hear when a consent ends or a payment settles.",
+            f"/clients/{known.clients[0].client_id}/settings#events-title",
+            "Set up events",
         )
     yield NextStep(
         "chart-bar",

@@ -49,7 +49,7 @@ def test_a_new_stack_shows_ninety_made_up_days_of_each_bank(stack: dict[str, Any
 
         (table, *_) = re.findall('aria-label="Availability by day">.*?<tbody>(.*?)</tbody>', text, re.DOTALL)
         assert table.count("made up") == table.count("</tr>") == DAYS
-        assert "These days are made up." in text
+        assert "All of these days are made up." in text
 
 
 def test_no_made_up_day_is_exported(stack: dict[str, Any], operator_at_work: bootstrap.Hub) -> None:

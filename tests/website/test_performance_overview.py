@@ -188,7 +188,7 @@ def test_of_made_up_days_only_there_is_no_link_to_a_download(world: World, visit
 
     assert "format=csv" not in visitor.last.text
     assert "No download: downloads have measured days only" in visitor.text
-    assert " These days are made up." in visitor.text
+    assert "All of these days are made up." in visitor.text
 
 
 def many(world: World, monkeypatch: pytest.MonkeyPatch, banks: int, days: int) -> None:

@@ -212,7 +212,7 @@ def test_where_all_days_are_made_up_the_page_says_so_and_why_there_is_no_downloa
     made_up(world, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
-    assert "<strong>These days are made up.</strong>" in visitor.last.text
+    assert "<strong>All of these days are made up.</strong>" in visitor.last.text
     assert "The summary adds them" not in visitor.last.text
     assert "format=csv" not in visitor.last.text
     assert "No download: downloads have measured days only, and all of these are made up." in visitor.text

@@ -115,7 +115,7 @@ def test_a_page_of_made_up_days_says_so_and_its_download_is_empty(world: World) 
     visitor = Person(world)
     visitor.get(f"/performance?bic={BIC}&from={LATEST - timedelta(days=89)}&to={LATEST}")
 
-    assert "These days are made up." in visitor.last.text
+    assert "All of these days are made up." in visitor.last.text
     assert visitor.last.text.count("<i>made up</i>") == 2 * DAYS
     assert "format=csv" not in visitor.last.text
     assert "No download: downloads have measured days only" in visitor.last.text
