@@ -11,12 +11,7 @@ from datetime import UTC, datetime
 from chalicelib.statistics.client_activity import ERROR_KINDS, ErrorKind, HourOfCalls
 from chalicelib.website.performance_chart import HEIGHT, WIDTH, AxisLabel, ChartPath, PerformanceChart
 
-KIND_NAMES: Mapping[ErrorKind, str] = {
-    "caller": "Refused (4xx)",
-    "limit": "Rate limit",
-    "bank": "Bank",
-    "hub": "Hub",
-}
+KIND_NAMES: Mapping[ErrorKind, str] = {"caller": "Refused (4xx)", "limit": "Rate limit", "bank": "Bank", "hub": "Hub"}
 """Labels of the kinds of errors, by whose fault they are."""
 _TOPS = (2, 4, 6, 8, 10)
 """Possible maximums of a scale, times a power of ten; half of each is a whole number."""

@@ -23,9 +23,7 @@ class ClientChoice:
     has_archived_only: bool = False
 
 
-def choose_client(
-    client_list: ClientList, owner: str, wanted: str, last: str, *, active: bool = False
-) -> ClientChoice:
+def choose_client(client_list: ClientList, owner: str, wanted: str, last: str, *, active: bool = False) -> ClientChoice:
     """The owner's clients and the one to show; if ``active``, only active ones.
 
     The ``last`` one counts only if it is among those on offer, so it costs no read, and grants nothing.

@@ -150,7 +150,9 @@ def page(
     """
     text = _render(visit.website, visit, template, values)
     shown = visit.notice_cookie(None) if visit.cookie(notices.COOKIE) else ""
-    return pages.html_answer(text, status, _headers(leads_to, referrer), visit.cookie_to_set, shown, visit.client_cookie(remembers))
+    return pages.html_answer(
+        text, status, _headers(leads_to, referrer), visit.cookie_to_set, shown, visit.client_cookie(remembers)
+    )
 
 
 def fragment(visit: Visit, template: str, **values: Any) -> Response:

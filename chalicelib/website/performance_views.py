@@ -145,7 +145,9 @@ def _overview(visit: Visit, wanted: PerformanceQuery, overviews: Mapping[date, D
         "has_figures": any(overview.rows for overview in overviews.values()),
         "has_latest": wanted.latest in overviews,
         "has_measured_requests": any(
-            BankFigures(*row).requests for overview in measured_overviews(overviews).values() for row in overview.rows.values()
+            BankFigures(*row).requests
+            for overview in measured_overviews(overviews).values()
+            for row in overview.rows.values()
         ),
         "made_up": any(line.figures.made_up_days for line in lines.rows),
         "unit": "day" if len(days.periods) == len(days) else "week",

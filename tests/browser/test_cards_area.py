@@ -161,5 +161,5 @@ def test_a_printed_statement_is_not_cut_off(visitor: Visitor) -> None:
     visitor.page.emulate_media(media="print")
 
     assert too_wide(visitor.page, A4) == []
-    for hidden in ("Show", "Print"):
+    for hidden in ("Filter", "Print"):
         assert not visitor.page.get_by_role("button", name=hidden).is_visible()

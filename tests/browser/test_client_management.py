@@ -77,6 +77,19 @@ def test_a_client_is_managed_with_the_keyboard_alone(visitors: Visitors, width: 
     assert "active again" in page.locator("#toast").inner_text()
 
 
+def test_only_the_fields_of_the_chosen_method_are_shown(visitor: Visitor) -> None:
+    page = visitor.page
+    user.register(visitor)
+    visitor.open(f"/clients/{user.create_client(visitor)}/security")
+    keys, subject = page.get_by_label("Key set", exact=True), page.get_by_label("Certificate subject")
+
+    assert (keys.is_visible(), subject.is_visible()) == (False, False)
+    page.get_by_label("Authentication method").select_option("private_key_jwt")
+    assert (keys.is_visible(), subject.is_visible()) == (True, False)
+    save(visitor, "authentication")
+    assert page.locator("#jwks-error").is_visible()
+
+
 def test_a_consent_is_ended_with_the_keyboard_alone(visitor: Visitor) -> None:
     page = visitor.page
     user.register(visitor)

@@ -201,6 +201,6 @@ def test_an_event_is_found_copied_and_sent_again_without_a_mouse(visitor: Visito
     user.go_to(visitor, "Events")
     visitor.tab_to(page.get_by_label("State"))
     page.keyboard.type("Delivered")
-    visitor.tab_to(page.get_by_role("button", name="Show", exact=True))
+    visitor.tab_to(page.get_by_role("button", name="Filter", exact=True))
     visitor.enter()
     assert page.locator("tbody tr").count() == 1

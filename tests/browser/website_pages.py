@@ -376,7 +376,7 @@ def _calls_well_and_badly(visitor: Visitor) -> None:
 
 def _shows_failures(visitor: Visitor) -> None:
     visitor.page.get_by_label("Status").select_option("4")
-    visitor.press("Show")
+    visitor.press("Filter")
 
 
 def _opens_no_consents(visitor: Visitor) -> None:

@@ -31,6 +31,14 @@ def approved(world: World, version: int = 1, **members: object) -> str:
     return world.approve(version, **members).bank_token.partition(".")[0]
 
 
+def approved_for(world: World, **identifiers: list[str]) -> str:
+    """The id of a new consent for the accounts that the bank names by these identifiers."""
+    asked = world.authorize(1)
+    answer = world.bank(1, "/consent", world.consent_body(1, asked["redirect_url"]) | identifiers)
+    consent_id: str = answer.body["access_token"].partition(".")[0]
+    return consent_id
+
+
 def listed(user: Person, **query: object) -> list[str]:
     """The ids on a page of the list, in its order."""
     assert user.get(f"/consents?{urlencode(query)}").status == 200
@@ -122,6 +130,15 @@ def test_a_consent_is_shown_with_everything_that_is_known_of_it(world: World, us
     assert "180 days left" in user.text
     assert "Last used 2 Mar 2026" in user.text
     assert re.search(r"consent\.authorised Event delivered", user.text)
+
+
+def test_a_consent_has_a_row_for_each_account(world: World, user: Person, client_id: str) -> None:
+    second = "GB33BUKB20201555555555"
+    user.get(f"/consents/{approved_for(world, ibans=[IBAN, second], account_ids=['a-1', 'a-2'])}")
+    assert f"IBAN Account id {IBAN} a-1 {second} a-2" in user.text
+
+    user.get(f"/consents/{approved_for(world, ibans=[IBAN, second], account_ids=['a-1'])}")
+    assert f"IBAN {IBAN} {second} Account id a-1" in user.text
 
 
 def test_only_what_belongs_to_the_consent_is_listed_with_it(world: World, user: Person, client_id: str) -> None:

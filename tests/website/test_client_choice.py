@@ -1,0 +1,93 @@
+"""The client with which lists begin, when their address names none."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chalicelib.website.pages import CLIENT_COOKIE
+from tests.dynamodb_calls import counted
+from tests.website.person import Person
+from tests.world import World
+
+LISTS = pytest.mark.parametrize("path", ["/consents", "/deliveries", "/authorize"])
+
+
+def chosen(user: Person, path: str) -> str:
+    """The Client ID that is chosen on a list."""
+    user.get(path)
+    _, _, options = user.last.text.partition('<select id="client_id"')
+    found = re.search(r'<option value="([^"]+)" selected>', options.partition("</select>")[0])
+    assert found is not None
+    return found[1]
+
+
+def make_client(world: World, email: str, title: str, active: bool = True) -> str:
+    """A client of the user, made by the operator a second after the ones before; answers the Client ID."""
+    world.clock.advance(1)
+    made = world.hub.openbanking.clients.create(owner=email, title=title, active=active)
+    return made.client.client_id
+
+
+@LISTS
+def test_a_list_begins_with_the_newest_active_client(world: World, user: Person, email: str, path: str) -> None:
+    make_client(world, email, "Older")
+    newest = make_client(world, email, "Newest")
+    make_client(world, email, "Inactive", active=False)
+
+    assert chosen(user, path) == newest
+
+
+@LISTS
+def test_a_list_begins_with_the_client_that_was_chosen_last(world: World, user: Person, email: str, path: str) -> None:
+    own = make_client(world, email, "Own")
+    make_client(world, email, "Newer")
+    user.get(f"{path}?client_id={own}")
+
+    assert chosen(user, "/consents") == chosen(user, "/deliveries") == chosen(user, "/authorize") == own
+    assert "HttpOnly" in user.set_cookie(CLIENT_COOKIE)
+
+
+def test_the_client_whose_page_was_opened_is_the_chosen_one(world: World, user: Person, email: str) -> None:
+    own = make_client(world, email, "Own")
+    make_client(world, email, "Newer")
+    user.get(f"/clients/{own}/activity")
+
+    assert chosen(user, "/consents") == own
+
+
+@LISTS
+def test_an_archived_or_a_foreign_client_is_not_the_chosen_one(
+    world: World, user: Person, email: str, path: str
+) -> None:
+    archived = make_client(world, email, "Archived")
+    own = make_client(world, email, "Own")
+    world.hub.openbanking.clients.archive(archived)
+    foreign = Person.signed_in(world, "grace@example.com").create_client("Foreign")
+
+    for last in (archived, foreign, "nothing"):
+        user.cookies[CLIENT_COOKIE] = last
+        assert chosen(user, path) == own
+
+
+def test_the_chosen_client_costs_no_read(world: World, user: Person, email: str) -> None:
+    own = make_client(world, email, "Own")
+    user.get("/consents")
+    with counted(world) as with_cookie:
+        user.get("/consents")
+    user.cookies.pop(CLIENT_COOKIE)
+    with counted(world) as without:
+        user.get("/consents")
+
+    assert with_cookie == without
+    assert f"{CLIENT_COOKIE}={own};" in user.set_cookie(CLIENT_COOKIE)
+
+
+@pytest.mark.parametrize("path", ["/consents", "/deliveries"])
+def test_whose_clients_are_all_archived_reads_so(world: World, user: Person, email: str, path: str) -> None:
+    world.hub.openbanking.clients.archive(make_client(world, email, "Archived"))
+    user.get(path)
+
+    assert "All your clients are archived" in user.text
+    assert "You have no clients yet" not in user.text
