@@ -19,7 +19,7 @@ from chalicelib.statistics.call_counts import PERCENTILES, STEPS
 from chalicelib.website import activity_views, event_inspection, pagination, performance_views, start_views
 from chalicelib.website.openapi_documents import SCREENS
 from chalicelib.website.page_links import CLOCK, PAGES
-from chalicelib.website.pages import COOKIE, static_files
+from chalicelib.website.pages import CLIENT_COOKIE, COOKIE, static_files
 from chalicelib.website.receiver_views import BEHAVIOURS
 from chalicelib.website.records import attempts, journeys, one_time_secrets, sessions
 from chalicelib.website.site import FOR_USERS
@@ -90,6 +90,7 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     listed = re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
     assert f"newest {client_list.CHOICES} to choose from" in listed
     assert f"examines up to {client_list.EXAMINED:,} clients" in listed
+    assert f"`{CLIENT_COOKIE}`" in listed
     assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
     assert f"shows its secrets again for {_REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")

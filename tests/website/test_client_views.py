@@ -10,6 +10,8 @@ import pytest
 
 from chalicelib.foundation.dynamodb.store import Page
 from chalicelib.openbanking.records import client_list
+from chalicelib.website.client_page_views import TABS
+from chalicelib.website.client_security_forms import METHODS
 from chalicelib.website.pagination import PAGE
 from tests.dynamodb_calls import counted
 from tests.website.page_forms import CALLBACK, secrets_of
@@ -179,6 +181,17 @@ def test_no_test_event_is_sent_to_an_inactive_client(world: World, user: Person)
     assert "Send a test event" not in user.get(f"/clients/{client_id}").text
     assert user.post(f"/clients/{client_id}", action="test-event").status == 400
     assert world.recorded() == []
+
+
+def test_every_page_of_a_client_has_the_same_actions_and_words(user: Person) -> None:
+    client_id = user.create_client()
+    for tab in TABS:
+        user.get(f"/clients/{client_id}{tab}")
+        header = user.last.text.partition('class="page-actions"')[2].partition("</div>")[0]
+        links = re.findall(r'href="/(\w+)\?client_id=([^"]+)"', header)
+        assert links == [(place, client_id) for place in ("consents", "deliveries", "authorize")]
+    user.get(f"/clients/{client_id}")
+    assert f"Authentication {METHODS['']}" in user.text
 
 
 def test_nobody_chooses_a_client_id_or_a_secret(world: World, user: Person) -> None:
