@@ -53,7 +53,7 @@ def answer_event(website: WebsiteContainer, incoming: Incoming, wait: Callable[[
     if behaviour is None:
         return json_answer({"message": f"the built-in receiver has these behaviours: {', '.join(BEHAVIOURS)}"}, 404)
     if len(incoming.body) > BODY_BYTES:
-        return json_answer({"message": f"the body is larger than {BODY_BYTES} bytes"}, 413)
+        return json_answer({"message": f"an event has at most {BODY_BYTES} bytes"}, 413)
     try:
         client = website.openbanking.clients.get(incoming.uri["client_id"])
         secrets = website.openbanking.clients.events_secrets(client)
