@@ -24,7 +24,7 @@ from chalicelib.website.openapi_documents import SCREENS, load_document
 from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records.journeys import Journey
 from infra.openapi.cards import purposes
-from tests.website.journey import with_tokens
+from tests.website.authorization.journey import with_tokens
 from tests.website.person import Person, known
 from tests.world import Answer, World
 
