@@ -69,10 +69,10 @@ class Renderer:
         return f'<h2 id="{part.anchor}">{self._link(part)}</h2>\n{about}<ul class="sections">\n{rows}</ul>\n'
 
     def _row(self, heading: Heading) -> str:
-        """The link to a section, and the first sentence of the section."""
-        about = heading.paragraph.content if heading.paragraph else ""
-        sentence = self._markdown.renderInline(_SENTENCE_END.split(about, maxsplit=1)[0])
-        return f"{self._link(heading)}{f'<p>{sentence}</p>' if sentence else ''}"
+        """The link to a section, and the first sentence of the section, unless that introduces what is not here."""
+        about = _SENTENCE_END.split(heading.paragraph.content if heading.paragraph else "", maxsplit=1)[0]
+        is_complete = about and not about.endswith(":")
+        return f"{self._link(heading)}{f'<p>{self._markdown.renderInline(about)}</p>' if is_complete else ''}"
 
     def _link(self, heading: Heading) -> str:
         return f'<a href="{self._place(self._page, heading.anchor)}">{self._inline(heading.title.children)}</a>'

@@ -92,6 +92,7 @@ def test_scripts_of_a_guide_can_be_fetched(world: World) -> None:
         "reference/tpp-api/nope",
         "reference/tpp-api/scopes",
         "reference/tpp-api/events.html",
+        "reference/tpp-api/events.md",
         "reference/settings/events",
     ],
 )
@@ -186,9 +187,10 @@ def test_the_menu_lists_the_parts_of_the_page_that_is_shown_only(world: World, d
         assert listed == [part.place for part in document.parts]
 
 
-def test_a_part_answers_head_and_refuses_other_methods(world: World) -> None:
-    assert world.call("HEAD", "/docs/reference/tpp-api/account").status == 200
-    assert world.call("POST", "/docs/reference/tpp-api/account").status == 405
+def test_a_part_answers_the_methods_that_its_page_answers(world: World) -> None:
+    for method in ("GET", "HEAD", "OPTIONS", "POST", "DELETE"):
+        page, part = (world.call(method, f"/docs/reference/tpp-api{part}") for part in ("", "/account"))
+        assert (method, part.status, part.headers.get("allow")) == (method, page.status, page.headers.get("allow"))
 
 
 def test_llms_txt_lists_the_markdown_of_every_page(world: World) -> None:

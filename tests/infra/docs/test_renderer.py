@@ -30,6 +30,8 @@ See [types](#types), [the next](#get-tppaccount), [events](#events) and [one](tp
 
 ### `GET /tpp/account`
 
+These:
+
 | a |
 | --- |
 | 1 |
