@@ -11,15 +11,19 @@ from chalicelib.foundation.crypto import keyring, passwords
 from chalicelib.foundation.http.pages import cookie
 from chalicelib.foundation.http.web import BODY_BYTES
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
+from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_validation import TITLE_LENGTH
 from chalicelib.openbanking.records.clients import _REPEATED_SECONDS
 from chalicelib.statistics import client_activity, current_day
 from chalicelib.statistics.call_counts import PERCENTILES, STEPS
-from chalicelib.website import activity_views, event_inspection, pagination, performance_views, start_views
+from chalicelib.website import pagination, start_views
+from chalicelib.website.clients import activity_views
+from chalicelib.website.events import event_inspection
+from chalicelib.website.events.receiver_views import BEHAVIOURS
 from chalicelib.website.openapi_documents import SCREENS
 from chalicelib.website.page_links import CLOCK, PAGES
 from chalicelib.website.pages import COOKIE, static_files
-from chalicelib.website.receiver_views import BEHAVIOURS
+from chalicelib.website.performance import performance_views
 from chalicelib.website.records import attempts, journeys, one_time_secrets, sessions
 from chalicelib.website.site import FOR_USERS
 from tests.documents import DATA, DOCUMENTS, OPERATIONS, blocks, rows, section, tables
@@ -86,7 +90,9 @@ def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Deliveries"))
 
     assert f"{pagination.PAGE} a page" in section(WEBSITE, "## Clients")
-    assert f"newest {pagination.MAX_CHOICES} to choose from" in re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
+    listed = re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
+    assert f"newest {client_list.CHOICES} to choose from" in listed
+    assert f"examines up to {client_list.EXAMINED:,} clients" in listed
     assert clients["Title"][0].startswith(f"1 to {TITLE_LENGTH} characters")
     assert f"shows its secrets again for {_REPEATED_SECONDS // 60} minutes" in clients["Client ID"][0]
     assert journey["An exchange that was interrupted"][0].startswith(f"After {journeys.EXCHANGE_SECONDS} s")

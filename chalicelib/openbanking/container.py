@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
     from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
     from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
+    from chalicelib.openbanking.records.client_list import ClientList
     from chalicelib.openbanking.records.clients import Clients
     from chalicelib.openbanking.records.consent_list import ConsentList
     from chalicelib.openbanking.records.orders import Orders
@@ -231,6 +232,12 @@ class OpenBankingContainer:
         from chalicelib.openbanking.flows.consent_states import ConsentStates
 
         return ConsentStates(self.shared.store, self.shared.clock, self.consent_list)
+
+    @cached_property
+    def client_list(self) -> ClientList:
+        from chalicelib.openbanking.records.client_list import ClientList
+
+        return ClientList(self.shared.store)
 
     @cached_property
     def consent_list(self) -> ConsentList:

@@ -38,7 +38,9 @@ CALLS_KEPT = DAY_SECONDS
 PER_MINUTE = 20
 """The latest calls of a client that a process keeps of each minute."""
 ROWS_READ = 50
-"""The latest rows of calls that are read; each has at least one call."""
+"""The latest rows of calls that are read of a client; each has at least one call."""
+HOUR_ROWS_READ = 2000
+"""The latest rows of hours that are read, shared out evenly among the clients of a page."""
 MAX_KEPT = 2000
 """The maximum number of rows in memory; the oldest are dropped, which loses what was not written yet."""
 _MINUTE = 60
@@ -123,7 +125,7 @@ class HourOfCalls:
     @classmethod
     def from_item(cls, item: Item) -> HourOfCalls:
         stamp, _, row_id = item["part"].partition("#")
-        start = int(datetime.strptime(f"{stamp}+0000", "%Y-%m-%dT%H%z").timestamp())
+        start = int(datetime.fromisoformat(f"{stamp}:00+00:00").timestamp())
         counts = jsontext.loads(item["counts"])
         errors: Counter[ErrorKind] = Counter({kind: int(number) for kind, number in counts["errors"].items()})
         return cls(item["subject"].partition("#")[2], start, row_id, int(counts["calls"]), errors)
@@ -242,11 +244,13 @@ class Activity:
         hours: an entry for each of the latest ``HOURS``, oldest first.
         calls: the latest calls, newest first.
         is_whole: whether all counts were read; otherwise those of the oldest hours are too low.
+        listed_from: the Unix second from which ``calls`` has all that are kept; 0 if all were read.
     """
 
     hours: Sequence[HourOfCalls]
     calls: Sequence[ClientCall]
     is_whole: bool = True
+    listed_from: int = 0
 
     @property
     def total(self) -> int:
@@ -277,16 +281,17 @@ class ActivityReader:
         starts = range(current - (HOURS - 1) * HOUR_SECONDS, current + 1, HOUR_SECONDS)
         queries: list[Callable[[], Page]] = []
         for each in client_ids:
-            queries += [partial(self._read_hours, each, starts[0]), partial(self._read_calls, each)]
+            rows = HOUR_ROWS_READ // len(client_ids)
+            queries += [partial(self._read_hours, each, starts[0], rows), partial(self._read_calls, each)]
         pages = together(queries) if queries else []
         return [
             self._activity(client_id, starts, *found)
             for client_id, found in zip(client_ids, pieces(pages, 2), strict=True)
         ]
 
-    def _read_hours(self, client_id: str, since: int) -> Page:
-        between = ("part", _hour(since), "~")
-        return self._store.query(TABLE, ("subject", f"activity#{client_id}"), between=between, newest_first=True)
+    def _read_hours(self, client_id: str, since: int, rows: int) -> Page:
+        partition, between = ("subject", f"activity#{client_id}"), ("part", _hour(since), "~")
+        return self._store.query(TABLE, partition, between=between, limit=rows, newest_first=True)
 
     def _read_calls(self, client_id: str) -> Page:
         return self._store.query(TABLE, ("subject", f"recent#{client_id}"), limit=ROWS_READ, newest_first=True)
@@ -299,7 +304,8 @@ class ActivityReader:
         own_calls = [call for row in own.values() if isinstance(row, MinuteOfCalls) for call in row.calls]
         since = self._clock.time() - CALLS_KEPT
         latest = sorted((call for call in [*stored_calls, *own_calls] if call.at > since), key=lambda call: call.at)
-        return Activity(_by_hour(client_id, starts, [*stored_hours, *own_hours]), latest[::-1], hours.next is None)
+        by_hour = _by_hour(client_id, starts, [*stored_hours, *own_hours])
+        return Activity(by_hour, latest[::-1], hours.next is None, _listed_from(calls))
 
 
 def _by_hour(client_id: str, starts: Iterable[int], rows: Iterable[HourOfCalls]) -> Sequence[HourOfCalls]:
@@ -310,6 +316,14 @@ def _by_hour(client_id: str, starts: Iterable[int], rows: Iterable[HourOfCalls])
             found.calls += row.calls
             found.errors.update(row.errors)
     return list(sums.values())
+
+
+def _listed_from(calls: Page) -> int:
+    """The end of the minute of which the last row was read; 0 if there are no more rows."""
+    if calls.next is None:
+        return 0
+    minute = calls.items[-1]["part"].partition("#")[0]
+    return int(datetime.fromisoformat(f"{minute}+00:00").timestamp()) + _MINUTE
 
 
 def _copy(row: Row) -> Row:

@@ -17,7 +17,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.statistics.call_counts import Histogram, percent
+from chalicelib.statistics.call_counts import Histogram, percent, round_half_up
 from chalicelib.statistics.day_records import TABLE, DayRecord, record_key
 from chalicelib.statistics.days import DAY_SECONDS
 
@@ -61,6 +61,11 @@ class BankFigures:
         """Percentage to three decimals; ``None`` if the bank received no requests."""
         known = DAY_SECONDS * self.used_days
         return percent(known - self.down_seconds, known)
+
+    @property
+    def unavailability_minutes(self) -> Decimal:
+        """Minutes of downtime, rounded to two decimals."""
+        return round_half_up(Decimal(self.down_seconds) / 60, 2)
 
     @property
     def error_rate(self) -> Decimal | None:
@@ -114,6 +119,16 @@ class DayOverview:
     def from_item(cls, item: Item) -> DayOverview:
         rows = jsontext.loads(zlib.decompress(item["rows"]))
         return cls({bic: (*row[:-1], int(row[-1], 16)) for bic, row in rows.items()}, item["revision"])
+
+
+def measured(overviews: Mapping[date, DayOverview]) -> dict[date, DayOverview]:
+    """The overviews without the rows of made-up days."""
+    return {
+        day: DayOverview(
+            {bic: row for bic, row in each.rows.items() if not BankFigures(*row).made_up_days}, each.revision
+        )
+        for day, each in overviews.items()
+    }
 
 
 @dataclass(frozen=True, slots=True)

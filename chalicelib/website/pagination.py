@@ -1,4 +1,4 @@
-"""Paginated lists, and the clients offered in a form."""
+"""Lists in pages with numbers."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.records.client_record import Client
-from chalicelib.openbanking.records.clients import Clients
 
 PAGE = 20
 
@@ -35,24 +33,3 @@ def clamp_page_number(asked: str, last: int) -> int:
         return 1
     digits = asked.lstrip("0")
     return last if len(digits) > len(str(last)) else min(max(int(digits or "0"), 1), last)
-
-
-MAX_CHOICES = 100  # clients offered in a form, to keep the page small
-
-
-def all_newest_first(clients: Clients, owner: str) -> Sequence[Client]:
-    """All clients of a user, newest first, with those that are archived."""
-    return sorted(clients.all(owner), key=lambda client: client.created_at, reverse=True)
-
-
-def newest_first(clients: Clients, owner: str, chosen: str = "") -> Sequence[Client]:
-    """The clients of a user, newest first; of those that are archived, only the ``chosen`` one."""
-    return [
-        client for client in all_newest_first(clients, owner) if not client.is_archived or client.client_id == chosen
-    ]
-
-
-def select_choices(own: Sequence[Client], chosen: str = "", *, active: bool = False) -> Sequence[Client]:
-    """The first ``MAX_CHOICES`` of a user's clients and the ``chosen`` one; with ``active``, only active ones."""
-    fitting = [client for client in own if client.active or not active]
-    return fitting[:MAX_CHOICES] + [client for client in fitting[MAX_CHOICES:] if client.client_id == chosen]

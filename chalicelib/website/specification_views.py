@@ -17,7 +17,6 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website.docs_index import place_of_section
 from chalicelib.website.openapi_documents import SCREENS, SpecificationScreen, load_document
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, static_files
-from chalicelib.website.pagination import newest_first, select_choices
 from chalicelib.website.records.journeys import Journey
 
 _METHODS = ("get", "post", "put", "patch", "delete")
@@ -163,7 +162,7 @@ def _action(method: str, action: str, content: dict[str, Any]) -> DocumentedOper
 
 
 def _client_choices(visit: Visit, email: str) -> Sequence[ClientChoice]:
-    found = select_choices(newest_first(visit.website.openbanking.clients, email), active=True)
+    found = visit.website.openbanking.client_list.choices(email, active=True)
     return [ClientChoice(client.client_id, client.title, _payment_callback(visit, client)) for client in found]
 
 

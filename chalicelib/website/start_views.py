@@ -9,11 +9,11 @@ from chalice.app import Response
 
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.client_activity import Activity, ClientCall
-from chalicelib.website.activity_chart import KIND_NAMES
+from chalicelib.website.clients.activity_chart import KIND_NAMES
 from chalicelib.website.pages import Visit, page
-from chalicelib.website.pagination import newest_first
 from chalicelib.website.records.journeys import Journey
 
 CLIENTS = 5
@@ -54,8 +54,8 @@ class Progress:
 
 def show_start(visit: Visit) -> Response:
     """``GET /`` for a signed-in user."""
-    own = newest_first(visit.website.openbanking.clients, visit.user)
-    clients = own[:CLIENTS]
+    own = visit.website.openbanking.client_list.page(visit.user, ClientFilter(), CLIENTS)
+    clients = own.clients
     progress = Progress(
         clients,
         visit.website.statistics.activity.of_clients([client.client_id for client in clients]),
@@ -66,7 +66,7 @@ def show_start(visit: Visit) -> Response:
         visit,
         "start.html",
         clients=list(zip(clients, progress.activities, strict=True)),
-        total=len(own),
+        has_more=own.next is not None,
         titles={client.client_id: client.title for client in clients},
         calls=progress.calls[:CALLS],
         failures=[each for each in progress.calls if each[1].error][:CALLS],

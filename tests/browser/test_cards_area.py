@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from playwright.sync_api import Locator
 
 from tests.browser import card_pages, user
 from tests.browser.card_pages import simulates
+from tests.browser.checks import too_wide
 from tests.browser.visitor import HEIGHT, Visitor, Visitors
+
+A4 = 718
+"""The width of a sheet within Chromium's margins, in CSS pixels."""
+NEW = {
+    "Country of use": "Germany",
+    "Name on the card": "ADA LOVELACE",
+    "First name": "Ada",
+    "Last name": "Lovelace",
+    "Address": "1 Riverside",
+    "Postcode": "E1 6AN",
+    "City": "London",
+    "Country": "United Kingdom",
+    "Phone number": "447700900123",
+}
 
 
 @pytest.mark.parametrize(
@@ -86,3 +104,62 @@ def test_the_first_field_that_is_wrong_has_the_focus_and_is_on_the_screen(visito
     box = error.bounding_box()
     assert box is not None
     assert 0 < box["y"] < HEIGHT
+
+
+@pytest.mark.pages
+def test_a_card_is_issued_managed_used_and_its_statement_downloaded_with_the_keyboard_alone(visitor: Visitor) -> None:
+    page, keyboard = visitor.page, visitor.page.keyboard
+    card_pages.sign_in(visitor)
+    visitor.open("/cards")
+    with_keys(visitor, page.get_by_role("link", name="Issue a card"))
+    for label, words in NEW.items():
+        visitor.tab_to(page.get_by_label(label, exact=True).first)
+        keyboard.type(words)
+    with_keys(visitor, page.get_by_role("button", name="Issue the card"))
+    said = [page.locator("#toast p").inner_text()]
+
+    for form, button in (("Activate the card", "Activate"), ("Block, unblock", "Change the status")):
+        opens_with_keys(visitor, form)
+        with_keys(visitor, page.get_by_role("button", name=button, exact=True))
+        said.append(page.locator("#toast p").inner_text())
+    opens_with_keys(visitor, "Authorization: a shop")
+    with_keys(visitor, page.get_by_role("form", name="Authorization: a shop").get_by_role("button", name="Request"))
+    said.append(page.locator("#outcome h3").inner_text())
+    page.reload()
+    with_keys(visitor, page.get_by_role("link", name="Statement of account"))
+    visitor.tab_to(page.get_by_role("link", name="Download CSV"))
+    with page.expect_download() as download:
+        keyboard.press("Enter")
+
+    assert said == [
+        "The card has been issued. Activate it before it is used.",
+        "The card is active: it can be used now.",
+        "The card's status has been changed.",
+        "Declined",
+    ]
+    assert download.value.suggested_filename.startswith("statement-")
+    assert Path(download.value.path()).read_text("utf-8").count("balance") == 3
+
+
+def with_keys(visitor: Visitor, wanted: Locator) -> None:
+    """Go to a link or button and press Enter; returns when the page behind it has loaded."""
+    visitor.tab_to(wanted)
+    with visitor.page.expect_navigation():
+        visitor.page.keyboard.press("Enter")
+
+
+def opens_with_keys(visitor: Visitor, form: str) -> None:
+    visitor.tab_to(visitor.page.locator("summary", has_text=form).first)
+    visitor.page.keyboard.press("Enter")
+
+
+@pytest.mark.pages
+def test_a_printed_statement_is_not_cut_off(visitor: Visitor) -> None:
+    card_pages.sign_in(visitor)
+    visitor.open("/cards/1/statement")
+    visitor.page.set_viewport_size({"width": A4, "height": HEIGHT})
+    visitor.page.emulate_media(media="print")
+
+    assert too_wide(visitor.page, A4) == []
+    for hidden in ("Show", "Print"):
+        assert not visitor.page.get_by_role("button", name=hidden).is_visible()

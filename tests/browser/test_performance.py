@@ -40,6 +40,21 @@ def test_the_durations_that_a_bank_reports_are_reached_with_the_keyboard(visitor
     assert re.search(r"consent [0-9.]+ s, payment [0-9.]+ s", words)
 
 
+@pytest.mark.parametrize("chart", ["Availability", "Time at the bank", "Time in this service"])
+def test_the_values_of_each_chart_are_led_through_with_the_arrow_keys(visitor: Visitor, chart: str) -> None:
+    visitor.open(f"/performance?bic={visitor.bank(2)['bic']}")
+    tips = visitor.page.get_by_role("list", name=re.compile(f"^{chart}")).locator("li")
+    visitor.tab_to(tips.last)
+    told = []
+    for key in ("ArrowLeft", "Home", "End"):
+        visitor.page.keyboard.press(key)
+        told.append(visitor.page.locator(":focus").get_attribute("aria-label"))
+
+    assert told == [tips.nth(place).get_attribute("aria-label") for place in (tips.count() - 2, 0, tips.count() - 1)]
+    words = visitor.page.locator(":focus").evaluate("element => getComputedStyle(element, '::before').content")
+    assert words == f'"{told[-1]}"'
+
+
 def test_a_phone_shows_each_bank_as_a_card_with_nothing_cut_off(visitors: Visitors) -> None:
     visitor = visitors(width=PHONE)
     visitor.open("/performance")

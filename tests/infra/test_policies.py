@@ -13,7 +13,7 @@ from tests.infra.policies import CONFIG, FOLDER, STAGES, TAKING, granted, resour
 from tests.resources import for_stage
 
 POLICIES = sorted(FOLDER.glob("policy-*.json"))
-OF_OPERATOR = {"deliveries": ("failed", "bank", "manager"), "idempotency": ("unresolved",)}
+OF_OPERATOR = {"clients": ("owner",), "deliveries": ("failed", "bank", "manager"), "idempotency": ("unresolved",)}
 """The indexes that nobody but the operator's command line looks through, by table."""
 
 each_policy = pytest.mark.parametrize("file", POLICIES, ids=lambda file: file.stem)

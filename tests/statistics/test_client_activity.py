@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,17 +17,23 @@ from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics import client_activity, current_call
 from chalicelib.statistics.client_activity import (
     CALLS_KEPT,
+    ERROR_KINDS,
+    HOUR_ROWS_READ,
     HOURS,
     HOURS_KEPT,
     MAX_KEPT,
     PER_MINUTE,
+    ROWS_READ,
     Activity,
     ActivityReader,
+    ClientCall,
     ErrorKind,
     HourOfCalls,
+    MinuteOfCalls,
     calls_of,
 )
 from chalicelib.statistics.measurements import WRITE_INTERVAL, Measurements
+from tests.documents import CAPACITY
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
 
@@ -55,7 +64,8 @@ class Table:
         first = which.get("between", ("part", "", "~"))[1]
         rows = [item for (subject, part), item in self.items.items() if subject == partition[1] and part >= first]
         rows.sort(key=lambda item: item["part"], reverse=True)
-        return Page(rows[: which.get("limit")], None)
+        limit = which["limit"]
+        return Page(rows[:limit], {"part": rows[limit - 1]["part"]} if len(rows) > limit else None)
 
     def rows(self, table: str, partition: tuple[str, str]) -> list[dict[str, Any]]:
         """No bank is down."""
@@ -333,6 +343,56 @@ def test_several_clients_take_two_queries_each(instance: Measurements, table: Ta
     assert reader.of_clients([]) == []
 
 
+def test_of_more_processes_than_are_read_the_latest_hours_count_and_the_rest_is_said_to_be_missing(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
+    for _ in range(2):
+        for _ in range(3):
+            other = process(table, clock)
+            ask(other, clock)
+            other.write()
+        clock.advance(3600)
+    activity = read(instance, table, clock)
+
+    assert [hour.calls for hour in activity.hours[-3:]] == [1, 3, 0]
+    assert not activity.is_whole
+
+
+def test_the_rows_that_a_page_reads_are_shared_out_among_its_clients(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
+    for client_id in ("one", "two"):
+        for _ in range(3):
+            other = process(table, clock)
+            ask(other, clock, client_id=client_id)
+            other.write()
+    reader = ActivityReader(table, clock, instance.activity)  # type: ignore[arg-type]
+
+    assert [(each.total, each.is_whole) for each in reader.of_clients(["one", "two"])] == [(2, False)] * 2
+    assert [(each.total, each.is_whole) for each in reader.of_clients(["one"])] == [(3, True)]
+
+
+def test_of_more_rows_of_calls_than_are_read_it_is_said_from_when_on_all_are_listed(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "ROWS_READ", 3)
+    ask(instance, clock, seconds=0)
+    instance.write()
+    assert read(instance, table, clock).listed_from == 0
+    for _ in range(2):
+        clock.advance(60)
+        for _ in range(2):
+            other = process(table, clock)
+            ask(other, clock, seconds=0)
+            other.write()
+    activity = read(process(table, clock), table, clock)
+
+    assert [call.at for call in activity.calls] == [HOUR + 120, HOUR + 120, HOUR + 60]
+    assert activity.listed_from == HOUR + 120
+
+
 def test_members_of_later_versions_are_left_out() -> None:
     call = dict.fromkeys(client_activity.ClientCall.__dataclass_fields__) | {"at": 1, "unheard_of": 2}
 
@@ -344,3 +404,29 @@ def test_a_row_of_an_hour_is_read_as_it_was_written() -> None:
     row.errors["bank"] = 2
 
     assert HourOfCalls.from_item(row.to_item()) == row
+
+
+# -- what it costs
+
+
+def units(item: dict[str, Any]) -> int:
+    """The write units of an item in a transaction: two for each KB."""
+    return 2 * -(-sum(len(name) + len(str(value)) for name, value in item.items()) // 1024)
+
+
+def test_the_documented_costs_are_those_of_the_rows() -> None:
+    text = " ".join(CAPACITY.split())
+    call = ClientCall(HOUR, "GET", "/tpp/accounts", 200, None, None, 3, 120, "ALPHGB21", "x" * 36)
+    long = replace(call, route="/tpp/bulk_payment_initiation", code="ASPSP_UNKNOWN_ERROR", error="caller", bank_ms=9999)
+    hour = HourOfCalls("x" * 36, HOUR, calls=999_999, errors=Counter(dict.fromkeys(ERROR_KINDS, 99_999))).to_item()
+    five, most = (MinuteOfCalls("x" * 36, HOUR, calls=calls).to_item() for calls in ([call] * 5, [long] * PER_MINUTE))
+    price = float(re.findall(r"\| DynamoDB \| write units \| \$([0-9.]+) \| million", CAPACITY)[0])
+    dollars = (units(hour) + units(most)) * 30 * 24 * 60 * price / 1_000_000
+
+    assert f"{units(hour) + units(five)} write units with five calls in that minute" in text
+    assert f"at most {units(hour) + units(most)} with twenty or more" in text
+    assert f"at most ${dollars:.2f}, one that 100 processes serve ${100 * dollars:.2f}" in text
+    assert f"at most {HOUR_ROWS_READ:,} rows of counts (100 read units)" in text
+    assert f"and {ROWS_READ} rows of calls (60 units)" in text
+    assert HOUR_ROWS_READ * sum(len(str(value)) for value in hour.values()) / 4096 < 100
+    assert ROWS_READ * sum(len(str(value)) for value in most.values()) / 4096 < 60

@@ -14,7 +14,7 @@ from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
 from tests.statistics.made_up import hourly, keeping, record
-from tests.website.journey import with_tokens
+from tests.website.authorization.journey import with_tokens
 from tests.website.page_forms import form_of
 from tests.website.person import Person
 from tests.world import Answer, World
@@ -81,6 +81,19 @@ def archive_a_client_in_the_web_interface(world: World) -> Run:
         answer = shown(fault, lambda: person.post(place, token, action="archive"))
         archived = world.hub.openbanking.clients.get(client.client_id)
         assert (answer.status, archived.is_archived, archived.revision) == (303, True, 1)
+
+    return run
+
+
+@scene()
+def look_at_clients_in_the_web_interface(world: World) -> Run:
+    """By a part of the title, and by the whole Client ID."""
+
+    def run(fault: Fault) -> None:
+        person, client = somebody(world)
+        for query in ("title=event", f"client_id={client.client_id}"):
+            answer = shown(fault, lambda query=query: person.get(f"/clients?{query}"))  # type: ignore[misc]
+            assert (answer.status, "Eventful" in answer.text) == (200, True)
 
     return run
 

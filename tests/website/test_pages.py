@@ -107,7 +107,7 @@ def test_the_first_page_leads_a_visitor_in_and_a_user_on(world: World, visitor: 
     assert "Create a client" in user.text
     user.create_client()
     user.get("/")
-    assert "Your clients Title Active" in user.text
+    assert "Your clients Title State" in user.text
 
 
 def test_health_tells_the_stage_and_asks_nobody(world: World) -> None:

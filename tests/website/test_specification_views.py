@@ -17,13 +17,14 @@ from chalicelib.bootstrap import Hub
 from chalicelib.demo_bank.instructions import REFERENCES
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.identifiers import digest
+from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.website import pagination, specification_views
+from chalicelib.website import specification_views
 from chalicelib.website.openapi_documents import SCREENS, load_document
 from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records.journeys import Journey
 from infra.openapi.cards import purposes
-from tests.website.journey import with_tokens
+from tests.website.authorization.journey import with_tokens
 from tests.website.person import Person, known
 from tests.world import Answer, World
 
@@ -222,7 +223,7 @@ def test_a_user_is_suggested_their_own_active_clients_the_newest_first(world: Wo
 def test_however_many_clients_a_user_has_the_page_stays_small(
     world: World, cookie: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pagination, "MAX_CHOICES", 2)
+    monkeypatch.setattr(client_list, "CHOICES", 2)
     for number in range(3):
         world.hub.openbanking.clients.create(owner=OWNER, title=f"Client {number}")
 

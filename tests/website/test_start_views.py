@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.website.start_views import CLIENTS, STEPS
+from chalicelib.website.start_views import CLIENTS, RECEIVERS, STEPS
 from tests.dynamodb_calls import counted
-from tests.website.deliveries import send, send_test_event
-from tests.website.journey import with_tokens
+from tests.website.authorization.journey import with_tokens
+from tests.website.clients.busy_clients import fill_activity
+from tests.website.events.deliveries import send, send_test_event
+from tests.website.page_costs import BYTES, SECONDS, quickest
 from tests.website.person import Person
 from tests.world import World
 
@@ -75,7 +77,15 @@ def test_only_the_newest_clients_are_shown(world: World, user: Person) -> None:
 
     assert "Client 0" not in section(user, "clients")
     assert "Client 1" in section(user, "clients")
-    assert f"All {CLIENTS + 1} clients" in user.text
+    assert f"The newest {CLIENTS}. All clients" in user.text
+
+
+def test_whose_clients_are_all_shown_needs_no_link_to_the_others(user: Person) -> None:
+    for number in range(CLIENTS):
+        user.create_client(f"Client {number}")
+    user.get("/")
+
+    assert "All clients" not in user.text
 
 
 def test_events_that_could_not_be_delivered_are_shown(world: World, user: Person, email: str) -> None:
@@ -115,4 +125,19 @@ def test_the_page_takes_the_same_calls_however_much_there_is(world: World, user:
         user.get("/")
 
     assert calls == ["BatchGetItem", *["Query"] * (1 + 2 * CLIENTS + 1 + 3 * 8)]
-    assert len(user.last.text.encode()) < 100_000
+
+
+def test_the_page_of_a_busy_user_is_small_and_takes_little_time(world: World, user: Person) -> None:
+    """Each of the clients is served by twenty processes, and could not be delivered an event."""
+    for number in range(CLIENTS):
+        client_id = user.create_client(f"{number} {'W' * 126}", events_url=world.receiver.url)
+        fill_activity(world, client_id, processes=20)
+        send_test_event(user, client_id)
+    world.receiver.answers = [Reply(410, b"", {}, 0.1)] * CLIENTS
+    send(world)
+    user.get("/")
+
+    assert section(user, "deliveries").count("<tr>") == 1 + RECEIVERS
+    assert section(user, "clients").count("at least") == 3 * CLIENTS
+    assert len(user.last.text.encode()) <= BYTES
+    assert quickest(lambda: user.get("/")) <= SECONDS

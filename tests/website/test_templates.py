@@ -9,7 +9,9 @@ import pytest
 
 import chalicelib
 from chalicelib.foundation.http.pages import heroicon
-from chalicelib.website import card_text, display_text, performance_text
+from chalicelib.website import display_text
+from chalicelib.website.cards import card_text
+from chalicelib.website.performance import performance_text
 from tests.website.docs_places import ALL_PLACES
 from tests.website.page_costs import BYTES, SECONDS, quickest
 from tests.website.person import Person

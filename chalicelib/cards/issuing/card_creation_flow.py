@@ -50,7 +50,7 @@ class CardCreationFlow:
             *(account.put(context.write_id) for account in opened),
             *(account.check_live() for account in assigned),
             card.put(context.write_id),
-            card_record.put_row(card, clear.pan, context.write_id),
+            card_record.put_row(card, holder.name, clear.pan, context.write_id),
             put_number(self.secrets.data.lookup(clear.pan), card, context.write_id),
             *sent,
         ]

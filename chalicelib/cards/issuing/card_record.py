@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import reduce
 from typing import Any, ClassVar
@@ -17,6 +17,7 @@ from chalicelib.cards.storage.record import TABLE, Key, Record
 from chalicelib.cards.storage.time_ordered import Rows, Search, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.search_text import fold
 
 MOST_ACCOUNTS = 90
 """The maximum number of accounts per card; one read must hold them and a claim."""
@@ -169,9 +170,13 @@ def card_of_part(part: str) -> int:
     return int(part.removeprefix(f"{_ROW}#"))
 
 
-def put_row(card: Card, pan: str, write_id: str) -> Put:
-    """The write that lists a new card with the number ``pan``, of which the row has the last four digits."""
-    row = {**_row_key(card), "card_id": card.id, **_searched_members(card, pan), "written_by": write_id}
+def put_row(card: Card, holder_name: str, pan: str, write_id: str) -> Put:
+    """The write that lists a new card with the number ``pan``, of which the row has the last four digits.
+
+    The row keeps the holder's name, also if the holder's record is changed later.
+    """
+    searched = {**_searched_members(card, pan), "holder_name": fold(holder_name)}
+    row = {**_row_key(card), "card_id": card.id, **searched, "written_by": write_id}
     return Put(TABLE, row, absent("owner"))
 
 
@@ -201,7 +206,7 @@ def _searched_members(card: Card, pan: str) -> dict[str, Any]:
         "expiry": _month_number((card.expiry_year, card.expiry_month)),
         "program_id": card.program_id,
         "holder_id": card.holder_id,
-        "name": card.name_line_3.casefold(),
+        "name": fold(card.name_line_3),
         "last_four": pan[-4:],
     }
 
@@ -213,7 +218,10 @@ def _month_number(month: tuple[int, int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CardSearch:
-    """Which cards are wanted; members that are ``None`` do not matter. ``name`` is a part of the name on the card."""
+    """Which cards are wanted; members that are ``None`` do not matter.
+
+    ``name`` is a part of the name on the card or of the holder's name, in any case, with or without diacritics.
+    """
 
     status: str | None = None
     program_id: int | None = None
@@ -227,21 +235,26 @@ class CardSearch:
             "status": None if self.status is None else _has_status(self.status, now),
             "program_id": None if self.program_id is None else Attr("program_id").eq(self.program_id),
             "holder_id": None if self.holder_id is None else Attr("holder_id").eq(self.holder_id),
-            "name": None if self.name is None else Attr("name").contains(self.name.casefold()),
+            "name": None if self.name is None else _has_name(fold(self.name)),
             "last_four": None if self.last_four is None else Attr("last_four").eq(self.last_four),
         }
         conditions = [Attr(name).not_exists() | condition for name, condition in wanted.items() if condition]
         return Search(reduce(operator.and_, conditions) if conditions else None)
 
-    def matches(self, card: Card, pan: str, now: int) -> bool:
-        """Whether a card with the number ``pan`` is wanted."""
+    def matches(self, card: Card, names: Iterable[str], pan: str, now: int) -> bool:
+        """Whether a card with these names and the number ``pan`` is wanted."""
         return (
             self.status in (None, card.status(now))
             and self.program_id in (None, card.program_id)
             and self.holder_id in (None, card.holder_id)
-            and (self.name is None or self.name.casefold() in card.name_line_3.casefold())
+            and (self.name is None or any(fold(self.name) in fold(name) for name in names))
             and self.last_four in (None, pan[-4:])
         )
+
+
+def _has_name(name: str) -> ConditionBase:
+    """The condition of a row that has a folded name."""
+    return Attr("name").contains(name) | Attr("holder_name").contains(name)
 
 
 def _has_status(status: str, now: int) -> ConditionBase:

@@ -10,6 +10,7 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.holder_messages import HolderRecord
 from chalicelib.cards.protocol.status_codes import Status, refused_field
+from chalicelib.cards.protocol.values import BUSINESS
 from chalicelib.cards.storage.record import Record, without_none
 from chalicelib.foundation.dynamodb.store import Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -32,6 +33,12 @@ class Holder(Record):
     details: dict[str, Any]
     account_ids: frozenset[int] | None = None
     programme: list[Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The business name, or the first and last name."""
+        names = ("business_name",) if self.holder_type == BUSINESS else ("first_name", "last_name")
+        return " ".join(str(self.details[name]) for name in names if self.details.get(name))
 
     @property
     def accounts(self) -> list[int]:

@@ -22,7 +22,6 @@ from chalicelib.cards.protocol import portal_messages as messages
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.payment_messages import AddressRecord
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
-from chalicelib.cards.protocol.values import BUSINESS
 from chalicelib.cards.reports import serializers
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
@@ -54,9 +53,17 @@ class PortalFlow:
         search = wanted.rows(context.now)
         found = time_ordered.latest_page(context.store, lists, request.item_count, before, search)
         items = context.items([Card.key(row["card_id"]) for row in found.rows]) if found.rows else []
-        seen = [Card.from_item(item) for item in items if item is not None and context.can_see(item)]
-        cards = [card for card in seen if self._is_wanted(wanted, card, context.now)]
-        holders, accounts = _holders_and_accounts(context, cards)
+        seen = [
+            (row, Card.from_item(item))
+            for row, item in zip(found.rows, items, strict=True)
+            if item is not None and context.can_see(item)
+        ]
+        holders, accounts = _holders_and_accounts(context, [card for _, card in seen])
+        cards = [
+            card
+            for row, card in seen
+            if self._is_wanted(wanted, row, card, _name_of(holders.get(card.holder_id)), context.now)
+        ]
         listed: list[messages.ListedCard] = [
             {
                 **self._card(context, card),
@@ -182,9 +189,10 @@ class PortalFlow:
 
     # -- internal
 
-    def _is_wanted(self, wanted: CardSearch, card: Card, now: int) -> bool:
+    def _is_wanted(self, wanted: CardSearch, row: Item, card: Card, holder_name: str, now: int) -> bool:
         """Whether a card that its row lets through is wanted; rows of earlier versions let all cards through."""
-        return wanted.matches(card, self.secrets.number(card) if wanted.last_four else "", now)
+        names = (card.name_line_3, holder_name, row.get("holder_name", ""))
+        return wanted.matches(card, names, self.secrets.number(card) if wanted.last_four else "", now)
 
     def _card(self, context: RequestContext, card: Card) -> messages.NumberedCard:
         """A serialized card, with its number as the credential's mode discloses it."""
@@ -286,8 +294,5 @@ def _allowed_groups(context: RequestContext, card: Card, kind: str) -> dict[str,
 
 
 def _name_of(holder: Holder | None) -> str:
-    """A holder's display name; empty if the caller may not see the holder."""
-    if holder is None:
-        return ""
-    names = ("business_name",) if holder.holder_type == BUSINESS else ("first_name", "last_name")
-    return " ".join(str(holder.details[name]) for name in names if holder.details.get(name))
+    """A holder's name; empty if the caller may not see the holder."""
+    return "" if holder is None else holder.name

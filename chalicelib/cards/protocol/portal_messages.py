@@ -23,7 +23,8 @@ SHOW_STATEMENT, LIST_PROGRAMMES = "showStatement", "listProgrammes"
 class ListCards(Request):
     """listCards: list the newest cards, or those before the card ``before``; all, or those that match.
 
-    ``name`` is a part of the name on the card, in any case. ``before`` in the answer begins the next page, which may
+    ``name`` is a part of the name on the card or of the holder's name when the card was issued, in any case, with or
+    without diacritics. ``before`` in the answer begins the next page, which may
     exist although this one has fewer cards than asked for: a search looks through a limited number of cards.
     """
 

@@ -15,7 +15,19 @@ from chalicelib.cards.portal.portal import MODES, NAME, Portal
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_records import CARD_FIELDS
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from tests.cards.scenes import DAY, EUR, EVERYDAY, MANAGER, OTHER_MANAGER, PREPAID, USD, MadeCard, Scene
+from tests.cards.scenes import (
+    DAY,
+    EUR,
+    EVERYDAY,
+    HOLDER_BLOCK,
+    MANAGER,
+    OTHER_MANAGER,
+    PERSON,
+    PREPAID,
+    USD,
+    MadeCard,
+    Scene,
+)
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
 
@@ -163,6 +175,25 @@ def test_cards_are_found_by_number_holder_name_status_and_programme(portal: Port
         assert found(portal, **{"holder_id": made.holder_id, "name": "lovel"} | wrong) == []
 
 
+def test_cards_are_found_by_the_name_of_the_holder(portal: Portal, stage: Scene) -> None:
+    person, firm = {"holder_first_name": "Åsa", "holder_last_name": "Lindqvist"}, {"holder_type": 1}
+    made = stage.card(**HOLDER_BLOCK | person, card_name_line_3="A L")
+    shop = stage.card(**HOLDER_BLOCK | firm, holder_business_name="Kestrel Cycles Ltd", card_name_line_3="A L")
+
+    assert [found(portal, name=each) for each in ("asa lindq", "ÅSA", "A\u030asa")] == [[made.card_id]] * 3
+    assert found(portal, name="kestrel cycles") == [shop.card_id]
+    assert [each["holder_name"] for each in listed(portal, name="kestrel")["data"]] == ["Kestrel Cycles Ltd"]
+
+
+def test_a_holder_who_changed_the_name_is_found_by_the_name_at_the_cards_issue(portal: Portal, stage: Scene) -> None:
+    holder = stage.holder(last_name="Oldname")
+    made = stage.card(holder_id=holder, card_name_line_3="A L")
+    stage.data("updateHolder", holder_id=holder, **PERSON | {"last_name": "Newname"})
+
+    assert found(portal, name="oldname") == [made.card_id]
+    assert stage.card(holder_id=holder).card_id in found(portal, name="newname")
+
+
 def test_the_search_follows_every_change_of_status(portal: Portal, stage: Scene) -> None:
     made = stage.card()
     statuses = []
@@ -211,10 +242,12 @@ def test_a_card_of_an_earlier_version_is_found_too(portal: Portal, stage: Scene)
     """Its row in the list has nothing but its id."""
     made = stage.card_in("T")
     card = Card.from_item(stage.hub.store.get(*Card.key(made.card_id)) or {})
-    row = put_row(card, made.pan, "attempt").item
+    row = put_row(card, "", made.pan, "attempt").item
     stage.hub.store.put("cards", {name: row[name] for name in ("owner", "part", "card_id", "written_by")})
 
     assert found(portal, holder_id=made.holder_id, last_four=made.pan[-4:], status="T", name="ONEIL") == [made.card_id]
+    assert found(portal, holder_id=made.holder_id, name="neil-smith") == [made.card_id]
+    assert found(portal, holder_id=made.holder_id, name="babbage") == []
     assert made.card_id not in found(portal, holder_id=made.holder_id, status="B")
     stage.data("changeCardStatus", card_id=made.card_id, status="A")
     assert found(portal, holder_id=made.holder_id, status="A") == [made.card_id]

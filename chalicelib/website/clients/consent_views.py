@@ -1,0 +1,148 @@
+"""Consent pages: the consents of a user's clients, and ending one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import get_args
+
+from chalice.app import Response
+
+from chalicelib.delivery.journal import SEARCHED
+from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery, ConsentState
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.clients import UnknownClient
+from chalicelib.openbanking.records.consents import Consent
+from chalicelib.website.notices import Notice
+from chalicelib.website.pages import Visit, message_page, page
+
+_STATES: Sequence[ConsentState] = get_args(ConsentState)
+_FILTERS = ("bic", "status")
+
+
+class UnknownConsent(LookupError):
+    """None of the user's clients has a consent with this id."""
+
+
+def list_consents(visit: Visit) -> Response:
+    """``GET /consents``: the consents of a client (by default the newest client), by ``bic`` and ``status``."""
+    wanted = visit.field("client_id")
+    clients = visit.website.openbanking.client_list.choices(visit.user, wanted)
+    client = next((client for client in clients if wanted in ("", client.client_id)), None)
+    if client is None and wanted:
+        return _not_found_page(visit, "None of your clients has this Client ID.")
+    given = {name: value for name in (*_FILTERS, "after") if (value := visit.field(name))}
+    try:
+        query = ConsentsQuery.read(given)
+        part = visit.website.openbanking.consent_list.page(client.client_id, query) if client else None
+    except (InvalidMessage, Refusal):
+        return _not_found_page(visit, "There is no such page of this list.")
+    banks = _banks(visit)
+    return page(
+        visit,
+        "consents.html",
+        clients=clients,
+        client=client,
+        banks=banks,
+        bank_names={bank.bic: bank.name for bank in banks},
+        states=_STATES,
+        filters={name: value for name, value in given.items() if name in _FILTERS},
+        is_first="after" not in given,
+        part=part,
+        now=visit.website.shared.clock.time(),
+    )
+
+
+def show_consent(visit: Visit) -> Response:
+    """``GET /consents/{consent_id}``: a consent with its deliveries; with ``ask=end``, the question before its end."""
+    try:
+        consent, client = _own_consent(visit)
+    except UnknownConsent:
+        return _not_found_page(visit, "None of your clients has a consent with this id.")
+    if visit.field("ask") == "end" and _can_end(visit, consent):
+        return _question_page(visit, consent, client)
+    return page(
+        visit,
+        "consent.html",
+        consent=consent,
+        client=client,
+        bank_name=_bank_name(visit, consent),
+        permissions=[consent.version.scopes[name] for name in consent.scopes],
+        accounts=_account_rows(consent),
+        can_end=_can_end(visit, consent),
+        deliveries=visit.website.delivery.journal.search_latest(client.client_id, consent_id=consent.consent_id),
+        searched=SEARCHED,
+        now=visit.website.shared.clock.time(),
+    )
+
+
+def end_consent(visit: Visit) -> Response:
+    """``POST /consents/{consent_id}``: end a consent as its client would, and notify bank and client.
+
+    The same form sent twice, or a consent that has ended meanwhile, is no error: the consent has ended.
+    """
+    try:
+        consent, client = _own_consent(visit)
+    except UnknownConsent:
+        return _not_found_page(visit, "None of your clients has a consent with this id.")
+    if _can_end(visit, consent):
+        visit.website.openbanking.token_flow.revoke_by_owner(consent, client)
+    return visit.redirect_with_notice(f"/consents/{consent.consent_id}", Notice.CONSENT_ENDED)
+
+
+def _own_consent(visit: Visit) -> tuple[Consent, Client]:
+    """The consent in the URL, and its client, which belongs to the user. Raises: UnknownConsent."""
+    consent = visit.website.openbanking.consent_list.find(visit.incoming.uri["consent_id"])
+    if consent is None:
+        raise UnknownConsent
+    try:
+        return consent, visit.website.openbanking.clients.get(consent.client_id, visit.user)
+    except UnknownClient:
+        raise UnknownConsent from None
+
+
+def _can_end(visit: Visit, consent: Consent) -> bool:
+    """Whether the consent still gives access, if only to the status of its payment."""
+    return consent.can_be_queried(visit.website.shared.clock.time())
+
+
+def _question_page(visit: Visit, consent: Consent, client: Client) -> Response:
+    place = f"/consents/{consent.consent_id}"
+    bank = _bank_name(visit, consent)
+    return page(
+        visit,
+        "question.html",
+        title="End this consent?",
+        what=f"{client.title} loses its access at {bank} immediately, and the bank is notified.",
+        afterwards="This cannot be undone: new access requires the PSU's approval at the bank.",
+        place=place,
+        fields={},
+        button="End the consent",
+        back=visit.link(place),
+        keep="Keep it",
+        has_secret=False,
+    )
+
+
+def _banks(visit: Visit) -> Sequence[Bank]:
+    """The active banks by name; kept in memory for a minute."""
+    return sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold())
+
+
+def _bank_name(visit: Visit, consent: Consent) -> str:
+    """The bank's name; its BIC, if it is no longer active."""
+    return next((bank.name for bank in _banks(visit) if bank.bic == consent.bic), consent.bic)
+
+
+_ACCOUNT_KINDS: Mapping[str, str] = {"ibans": "IBAN", "account_ids": "Account id", "account_numbers": "Account number"}
+
+
+def _account_rows(consent: Consent) -> Sequence[tuple[str, Sequence[str]]]:
+    """The approved accounts: a kind of identifier, and the identifiers."""
+    return [(label, found) for kind, label in _ACCOUNT_KINDS.items() if (found := consent.accounts.get(kind))]
+
+
+def _not_found_page(visit: Visit, what: str) -> Response:
+    return message_page(visit, "No such consent", what, "/consents", "To the consents")

@@ -1,0 +1,114 @@
+"""Managing a client, and ending a consent, with the keyboard alone; with and without JavaScript."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Locator
+
+from tests.browser import user
+from tests.browser.visitor import Visitor, Visitors
+
+pytestmark = pytest.mark.pages
+
+
+def press_link(visitor: Visitor, wanted: Locator) -> None:
+    """Go to a link or button with the Tab key, and press Enter; returns when the page behind it has loaded."""
+    visitor.tab_to(wanted)
+    with visitor.page.expect_navigation():
+        visitor.page.keyboard.press("Enter")
+
+
+def open_tab(visitor: Visitor, name: str) -> None:
+    """Open one of the views of a client."""
+    tabs = visitor.page.get_by_role("navigation", name="Client", exact=True)
+    press_link(visitor, tabs.get_by_role("link", name=name, exact=True))
+
+
+def heading(visitor: Visitor) -> str:
+    return visitor.page.get_by_role("heading", level=1).inner_text()
+
+
+def save(visitor: Visitor, action: str) -> None:
+    press_link(visitor, visitor.page.locator(f'button[name=action][value="{action}"]'))
+
+
+@pytest.mark.parametrize(("width", "javascript"), [(1280, True), (390, False)])
+def test_a_client_is_managed_with_the_keyboard_alone(visitors: Visitors, width: int, javascript: bool) -> None:
+    visitor = visitors(width=width, javascript=javascript)
+    page = visitor.page
+    user.register(visitor)
+    client_id = user.create_client(visitor, "Before")
+    visitor.open(f"/clients/{client_id}")
+
+    open_tab(visitor, "Settings")
+    visitor.tab_to(page.get_by_label("Title", exact=True))
+    page.keyboard.press("Control+A")
+    page.keyboard.type("After")
+    save(visitor, "general")
+    assert heading(visitor) == "After"
+    visitor.tab_to(page.get_by_label("No events", exact=True))
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    save(visitor, "events")
+    assert page.get_by_label("Fetched by the client", exact=True).is_checked()
+
+    open_tab(visitor, "Security")
+    visitor.tab_to(page.get_by_label("DPoP proofs need a nonce of this service"))
+    page.keyboard.press("Space")
+    save(visitor, "tokens")
+    assert page.get_by_label("DPoP proofs need a nonce of this service").is_checked()
+    save(visitor, "rotate-secret")
+    assert page.locator("#client-secret").inner_text()
+
+    open_tab(visitor, "History")
+    assert page.locator("tbody tr").count() == 4
+    open_tab(visitor, "Activity")
+    assert "No calls yet" in page.locator("main").inner_text()
+
+    open_tab(visitor, "Overview")
+    press_link(visitor, page.get_by_role("link", name="Archive", exact=True))
+    assert heading(visitor) == "Archive this client?"
+    press_link(visitor, page.get_by_role("link", name="Do not archive it"))
+    press_link(visitor, page.get_by_role("link", name="Archive", exact=True))
+    press_link(visitor, page.get_by_role("button", name="Archive", exact=True))
+    assert "The client is archived" in page.locator("#toast").inner_text()
+    press_link(visitor, page.get_by_role("button", name="Restore", exact=True))
+    press_link(visitor, page.get_by_role("button", name="Reactivate", exact=True))
+    assert "active again" in page.locator("#toast").inner_text()
+
+
+def test_a_consent_is_ended_with_the_keyboard_alone(visitor: Visitor) -> None:
+    page = visitor.page
+    user.register(visitor)
+    user.create_client(visitor)
+    user.authorize(visitor, 1)
+    visitor.open("/consents")
+
+    press_link(visitor, page.locator("tbody a").first)
+    press_link(visitor, page.get_by_role("link", name="End this consent"))
+    assert heading(visitor) == "End this consent?"
+    press_link(visitor, page.get_by_role("button", name="End the consent"))
+
+    assert "The consent has ended." in page.locator("#toast").inner_text()
+    assert page.get_by_role("link", name="End this consent").count() == 0
+
+
+def test_two_windows_that_change_a_client_at_once_lose_nothing(visitors: Visitors) -> None:
+    """The second form is refused and keeps what was entered; saved again, it is what counts."""
+    visitor = visitors()
+    user.register(visitor)
+    client_id = user.create_client(visitor, "Before")
+    visitor.open(f"/clients/{client_id}/settings")
+    other = visitor.page.context.new_page()
+    other.goto(visitor.page.url)
+    for page, title in ((other, "Theirs"), (visitor.page, "Mine")):
+        page.get_by_label("Title", exact=True).fill(title)
+        with page.expect_navigation():
+            page.locator('button[name=action][value="general"]').click()
+
+    assert "changed after you opened this form" in visitor.page.get_by_role("alert").inner_text()
+    assert heading(visitor) == "Theirs"
+    assert visitor.page.get_by_label("Title", exact=True).input_value() == "Mine"
+    visitor.page.locator('button[name=action][value="general"]').click()
+    visitor.page.locator("#toast").wait_for()
+    assert heading(visitor) == "Mine"

@@ -1,0 +1,22 @@
+"""A search sees no difference between upper and lower case, and between letters with and without diacritics."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.search_text import fold
+
+
+@pytest.mark.parametrize(
+    ("written", "folded"),
+    [
+        ("Zoë O'Neil", "zoe o'neil"),
+        ("ZOE\u0308", "zoe"),
+        ("Straße", "strasse"),
+        ("Åland Islands", "aland islands"),
+        ("Κρόνος", "κρονοσ"),
+        ("", ""),
+    ],
+)
+def test_case_and_diacritics_are_folded(written: str, folded: str) -> None:
+    assert fold(written) == folded

@@ -1,0 +1,102 @@
+"""Archived clients: every call is refused, also while others change the client or calls are under way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.dynamodb.store import Operation, Store
+from chalicelib.openbanking.api.oauth_api import oauth_routes
+from chalicelib.openbanking.api.tpp_api import tpp_routes
+from chalicelib.openbanking.records.clients import ClientChanged
+from tests.many import cases
+from tests.world import Sent, World
+
+
+@contextmanager
+def another_change_first(store: Store, meanwhile: Callable[[], object]) -> Iterator[None]:
+    """Somebody else's change is written right before the next transaction."""
+    with pytest.MonkeyPatch.context() as patch:
+        transact = store.transact
+
+        def late(operations: Sequence[Operation]) -> None:
+            patch.undo()
+            meanwhile()
+            transact(operations)
+
+        patch.setattr(store, "transact", late)
+        yield
+
+
+def test_every_call_of_an_archived_client_is_refused_with_whatever_it_still_has(world: World) -> None:
+    """By the routes themselves, so that no call can be forgotten: tokens, introspection, deferred outcomes, events."""
+    made = world.hub.openbanking.clients.create(owner="a@example.com", title="Gone", secret=True, events="poll")
+    world.client, world.client_secret = made.client, made.secret
+    tokens = world.tokens(2)
+    bearer = tokens["access_token"]
+    world.banks[2].answers["/v2/accounts"] = lambda sent: {"accounts": []}
+    accepted = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
+    assert accepted.status == 202, accepted
+    bodies: dict[str, dict[str, Any]] = {
+        "/tpp/token": {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]},
+        "/tpp/token/revoke": {"token": bearer},
+        "/oauth/introspect": {"token": bearer},
+        "/oauth/par": {"response_type": "code", "scope": "accounts", "state": "x"},
+        "/tpp/authorize": {"bic": "BETADEF1", "scopes": ["accounts"]},
+    }
+    world.hub.openbanking.clients.archive(world.client.client_id)
+    received = len(world.banks[2].received)
+    pending = accepted.headers["location"].rpartition("/")[2]
+    routes = [
+        (method, path.format(request_id=pending, bic="BETADEF1"))
+        for table in (tpp_routes, oauth_routes)
+        for path, views in table._views.items()
+        for method in views
+        if "well-known" not in path and method in ("GET", "POST") and "{action}" not in path
+    ]
+    with cases() as case:
+        for method, path in routes:
+            for shown in (None, bearer):
+                with case((method, path, shown and "with a token")):
+                    body = bodies.get(path, {}) if method == "POST" else None
+                    answer = world.tpp(method, path, body, bearer=shown)
+                    assert answer.status in (400, 401) if path == "/oauth/authorize" else answer.status == 401, answer
+    assert {path for _, path in routes} >= {*bodies, f"/tpp/requests/{pending}", "/tpp/events", "/tpp/accounts"}
+    assert len(world.banks[2].received) == received
+    assert world.hub.openbanking.consent_list.find(tokens["consent_id"]).status == "authorised"  # type: ignore[union-attr]
+
+
+def test_a_call_that_began_before_its_client_was_archived_is_answered_and_the_next_is_refused(world: World) -> None:
+    bearer = world.tokens(1)["access_token"]
+
+    def archive_meanwhile(sent: Sent) -> dict[str, Any]:
+        world.hub.openbanking.clients.archive(world.client.client_id)
+        return {"status": "success", "accounts": []}
+
+    world.banks[1].answers["/accounts"] = archive_meanwhile
+    statuses = [world.tpp("GET", "/tpp/accounts", bearer=bearer).status for _ in range(2)]
+
+    assert statuses == [200, 401]
+    assert len([sent for sent in world.banks[1].received if sent.path == "/accounts"]) == 1
+
+
+def test_of_two_changes_at_once_at_the_same_revision_one_is_made(world: World) -> None:
+    """The second one was read before the first was written, and must not undo it, nor change an archived client."""
+    clients = world.hub.openbanking.clients
+    client_id = clients.create(owner="a@example.com", title="Ours").client.client_id
+    revision = clients.get(client_id).revision
+    changes: dict[str, Callable[[], object]] = {
+        "renamed": lambda: clients.update(client_id, title="Theirs"),
+        "archived": lambda: clients.archive(client_id),
+    }
+    for name, refusal in (("renamed", ClientChanged), ("archived", ClientChanged)):
+        with another_change_first(world.hub.store, changes[name]), pytest.raises(refusal):
+            clients.update(client_id, revision=revision, title="Mine", callback_urls=["https://mine.example/"])
+        revision = clients.get(client_id).revision
+    final = clients.get(client_id)
+
+    assert (final.title, final.is_archived) == ("Theirs", True)
+    assert [each.action for each in clients.history(final)] == ["archived", "updated"]

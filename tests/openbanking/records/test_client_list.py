@@ -1,0 +1,191 @@
+"""The list of a user's clients: newest first, page by page, filtered, and bounded however many there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.openbanking.records import client_list
+from chalicelib.openbanking.records.client_list import ClientFilter, ClientList
+from tests.dynamodb_calls import counted
+from tests.world import World
+
+ALL = ClientFilter()
+
+
+@pytest.fixture
+def owner() -> str:
+    return f"{new_id()}@example.com"
+
+
+@pytest.fixture
+def clients(world: World) -> ClientList:
+    return world.hub.openbanking.client_list
+
+
+def create(world: World, owner: str, count: int, *, archived: int = 0) -> list[str]:
+    """So many clients, of which the latest are archived; their ids, newest first."""
+    made = []
+    for number in range(count):
+        client = world.hub.openbanking.clients.create(owner=owner, title=f"Client {number}").client
+        made.append(client.client_id)
+        if number >= count - archived:
+            world.hub.openbanking.clients.archive(client.client_id)
+        world.clock.advance(number % 2)  # two in each second
+    return made[::-1]
+
+
+def all_pages(clients: ClientList, owner: str, wanted: ClientFilter = ALL, limit: int = 3) -> list[list[str]]:
+    """The titles on each page."""
+    pages, after = [], ""
+    while True:
+        page = clients.page(owner, wanted, limit, after)
+        pages.append([client.title for client in page.clients])
+        if page.next is None:
+            return pages
+        after = page.next
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 7])
+def test_every_client_stands_on_one_page(world: World, clients: ClientList, owner: str, count: int) -> None:
+    create(world, owner, count)
+    pages = all_pages(clients, owner)
+
+    assert sorted(title for page in pages for title in page) == [f"Client {number}" for number in range(count)]
+    assert [len(page) for page in pages] == [3] * (count // 3) + ([count % 3] if count % 3 or not count else [])
+
+
+def test_the_newest_come_first(world: World, clients: ClientList, owner: str) -> None:
+    for title in "abc":
+        world.hub.openbanking.clients.create(owner=owner, title=title)
+        world.clock.advance(1)
+
+    assert all_pages(clients, owner, limit=2) == [["c", "b"], ["a"]]
+
+
+def test_a_client_of_an_earlier_version_is_listed(world: World, clients: ClientList, owner: str) -> None:
+    item = {"client_id": new_id(), "owner": owner, "title": "Old", "callback_url": "https://tpp.example/back"}
+    item |= {"registration_number": "x", "active": True, "secret_digest": "d", "created_at": 5}  # type: ignore[dict-item]
+    world.hub.store.put("clients", item)
+
+    assert all_pages(clients, owner) == [["Old"]]
+
+
+def test_archived_clients_stand_in_a_list_of_their_own(world: World, clients: ClientList, owner: str) -> None:
+    create(world, owner, 5, archived=2)
+
+    assert sum(map(len, all_pages(clients, owner))) == 3
+    assert sum(map(len, all_pages(clients, owner, ClientFilter(archived=True)))) == 2
+    assert all_pages(clients, owner, ClientFilter(active=False)) == [[]]
+
+
+def test_the_second_query_makes_up_for_clients_that_the_filter_dropped(
+    world: World, clients: ClientList, owner: str
+) -> None:
+    create(world, owner, 12, archived=6)
+    with counted(world) as calls:
+        page = clients.page(owner, ALL, 3)
+
+    assert [len(page.clients), page.next is None, page.is_cut] == [3, False, False]
+    assert calls == ["Query", "Query"]
+
+
+def test_a_page_examines_only_so_many_clients_says_so_and_the_next_goes_on(
+    world: World, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_list, "EXAMINED", 6)
+    create(world, owner, 14, archived=7)
+    with counted(world) as calls:
+        first = clients.page(owner, ALL, 3)
+    assert (first.clients, first.is_cut) == ([], True)
+    assert calls == ["Query", "Query"]
+    assert first.next is not None
+    second = clients.page(owner, ALL, 3, first.next)
+
+    assert (len(second.clients), second.is_cut) == (3, False)
+    assert sum(map(len, all_pages(clients, owner))) == 7
+
+
+def test_a_whole_id_is_looked_up_for_its_owner_only(
+    world: World, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_list, "EXAMINED", 4)
+    oldest = create(world, owner, 6)[-1]
+    with counted(world) as calls:
+        page = clients.page(owner, ClientFilter(client_id=oldest), 3)
+
+    assert [client.client_id for client in page.clients] == [oldest]
+    assert calls == ["BatchGetItem"]
+    assert clients.page("other@example.com", ClientFilter(client_id=oldest), 3).clients == []
+    assert clients.page(owner, ClientFilter(client_id=oldest, archived=True), 3).clients == []
+
+
+@pytest.mark.parametrize("after", ["x", "1", "-", "1-", "1-\n", f"1-{'x' * 65}", "9" * 14 + "-x"])
+def test_a_text_that_is_no_cursor_stands_for_the_first_page(
+    world: World, clients: ClientList, owner: str, after: str
+) -> None:
+    create(world, owner, 2)
+
+    assert len(clients.page(owner, ALL, 3, after).clients) == 2
+
+
+def test_a_cursor_that_somebody_made_shows_nobody_elses_clients(world: World, clients: ClientList, owner: str) -> None:
+    (foreign,) = create(world, "another@example.com", 1)
+    create(world, owner, 2)
+
+    for cursor in (f"{world.clock.time() + 9}-{foreign}", f"9999999999999-{foreign}"):
+        assert {client.owner for client in clients.page(owner, ALL, 3, cursor).clients} == {owner}
+
+
+# -- clients offered in a form
+
+
+@pytest.fixture
+def own(world: World, owner: str, monkeypatch: pytest.MonkeyPatch) -> Sequence[str]:
+    """The ids of four clients, "4" the newest and first, "1" inactive; a form offers two."""
+    monkeypatch.setattr(client_list, "CHOICES", 2)
+    made = []
+    for number in range(1, 5):
+        client = world.hub.openbanking.clients.create(owner=owner, title=str(number), active=number != 1).client
+        made.append(client.client_id)
+        world.clock.advance(1)
+    return made[::-1]
+
+
+def offered(world: World, owner: str, chosen: str = "", *, active: bool = False) -> str:
+    """The titles of the clients that a form offers."""
+    return "".join(client.title for client in world.hub.openbanking.client_list.choices(owner, chosen, active=active))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "active", "expected"),
+    [
+        ("", False, "43"),
+        ("4", False, "43"),
+        ("2", False, "432"),
+        ("1", False, "431"),
+        ("2", True, "432"),
+        ("1", True, "43"),
+    ],
+)
+def test_the_newest_clients_are_offered_and_the_chosen_one_wherever_it_stands(
+    world: World, owner: str, own: Sequence[str], chosen: str, active: bool, expected: str
+) -> None:
+    assert offered(world, owner, own[4 - int(chosen)] if chosen else "", active=active) == expected
+
+
+def test_an_archived_client_is_left_out_unless_it_is_chosen(world: World, own: Sequence[str], owner: str) -> None:
+    world.hub.openbanking.clients.archive(own[1])
+
+    assert offered(world, owner) == "42"
+    assert offered(world, owner, own[1]) == "423"
+    assert offered(world, owner, own[1], active=True) == "42"
+
+
+def test_nobody_elses_client_is_offered(world: World, own: Sequence[str], owner: str) -> None:
+    foreign = world.hub.openbanking.clients.create(owner="other@example.com", title="x").client
+
+    assert offered(world, owner, foreign.client_id) == "43"
+    assert offered(world, owner, "x" * 500) == "43"

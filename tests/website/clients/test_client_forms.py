@@ -1,0 +1,81 @@
+"""The forms of a client: everything that the command line changes has one, or, in production, names the command."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from infra.admin import clients as commands
+from tests.website.person import Person
+from tests.world import World
+
+FIELDS: Mapping[str, str] = {
+    "title": "title",
+    "callback_url": "callback_urls",
+    "events_url": "events_url",
+    "no_events_url": "events",
+    "events": "events",
+    "auth_method": "auth_method",
+    "jwks": "jwks",
+    "profile": "security_profile",
+    "pushed_requests": "require_pushed_authorization_requests",
+    "bound_tokens": "bound_tokens",
+    "dpop_nonce": "dpop_nonce_required",
+    "certificate_subject": "tls_client_auth_subject_dn",
+    "organization_identifier": "organization_identifier",
+}
+"""The field of a form for each option of ``clients update``."""
+BUTTONS: Mapping[str, str] = {
+    "update": "general",
+    "registration-number": "general",
+    "events-url": "events",
+    "rotate-secret": "rotate-secret",
+    "rotate-events-secret": "rotate-events-secret",
+    "test-event": "test-event",
+    "deactivate": "?ask=deactivate",
+    "archive": "?ask=archive",
+    "activate": "activate",
+    "restore": "restore",
+}
+"""The button, or the link to its question, for each command that changes a client."""
+_OTHERS = {"add", "list", "show"}
+
+
+def offered(user: Person, client_id: str) -> str:
+    """The markup of all pages of a client with forms."""
+    return "".join(user.get(f"/clients/{client_id}{tab}").text for tab in ("", "/settings", "/security"))
+
+
+def test_every_option_and_command_for_clients_has_its_field_and_button(world: World, user: Person) -> None:
+    client_id = user.create_client(events_url=world.receiver.url)
+    markup = offered(user, client_id)
+    for change in (world.hub.openbanking.clients.deactivate, world.hub.openbanking.clients.archive):
+        change(client_id)
+        markup += offered(user, client_id)
+    names = {command.name for command in commands.group.registered_commands}
+
+    assert set(inspect.signature(commands.update).parameters) == {"client_id", "as_json", *FIELDS}
+    assert names == {*BUTTONS, *_OTHERS}
+    assert [name for name in FIELDS.values() if f'name="{name}"' not in markup] == []
+    assert 'name="registration_number"' in markup
+    buttons = {*re.findall('value="([a-z-]+)"', markup), *re.findall(r'"/clients/[0-9a-f-]+(\?ask=[a-z]+)"', markup)}
+    assert set(BUTTONS.values()) <= buttons
+
+
+def test_in_production_what_the_owner_may_not_do_names_the_command(world: World, user: Person) -> None:
+    client_id = user.create_client(events_url=world.receiver.url)
+    clients = world.hub.openbanking.clients
+    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
+    markup = offered(user, client_id)
+    for change in (clients.deactivate, clients.archive):
+        change(client_id)
+        markup += offered(user, client_id)
+    named = set(re.findall(rf"infra\.admin clients ([a-z-]+) {client_id}", markup))
+
+    assert named == {"update", "registration-number", "activate", "restore"}
+    own = {"events_url", "no_events_url", "events"}
+    options = {name: f"--{name.replace('_', '-')}" for name in FIELDS if name not in own}
+    assert [option for option in options.values() if not re.search(rf"{option}(?![a-z-])", markup)] == []
+    assert not [name for name in ("auth_method", "bound_tokens", "registration_number") if f'name="{name}"' in markup]

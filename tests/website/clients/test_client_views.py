@@ -1,0 +1,508 @@
+"""Clients: found by filter and page, made once, shown to nobody else, switched off and on."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.dynamodb.store import Page
+from chalicelib.openbanking.records import client_list
+from chalicelib.website.pagination import PAGE
+from tests.dynamodb_calls import counted
+from tests.website.page_forms import CALLBACK, secrets_of
+from tests.website.person import Person
+from tests.world import World
+
+_CHANGES = ("deactivate", "activate", "test-event", "archive", "restore")
+
+
+@pytest.fixture
+def other(world: World) -> Person:
+    """Another user."""
+    return Person.signed_in(world, "somebody@example.com")
+
+
+def test_a_new_client_has_what_the_form_said(world: World, user: Person, email: str) -> None:
+    client_id = user.create_client(
+        "Budget Friend",
+        callback_urls="https://tpp.example/back?x=1\r\n\r\n  https://two.example/back \r\n",
+        secret="yes",
+        registration_number="PSDGB-FCA-1",
+        events_url="https://tpp.example/events",
+    )
+
+    client = world.hub.openbanking.clients.get(client_id)
+    assert client.owner == email
+    assert client.title == "Budget Friend"
+    assert client.active is True
+    assert client.callback_urls == ("https://tpp.example/back?x=1", "https://two.example/back")
+    assert client.events_url == "https://tpp.example/events"
+    assert client.registration_number == "PSDGB-FCA-1"
+    shown = re.findall(r'<code id="(client-secret|events-secret)">([^<]+)</code>', user.last.text)
+    assert [name for name, _ in shown] == ["client-secret", "events-secret"]
+    assert client.accepts_secret(shown[0][1], world.clock.time())
+    assert world.hub.openbanking.clients.events_secrets(client) == [shown[1][1]]
+    assert user.last.headers["referrer-policy"] == "no-referrer"
+
+
+def test_secrets_are_shown_once(user: Person) -> None:
+    client_id = user.create_client(secret="yes", events_url="https://tpp.example/events")
+    shown = re.findall(r'<code id="(?:client-secret|events-secret)">([^<]+)</code>', user.last.text)
+    again = user.get(f"/clients/{client_id}").text
+
+    assert len(shown) == 2
+    assert not [secret for secret in shown if secret in again]
+
+
+def test_a_title_is_all_it_takes(world: World, user: Person) -> None:
+    client = world.hub.openbanking.clients.get(user.create_client())
+
+    assert client.callback_url == CALLBACK
+    assert client.registration_number == f"SANDBOX-{client.client_id[:8]}"
+    assert (client.events_url, client.has_secret) == (None, False)
+
+
+def test_a_new_user_creates_a_client_and_opens_its_request_in_one_step(world: World, user: Person, email: str) -> None:
+    user.get("/")
+    fields = {name: user.hidden(name) for name in ("draft", "title", "active")}
+    banks = re.findall(r'<option value="([A-Z0-9]+)">', user.last.text)
+    assert "BETADEF1" in banks
+    for _ in range(2):  # a second click opens the same request
+        assert user.post("/clients/new", form={**fields, "authorize_at": "BETADEF1"}).status == 303
+        (client,) = world.hub.openbanking.clients.all(email)
+        assert client.active
+        assert user.last.headers["location"] == f"/authorize?client_id={client.client_id}&bic=BETADEF1"
+        user.follow()
+        assert "Run and go to the bank" in user.text
+
+    user.get("/")
+    assert "Create a client and authorize" not in user.text
+
+
+def test_secrets_are_shown_before_a_new_client_is_used(user: Person) -> None:
+    user.get("/")
+    answer = user.post("/clients/new", draft=user.hidden("draft"), title="Own", secret="yes", authorize_at="BETADEF1")
+
+    assert answer.status == 201
+    assert 'id="client-secret"' in answer.text
+
+
+def test_a_client_whose_box_is_not_ticked_is_inactive(world: World, user: Person) -> None:
+    assert not world.hub.openbanking.clients.get(user.create_client(active=None)).active
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"title": ""}, "Title must be 1 to 128 printable characters"),
+        ({"title": "x" * 129}, "Title must be 1 to 128 printable characters"),
+        ({"title": "a\r\nSet-Cookie: x=y"}, "Title must be 1 to 128 printable characters"),
+        ({"callback_urls": "ftp://x"}, "must begin with https://"),
+        ({"callback_urls": "javascript:alert(1)"}, "must begin with https://"),
+        ({"callback_urls": "https://tpp.example/\r\nLocation: https://evil.example"}, "printable ASCII"),
+        ({"callback_urls": "https://user:pass@tpp.example/"}, "not contain user information"),
+        ({"events_url": "//tpp.example"}, "must begin with https://"),
+        ({"registration_number": "x" * 129}, "must be 1 to 128"),
+    ],
+)
+def test_what_cannot_be_accepted_is_said_beside_its_field(
+    world: World, user: Person, email: str, fields: dict[str, Any], said: str
+) -> None:
+    user.get("/clients/new")
+    answer = user.post("/clients/new", **({"draft": user.hidden("draft"), "title": "Fine"} | fields))
+
+    assert answer.status == 400
+    assert said in user.text
+    assert f'id="{next(iter(fields))}-error"' in answer.text
+    (focused,) = re.findall(r"<(?:input|textarea) [^>]*\bautofocus\b[^>]*>", answer.text)
+    assert f'name="{next(iter(fields))}"' in focused
+    assert world.hub.openbanking.clients.all(email) == []
+    assert "location" not in answer.headers
+
+
+def test_a_form_that_is_sent_twice_makes_one_client_and_shows_its_secrets_again(
+    world: World, user: Person, email: str
+) -> None:
+    user.get("/clients/new")
+    draft, token = user.hidden("draft"), user.token
+    seen = []
+    for _ in range(2):
+        answer = user.post(
+            "/clients/new", token, draft=draft, title="Once", secret="yes", events_url="https://a.example/"
+        )
+        assert answer.status == 201
+        seen.append(secrets_of(user))
+        world.clock.advance(1)
+
+    assert seen[0] == seen[1]
+    assert "sent twice" in user.text
+    assert len(seen[0]) == 3
+    assert len(world.hub.openbanking.clients.all(email)) == 1
+    world.clock.advance(600)
+    user.post("/clients/new", token, draft=draft, title="Once", secret="yes", events_url="https://a.example/")
+    user.follow()
+    assert "already been created" in user.text
+    assert secrets_of(user) == {"client-id": seen[0]["client-id"]}
+
+
+def test_a_client_whose_answer_was_lost_is_created_by_sending_the_form_again(
+    world: World, user: Person, email: str
+) -> None:
+    user.get("/clients/new")
+    draft, token = user.hidden("draft"), user.token
+    with world.answer_lost("put", applied=True):
+        assert user.post("/clients/new", token, draft=draft, title="Once", secret="yes").status == 503
+    assert user.post("/clients/new", token, draft=draft, title="Once", secret="yes").status == 201
+
+    (client,) = world.hub.openbanking.clients.all(email)
+    assert client.accepts_secret(secrets_of(user)["client-secret"], world.clock.time())
+
+
+def test_a_form_that_is_sent_again_shows_no_secret_that_is_not_in_use_any_more(world: World, user: Person) -> None:
+    user.get("/clients/new")
+    token = user.token
+    fields = {"draft": user.hidden("draft"), "title": "Rotated", "events_url": "https://a.example/"}
+    user.post("/clients/new", token, form=fields)
+    client_id = secrets_of(user)["client-id"]
+    world.hub.openbanking.clients.rotate_events_secret(client_id, 0)
+    user.post("/clients/new", token, form=fields)
+
+    assert secrets_of(user) == {"client-id": client_id}
+
+
+def test_no_test_event_is_sent_to_an_inactive_client(world: World, user: Person) -> None:
+    client_id = user.create_client(events_url="https://a.example/", active=None)
+
+    assert "Send a test event" not in user.get(f"/clients/{client_id}").text
+    assert user.post(f"/clients/{client_id}", action="test-event").status == 400
+    assert world.recorded() == []
+
+
+def test_nobody_chooses_a_client_id_or_a_secret(world: World, user: Person) -> None:
+    made = []
+    for owner in ("one@example.com", "two@example.com"):
+        person = Person.signed_in(world, owner)
+        person.get("/clients/new")
+        person.post("/clients/new", draft="0" * 30, title="Chosen", secret="yes", client_id="chosen")
+        made.append(secrets_of(person))
+
+    assert not set(made[0].values()) & set(made[1].values())
+    version_4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
+    assert all(re.fullmatch(version_4, shown["client-id"]) for shown in made)
+
+
+def test_markup_and_template_text_in_a_title_stay_text(user: Person) -> None:
+    for title in ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "{{ 7 * 7 }}{% raw %}"):
+        client_id = user.create_client(title)
+        for page in (
+            f"/clients/{client_id}",
+            "/clients",
+            "/authorize",
+            f"/authorize?client_id={client_id}&bic=ALPHGB21",
+        ):
+            answer = user.get(page)
+            assert answer.status == 200
+            assert not re.search(r"<script>|<img src=x|49\{%", answer.text)
+            assert title in user.text
+
+
+def test_another_users_client_does_not_exist(world: World, user: Person, other: Person) -> None:
+    client_id = user.create_client("Mine")
+    other.create_client("Theirs")
+
+    answers = [
+        other.get(f"/clients/{client_id}"),
+        *(other.post(f"/clients/{client_id}", action=action) for action in _CHANGES),
+        other.get(f"/deliveries?client_id={client_id}"),
+    ]
+    assert [answer.status for answer in answers] == [404] * 7
+    assert world.hub.openbanking.clients.get(client_id).active
+    assert "Mine" not in other.get("/clients").text
+    assert "Mine" not in other.get(f"/authorize?client_id={client_id}&bic=ALPHGB21").text
+
+
+@pytest.mark.parametrize("client_id", ["x", "00000000-0000-0000-0000-000000000000", "%00", "x" * 500])
+def test_an_unknown_client_is_not_found(user: Person, client_id: str) -> None:
+    assert user.get(f"/clients/{client_id}").status == 404
+    assert user.post(f"/clients/{client_id}", action="deactivate").status == 404
+
+
+def test_a_client_is_switched_off_and_on(world: World, user: Person) -> None:
+    world.client = world.hub.openbanking.clients.get(user.create_client())
+    path = f"/clients/{world.client.client_id}"
+
+    user.post(path, action="deactivate")
+    user.follow()
+    assert "no longer active" in user.text
+    assert world.tpp("GET", "/tpp/banks").status == 401
+    user.post(path, action="activate")
+    user.follow()
+    assert "active again" in user.text
+    assert world.tpp("GET", "/tpp/banks").status == 200
+
+
+def test_a_client_is_not_switched_off_by_one_click(world: World, user: Person) -> None:
+    client_id = user.create_client("Budget Friend")
+    path = f"/clients/{client_id}"
+    link = f"{path}?ask=deactivate"
+
+    assert f'href="{link}"' in user.get(path).text
+    assert 'value="deactivate"' not in user.last.text
+    user.get(link)
+    assert "Deactivate this client?" in user.text
+    assert "You can reactivate it" in user.text
+    assert world.hub.openbanking.clients.get(client_id).active
+    user.post(path, action=user.hidden("action"))
+    assert not world.hub.openbanking.clients.get(client_id).active
+    assert "Deactivate this client?" not in user.get(link).text
+
+
+def test_a_client_is_archived_after_a_question_hidden_from_lists_and_restored(world: World, user: Person) -> None:
+    world.client = world.hub.openbanking.clients.get(user.create_client("Budget Friend"))
+    client_id = world.client.client_id
+    path = f"/clients/{client_id}"
+
+    user.get(f"{path}?ask=archive")
+    assert "Archive this client?" in user.text
+    assert world.hub.openbanking.clients.get(client_id).active
+    user.post(path, action=user.hidden("action"))
+    user.follow()
+    assert "The client is archived" in user.text
+    assert "Archive this client?" not in user.get(f"{path}?ask=archive").text
+    assert world.tpp("GET", "/tpp/banks").status == 401
+
+    links = [path in user.get(place).text for place in ("/clients", "/clients?active=no", "/clients?active=archived")]
+    assert links == [False, False, True]
+    assert "Budget Friend" not in user.get("/deliveries").text
+    assert "Budget Friend" in user.get(f"/deliveries?client_id={client_id}").text
+    assert user.post(path, action="activate").status == 400
+    assert "restore it first" in user.text
+
+    user.get(path)
+    user.post(path, action="restore")
+    user.follow()
+    assert "The client is restored." in user.text
+    assert not world.hub.openbanking.clients.get(client_id).active
+    user.post(path, action="activate")
+    assert world.tpp("GET", "/tpp/banks").status == 200
+    assert path in user.get("/clients").text
+
+
+def test_whose_clients_are_all_archived_is_told_where_they_are(world: World, user: Person) -> None:
+    world.hub.openbanking.clients.archive(user.create_client())
+    user.get("/clients")
+
+    assert "All your clients are archived." in user.text
+    assert 'href="/clients?active=archived"' in user.last.text
+
+
+def test_in_production_an_owner_archives_and_the_operator_restores(world: World, user: Person) -> None:
+    client_id = user.create_client()
+    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
+    path = f"/clients/{client_id}"
+
+    user.post(path, action="archive")
+    user.follow()
+    assert f"only the operator can restore it: .venv/bin/python -m infra.admin clients restore {client_id}" in user.text
+    assert user.post(path, action="restore").status == 400
+    assert world.hub.openbanking.clients.get(client_id).is_archived
+
+
+def test_nobody_is_asked_about_somebody_elses_client(user: Person, other: Person) -> None:
+    client_id = user.create_client()
+
+    assert [other.get(f"/clients/{client_id}?ask={what}").status for what in ("deactivate", "archive")] == [404, 404]
+
+
+def test_in_production_only_the_operator_activates_and_numbers_clients(world: World, user: Person) -> None:
+    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
+    client_id = user.create_client(
+        registration_number="PSDGB-FCA-1", callback_urls="https://tpp.example/back", active="yes"
+    )
+
+    client = world.hub.openbanking.clients.get(client_id)
+    assert not client.active
+    assert client.registration_number != "PSDGB-FCA-1"
+    assert user.post(f"/clients/{client_id}", action="activate").status == 400
+    assert not world.hub.openbanking.clients.get(client_id).active
+    user.get(f"/clients/{client_id}")
+    assert f"clients activate {client_id}" in user.text
+    assert 'value="activate"' not in user.last.text
+    assert 'name="registration_number"' not in user.get("/clients/new").text
+
+
+def test_a_form_that_is_sent_again_with_another_title_loses_nothing(world: World, user: Person, email: str) -> None:
+    user.get("/clients/new")
+    draft, token = user.hidden("draft"), user.token
+    for title in ("First", "Second", "Second"):
+        assert user.post("/clients/new", token, draft=draft, title=title, active="yes").status == 201
+        assert f"<h1>{title}</h1>" in user.last.text
+
+    assert sorted(client.title for client in world.hub.openbanking.clients.all(email)) == ["First", "Second"]
+
+
+# -- the list
+
+
+@pytest.fixture
+def many(world: World, user: Person, email: str) -> list[str]:
+    """45 clients of the user, every third of them inactive."""
+    made = []
+    for number in range(45):
+        client = world.hub.openbanking.clients.create(
+            owner=email, title=f"Client {number:02}", active=number % 3 != 0
+        ).client
+        made.append(client.client_id)
+        world.clock.advance(1)
+    return made
+
+
+def titles(user: Person) -> list[str]:
+    return re.findall(r">(Client \d\d)</a>", user.last.text)
+
+
+def links(user: Person) -> dict[str, str]:
+    """The links to other pages: addresses by words."""
+    nav = user.last.text.partition('aria-label="Pages">')[2].partition("</nav>")[0]
+    found = re.findall(r'<a href="([^"]+)" rel="\w+">(?:<svg.*?</svg>)?([^<]+)', nav, re.DOTALL)
+    return {words: address.replace("&amp;", "&") for address, words in found}
+
+
+def test_45_clients_stand_on_three_pages_the_newest_first(user: Person, many: list[str]) -> None:
+    pages = []
+    user.get("/clients")
+    assert "Newest" not in links(user)
+    while True:
+        pages.append(titles(user))
+        if "Older" not in links(user):
+            break
+        user.get(links(user)["Older"])
+
+    assert [len(page) for page in pages] == [PAGE, PAGE, 5]
+    assert [title for page in pages for title in page] == [f"Client {number:02}" for number in reversed(range(45))]
+    assert links(user) == {"Newest": "/clients"}
+
+
+@pytest.mark.parametrize("after", ["0", "x", "-1", "9" * 400, "²", "1-", f"1-{'x' * 65}", "1-%00"])
+def test_what_is_no_place_in_the_list_leads_to_its_beginning(user: Person, many: list[str], after: str) -> None:
+    user.get(f"/clients?after={after}")
+
+    assert titles(user)[0] == "Client 44"
+
+
+def test_beyond_the_oldest_client_is_the_way_back(user: Person, many: list[str]) -> None:
+    user.get("/clients?after=1-x")
+    assert "There are no older clients." in user.text
+    user.get("/clients?after=1-x&active=yes")
+    assert "No older clients match this filter." in user.text
+    assert links(user) == {"Newest": "/clients?active=yes"}
+
+
+@pytest.mark.parametrize(
+    ("query", "count", "has_more"),
+    [
+        ("title=client%204", 5, False),
+        ("title=CLIENT", 20, True),
+        ("active=yes", 20, True),
+        ("active=no", 15, False),
+        ("title=zzz", 0, False),
+        (f"title={'z' * 5000}", 0, False),
+    ],
+)
+def test_clients_are_found_by_title_and_state(
+    user: Person, many: list[str], query: str, count: int, has_more: bool
+) -> None:
+    user.get(f"/clients?{query}")
+
+    assert len(titles(user)) == count
+    assert ("Older" in links(user)) == has_more
+    assert ("None of your clients match this filter." in user.text) == (not count)
+
+
+def test_a_filter_is_kept_from_page_to_page(user: Person, many: list[str]) -> None:
+    user.get("/clients?active=yes&title=client")
+    user.get(links(user)["Older"])
+
+    assert len(titles(user)) == 10
+    assert links(user) == {"Newest": "/clients?title=client&active=yes"}
+
+
+def test_a_search_among_more_clients_than_a_page_examines_says_so_and_goes_on(
+    user: Person, many: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_list, "EXAMINED", 30)
+    user.get("/clients?title=client%2001")
+    assert "looked through: none of them matches. There may be more that match further back." in user.text
+    user.get(links(user)["Search further back"])
+
+    assert titles(user) == ["Client 01"]
+    assert "looked through" not in user.text
+
+
+@pytest.mark.parametrize(
+    ("path", "calls"),
+    [
+        ("/", [*["Query"] * 11, "Query"]),
+        ("/clients", ["Query"]),
+        ("/clients?active=archived", ["Query", "Query"]),
+        ("/clients?title=zzz", ["Query", "Query"]),
+        ("/authorize", ["Query", "Query"]),
+        ("/specifications/account", ["Query"]),
+        ("/consents", ["Query", "Query"]),
+        ("/consents?client_id={oldest}", ["Query", "BatchGetItem", "Query"]),
+        ("/deliveries/latest?client_id={oldest}", ["BatchGetItem", *["Query"] * 12]),
+        ("/deliveries?client_id={oldest}", ["Query", "BatchGetItem", *["Query"] * 12]),
+    ],
+)
+def test_pages_that_list_clients_read_no_more_than_they_show(
+    world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
+) -> None:
+    """With four times the clients that a page examines, a page reads no more rows than that."""
+    monkeypatch.setattr(client_list, "EXAMINED", 60)
+    monkeypatch.setattr(client_list, "CHOICES", 30)
+    made = []
+    for _ in range(240):
+        made.append(world.hub.openbanking.clients.create(owner=email, title="Client").client.client_id)
+        world.clock.advance(1)
+    world.hub.openbanking.banks.directory()
+    rows = []
+    query = world.hub.store.query
+
+    def note(table: str, *partition: Any, **which: Any) -> Page:
+        page = query(table, *partition, **which)
+        rows.append(len(page.items) if table == "clients" else 0)
+        return page
+
+    user.get("/")
+    monkeypatch.setattr(world.hub.store, "query", note)
+    with counted(world) as found:
+        assert user.get(path.format(oldest=made[0])).status == 200
+
+    assert found == ["BatchGetItem", *calls]
+    assert sum(rows) <= 60
+
+
+def test_a_client_is_found_by_its_whole_id_however_many_are_newer(
+    user: Person, many: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_list, "EXAMINED", 21)
+    user.get(f"/clients?client_id=%20{many[1].upper()}%20")
+    assert titles(user) == ["Client 01"]
+    user.get(f"/clients?client_id={many[1]}&active=archived")
+    assert titles(user) == []
+
+
+def test_a_client_is_found_by_a_part_of_its_id(user: Person, many: list[str]) -> None:
+    user.get(f"/clients?client_id={many[7][:13].upper()}")
+
+    assert titles(user) == ["Client 07"]
+
+
+def test_who_has_no_client_is_told_how_to_get_one(user: Person) -> None:
+    user.get("/clients")
+
+    assert "You have no clients yet" in user.text
+    assert 'href="/clients/new"' in user.last.text

@@ -1,0 +1,246 @@
+"""Consents: what users see of their own clients' consents, and how they end one."""
+
+from __future__ import annotations
+
+import html
+import re
+from urllib.parse import urlencode
+
+import pytest
+
+from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
+from chalicelib.openbanking.records.consents import Consent
+from tests.dynamodb_calls import counted
+from tests.website.person import Person
+from tests.world import IBAN, World
+
+DAY = 24 * 3600
+SESSION = "BatchGetItem"
+
+
+@pytest.fixture
+def client_id(world: World, user: Person) -> str:
+    """The world's client, owned by the user, with its events going to the world's receiver."""
+    client_id = user.create_client("Budget Friend", events_url=world.receiver.url)
+    world.client = world.hub.openbanking.clients.get(client_id)
+    return client_id
+
+
+def approved(world: World, version: int = 1, **members: object) -> str:
+    """The id of a new consent."""
+    return world.approve(version, **members).bank_token.partition(".")[0]
+
+
+def listed(user: Person, **query: object) -> list[str]:
+    """The ids on a page of the list, in its order."""
+    assert user.get(f"/consents?{urlencode(query)}").status == 200
+    return re.findall(r'<a href="/consents/([0-9a-f]{22})">', user.last.text)
+
+
+def link(user: Person, rel: str) -> str:
+    found = re.search(rf'href="([^"]+)" rel="{rel}"', user.last.text)
+    return html.unescape(found[1]) if found else ""
+
+
+def stored(world: World, consent_id: str) -> Consent:
+    consent = world.hub.openbanking.consent_list.find(consent_id)
+    assert consent is not None
+    return consent
+
+
+def state(world: World, consent_id: str) -> str:
+    return stored(world, consent_id).state(world.clock.time())
+
+
+def test_who_has_no_client_is_told_what_belongs_here(user: Person) -> None:
+    assert listed(user) == []
+    assert "You have no clients yet" in user.text
+
+
+def test_a_client_without_consents_is_offered_to_request_one(user: Person, client_id: str) -> None:
+    assert listed(user) == []
+    assert "Budget Friend has no consents yet" in user.text
+    assert f'href="/authorize?client_id={client_id}"' in user.last.text
+
+
+def test_consents_are_listed_newest_first_with_their_end_and_last_use(
+    world: World, user: Person, client_id: str
+) -> None:
+    used = world.tokens(1)["consent_id"]
+    world.clock.advance(60)
+    unused = approved(world, 2)
+
+    assert listed(user) == [unused, used]
+    first, second = user.text.split(unused)[1].split(used)
+    assert "authorised accounts 2 Mar 2026 29 Aug 2026 \u2013" in first
+    assert "authorised account.list, account.details 2 Mar 2026" in second
+    assert second.split("29 Aug 2026")[1].startswith(" 2 Mar 2026 ")
+
+
+def test_consents_are_filtered_by_client_bank_and_status(world: World, user: Person, client_id: str) -> None:
+    first, second = approved(world, 1), approved(world, 2)
+    world.hub.openbanking.token_flow.end_consent(stored(world, second), "bank")
+    other = user.create_client("Another")
+
+    assert set(listed(user, client_id=client_id)) == {first, second}
+    assert listed(user, client_id=client_id, bic="ALPHGB21") == [first]
+    assert listed(user, client_id=client_id, status="revoked") == [second]
+    assert listed(user, client_id=client_id, bic="ALPHGB21", status="revoked") == []
+    assert "No consents of Budget Friend fit" in user.text
+    assert listed(user, client_id=other) == []
+
+
+def test_21_consents_stand_on_two_pages(world: World, user: Person, client_id: str) -> None:
+    ids = [approved(world) for _ in range(21)]
+    first = listed(user)
+    older = link(user, "next")
+    assert (len(first), link(user, "prev")) == (20, "")
+    user.get(older)
+    second = re.findall(r'<a href="/consents/([0-9a-f]{22})">', user.last.text)
+
+    assert sorted(first + second) == sorted(ids)
+    assert link(user, "next") == ""
+    user.get(link(user, "prev"))
+    assert link(user, "next") == older
+
+
+@pytest.mark.parametrize("query", ["after=nothing", "status=unheard-of", "bic=NO", "client_id=nothing"])
+def test_a_list_that_cannot_be_is_not_shown(user: Person, client_id: str, query: str) -> None:
+    assert user.get(f"/consents?{query}").status == 404
+
+
+def test_a_consent_is_shown_with_everything_that_is_known_of_it(world: World, user: Person, client_id: str) -> None:
+    consent_id = world.tokens(1)["consent_id"]
+    for delivery in world.recorded("event"):
+        world.hub.delivery.worker.attempt(delivery.delivery_id)
+    user.get(f"/consents/{consent_id}")
+
+    assert "Consent at Bank of version 1 authorised" in user.text
+    assert f"IBAN {IBAN}" in user.text
+    assert "account.list" in user.text
+    assert "account.details" in user.text
+    assert "180 days left" in user.text
+    assert "Last used 2 Mar 2026" in user.text
+    assert re.search(r"consent\.authorised Event delivered", user.text)
+
+
+def test_only_what_belongs_to_the_consent_is_listed_with_it(world: World, user: Person, client_id: str) -> None:
+    first = approved(world)
+    world.clock.advance(1)
+    approved(world)
+    user.get(f"/consents/{first}")
+
+    assert user.text.count("consent.authorised Event") == 1
+
+
+def test_a_consent_ends_after_a_question_and_bank_and_client_are_told(
+    world: World, user: Person, client_id: str
+) -> None:
+    tokens = world.tokens(1)
+    path = f"/consents/{tokens['consent_id']}"
+    user.get(path)
+    assert "End this consent" in user.text
+    user.get(f"{path}?ask=end")
+    assert "End this consent?" in user.text
+    assert state(world, tokens["consent_id"]) == "authorised"
+    user.post(path)
+    user.follow()
+
+    assert "The consent has ended." in user.text
+    assert "by the client, or here by its owner" in user.text
+    assert "End this consent" not in user.text
+    assert state(world, tokens["consent_id"]) == "revoked"
+    assert [delivery.topic for delivery in world.recorded("event")].count("consent.revoked") == 1
+    assert len(world.recorded("revoke_token")) == 1
+    assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 401
+
+
+def test_a_form_that_is_sent_twice_ends_a_consent_once(world: World, user: Person, client_id: str) -> None:
+    path = f"/consents/{approved(world)}"
+    user.get(path)
+    token = user.token
+    answers = [user.post(path, token).status for _ in range(2)]
+
+    assert answers == [303, 303]
+    assert len(world.recorded("revoke_token")) == 1
+
+
+def test_a_consent_that_has_expired_is_not_offered_to_be_ended(
+    world: World, user: Person, email: str, client_id: str
+) -> None:
+    consent_id = approved(world)
+    world.clock.advance(181 * DAY)
+    user = Person.signed_in(world, email)
+    user.get(f"/consents/{consent_id}?ask=end")
+
+    assert "Consent at Bank of version 1 expired" in user.text
+    assert "End this consent" not in user.text
+    assert user.post(f"/consents/{consent_id}").status == 303
+    assert state(world, consent_id) == "expired"
+
+
+def test_a_consent_of_somebody_elses_client_does_not_exist(world: World, user: Person, client_id: str) -> None:
+    consent_id = approved(world)
+    other = Person.signed_in(world, "other@example.com")
+    other.create_client()
+
+    assert other.get(f"/consents/{consent_id}").status == 404
+    assert other.get(f"/consents?client_id={client_id}").status == 404
+    assert other.post(f"/consents/{consent_id}").status == 404
+    assert state(world, consent_id) == "authorised"
+
+
+@pytest.mark.parametrize("consent_id", ["nothing", "x" * 3000])
+def test_an_id_that_no_consent_has_is_not_found(user: Person, consent_id: str) -> None:
+    assert user.get(f"/consents/{consent_id}").status == 404
+
+
+def test_the_client_of_a_consent_may_be_inactive(world: World, user: Person, client_id: str) -> None:
+    consent_id = approved(world)
+    world.hub.openbanking.clients.deactivate(client_id)
+    user.get(f"/consents/{consent_id}")
+    user.post(f"/consents/{consent_id}")
+
+    assert state(world, consent_id) == "revoked"
+
+
+def test_the_consents_of_an_archived_client_are_reached_from_its_pages(
+    world: World, user: Person, client_id: str
+) -> None:
+    consent_id = approved(world)
+    world.hub.openbanking.clients.archive(client_id)
+    link = f'href="/consents?client_id={client_id}"'
+    for page in (f"/clients/{client_id}/activity", f"/consents/{consent_id}"):
+        assert link in user.get(page).text
+    user.get(f"/consents?client_id={client_id}")
+
+    assert f'href="/consents/{consent_id}"' in user.last.text
+    assert "Request a consent" not in user.text
+
+
+def test_the_consents_of_nobodys_client_do_not_exist_for_who_has_none(world: World, user: Person) -> None:
+    assert [user.get(f"{place}?client_id=nothing").status for place in ("/consents", "/deliveries")] == [404, 404]
+    assert [user.get(place).status for place in ("/consents", "/deliveries")] == [200, 200]
+
+
+def test_the_list_takes_the_same_calls_however_many_consents_there_are(
+    world: World, user: Person, client_id: str
+) -> None:
+    user.get("/consents")
+    for _ in range(45):
+        approved(world)
+    with counted(world) as calls:
+        user.get(f"/consents?client_id={client_id}")
+
+    assert calls == [SESSION, "Query", "Query", "BatchGetItem"]
+    page = world.hub.openbanking.consent_list.page(client_id, ConsentsQuery())
+    assert len(page.consents) == 20
+
+
+def test_a_consent_takes_its_record_its_client_and_the_deliveries(world: World, user: Person, client_id: str) -> None:
+    consent_id = approved(world)
+    user.get("/consents")
+    with counted(world) as calls:
+        user.get(f"/consents/{consent_id}")
+
+    assert calls == [SESSION, "BatchGetItem", "BatchGetItem", *["Query"] * 8, "BatchGetItem"]
