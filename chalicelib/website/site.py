@@ -68,6 +68,7 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("GET", "/docs"): docs_views.show_document,
     ("GET", "/docs/{page}"): docs_views.show_document,
     ("GET", "/docs/{page}/{subpage}"): docs_views.show_document,
+    ("GET", "/docs/{page}/{subpage}/{part}"): docs_views.show_document,
     ("GET", SIMULATOR): card_views.redirect_to_card,
 }
 """Views of public pages, by method and path."""

@@ -55,7 +55,7 @@ class Person:
     ) -> Answer:
         """Send a form of ``fields`` and ``form`` with the token of the page that is shown, unless one is given.
 
-        Raises: AssertionError, if the action leads to a page that does not say what was done, neither that of another service nor /sign-in.
+        Raises: AssertionError, if the action leads to a page of the service, other than /sign-in, without a message.
         """
         sent = {"form_token": self.token if token is None else token, **(form or {}), **fields}
         sent = {name: value for name, value in sent.items() if value is not None}

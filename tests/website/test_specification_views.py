@@ -143,7 +143,7 @@ def test_every_operation_leads_to_its_description_in_the_documentation(world: Wo
     references = set(re.findall(r'data-reference="([^"#]+)#([^"]+)"', shown(world, name).text))
 
     for page, anchor in references:
-        assert f'<h3 id="{anchor}">' in world.call("GET", page).text, anchor
+        assert f'<h2 id="{anchor}">' in world.call("GET", page).text, anchor
     assert references
 
 
