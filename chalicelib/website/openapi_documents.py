@@ -57,8 +57,7 @@ _REFERENCES = (
     "TEST-MALFORMED, TEST-LATE-REJECT, TEST-UNKNOWN, TEST-PENDING."
 )
 _ACTIONS = (
-    "Issue and manage cards: every action is a POST to one address and is named in the body. A request that repeats a "
-    "request_reference_id gets the first answer again, so each example has a new one."
+    "Issue and manage cards. Every action is a POST to one address; a repeated request_reference_id repeats the answer."
 )
 _CREDENTIAL = "On a local stack, make run prints the credential of a demonstration programme."
 _SCREENS = (

@@ -160,6 +160,8 @@ def test_shortcuts_lead_to_the_search_and_execute_a_call(visitor: Visitor) -> No
     page = visitor.page
     screen(visitor, "authorization", "banks")
     lock(visitor, visitor.stack["client"]["client_id"])
+    page.locator("body").press("/")
+    assert page.evaluate("() => document.activeElement.id") != "search-operations", "a single key may be a slip"
     page.locator("body").press("Control+k")
     assert page.evaluate("() => document.activeElement.id") == "search-operations"
     page.keyboard.press("Control+Enter")

@@ -12,6 +12,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from chalicelib.foundation.http.outbound import TimedOut
+from chalicelib.openbanking.flows.callback_status import CallbackStatus, StatusResult
+from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from tests.openbanking.key_holder import KeyHolder
 from tests.openbanking.payer import Payer
@@ -59,6 +61,26 @@ def test_the_verifier_that_is_shown_belongs_to_the_challenge_that_was_sent(
     assert verifier is not None
     hashed = hashlib.sha256(verifier[1].encode()).digest()
     assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == challenge
+
+
+def test_the_callback_parameters_are_those_that_came_back(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    came = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
+    user.get(back)
+    user.follow()
+    shown = user.last.text.partition("<h2>Callback parameters</h2>")[2].partition("</dl>")[0]
+    rows = dict(re.findall(r'<dt>(\w+)</dt><dd class="mono">([^<]+)</dd>', shown))
+
+    assert rows == {"authorization_code": came["code"], "state": came["state"], "iss": came["iss"]}
+
+
+def test_the_tokens_lead_to_their_consent(world: World, user: Person, client_id: str) -> None:
+    with_tokens(world, user, client_id)
+    consent_id = token(user, "consent-id")
+    assert f'<a href="/consents/{consent_id}">' in user.last.text
+
+    assert user.get(f"/consents/{consent_id}").status == 200
 
 
 def test_a_page_that_is_loaded_again_never_uses_the_code_twice(world: World, user: Person, client_id: str) -> None:
@@ -158,6 +180,7 @@ def test_a_journey_without_tokens_cannot_be_said_to_have_ended(world: World, use
         user.follow()
         assert "under way" in user.text
         assert "Nothing was done: this authorization has moved on" in user.text
+        assert 'class="toast plain"' in user.last.text
 
 
 def test_a_consent_is_not_ended_by_one_click(world: World, user: Person, client_id: str) -> None:
@@ -435,6 +458,19 @@ def test_the_payment_page_says_what_became_of_it_and_asks_again_until_that_is_fi
     assert ("asks again by itself" in text) is not is_final
     assert ("This status is final" in text) is is_final
     assert f"<h1>{headline}</h1>" in text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "headline"),
+    [("unknown", "Payment not confirmed by the bank"), ("not_accepted", "Payment not accepted by the bank")],
+)
+def test_the_payment_page_says_that_the_bank_has_not_confirmed_a_payment(
+    world: World, monkeypatch: pytest.MonkeyPatch, outcome: PaymentOutcome, headline: str
+) -> None:
+    found = StatusResult("RCVD", from_bank=False, outcome=outcome)
+    monkeypatch.setattr(CallbackStatus, "look_up", lambda *_: found)
+
+    assert f"<h1>{headline}</h1>" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
 
 
 def test_the_payment_page_does_not_ask_again_for_what_cannot_be_confirmed(world: World) -> None:

@@ -5,12 +5,17 @@ import { isObject } from "./explorer-exact.js";
 // A sentence on the answer of an operation; empty if there is none. `names` are the known names of accounts by their id.
 export function wordsOf({ operation, values }, { status, body }, names) {
   if (operation.id !== "account_balance" || status !== 200 || !isObject(body)) return "";
-  const name = names.get(values.query.account_id ?? values.query.iban) ?? "The account";
+  const name = names.get(values.query.account_id)?.replace(/ [A-Z]{2}\d{2}\w+$/, "") || "The account"; // without its IBAN
   const ofAccounts = (body.accounts ?? []).map((account) => `${account.name ?? name}: ${money(account.balance, account.currency)}`);
-  const ofTypes = (body.balances ?? []).filter(({ balance_amount: amount }) => isObject(amount)).map((balance) => (
-    `${name}: ${money(balance.balance_amount.amount, balance.balance_amount.currency)} (${balance.balance_type})`
-  ));
-  return [...ofAccounts, ...ofTypes].join(", ");
+  const ofTypes = new Map();
+  for (const { balance_amount: amount, balance_type: type } of body.balances ?? []) {
+    if (!isObject(amount)) continue;
+    const text = money(amount.amount, amount.currency);
+    ofTypes.set(text, [...(ofTypes.get(text) ?? []), type]);
+  }
+  if (!ofTypes.size) return ofAccounts.join(", ");
+  const amounts = [...ofTypes].map(([text, types]) => (ofTypes.size === 1 ? text : `${text} (${types.join(", ")})`));
+  return `${name}: ${amounts.join(", ")}`;
 }
 
 // An amount with all its digits, in groups of three.
