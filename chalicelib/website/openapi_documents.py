@@ -69,11 +69,7 @@ _SCREENS = (
         f"Ask {_PSU} for a consent, get its tokens, and end it.",
     ),
     SpecificationScreen(
-        "account",
-        "Account",
-        "tpp",
-        "Account",
-        f"Read the accounts, balances, payments and transactions of {_PSU}.",
+        "account", "Account", "tpp", "Account", f"Read the accounts, balances, payments and transactions of {_PSU}."
     ),
     SpecificationScreen(
         "payments",

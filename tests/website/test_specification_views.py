@@ -265,7 +265,9 @@ def test_a_journey_brings_its_client_and_token_and_says_so(world: World, cookie:
     text = shown(world, "account", cookie, state="a-state").text
 
     assert f'data-client-id="{world.client.client_id}" data-access-token="{TOKEN}"' in text
-    assert f"Locked. Client Budget Friend · access token {TOKEN[:8]}… · Bank of version 1, valid until 29 Aug 2026" in text
+    assert (
+        f"Locked. Client Budget Friend · access token {TOKEN[:8]}… · Bank of version 1, valid until 29 Aug 2026" in text
+    )
 
 
 def test_the_journey_of_somebody_else_brings_nothing(world: World, cookie: str) -> None:
