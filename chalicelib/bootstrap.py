@@ -81,7 +81,7 @@ class Hub(Infrastructure):
         return error_page(self.website, title, what, next_step, status=status)
 
     def _bank_choice_page(self, choice: BankChoice) -> Response:
-        from chalicelib.website.bank_choice_views import bank_choice_page
+        from chalicelib.website.authorization.bank_choice_views import bank_choice_page
 
         return bank_choice_page(self.website, choice)
 

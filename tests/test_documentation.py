@@ -228,7 +228,7 @@ def test_the_layout_of_the_code_names_every_package_and_nothing_else() -> None:
     }
 
     assert {name for name in named if not (ROOT / name).exists()} == set()
-    assert packages - named == {"chalicelib/website/records/", "infra/openapi/cards/"}
+    assert packages - named == {"infra/openapi/cards/"}
 
 
 def test_the_test_references_are_the_demonstration_banks() -> None:

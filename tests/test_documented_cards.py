@@ -29,15 +29,15 @@ from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds import acs_record
 from infra.openapi.cards.answer_models import answer_of, data_of
 from infra.openapi.cards.tables import LISTS
-from tests.documents import CARD_EVENTS, CARDS, DELIVERY, blocks, rows, section, tables
+from tests.documents import CARD_ACTIONS, CARD_EVENTS, CARDS, DELIVERY, blocks, rows, section, tables
 
 PAGE = CARDS
 EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
 EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
 HOURS, DAYS = 3600, 24 * 3600
 BLOCKS = {
-    "the [holder block](#holder-block)": "### Holder block",
-    "the [delivery and bulk block](#delivery-and-bulk-block)": "### Delivery and bulk block",
+    "the [holder block](#holder-block)": "## Holder block",
+    "the [delivery and bulk block](#delivery-and-bulk-block)": "## Delivery and bulk block",
 }
 
 
@@ -60,11 +60,14 @@ def table(heading: str, first: str) -> dict[str, list[str]]:
 
 
 def test_every_action_is_documented_and_no_other() -> None:
-    found = re.findall("^### `([A-Za-z0-9]+)`$", section(PAGE, "## Actions"), re.MULTILINE)
-    groups = ("Accounts", "Cards", "Holders", "External payments", "Fees", "Limits", "Reports", "Simulator")
-    listed = [row for group in groups for row in table("## Actions", group).items()]
+    groups = re.findall(r"\[([\w ]+)\]\(#", section(CARD_ACTIONS, "## Actions"))
+    sections = [section(CARD_ACTIONS, f"## {group}") for group in groups]
+    found = [re.findall("^### `([A-Za-z0-9]+)`$", each, re.MULTILINE) for each in sections]
+    tables_of_groups = [tables(each)[0] for each in sections]
+    listed = [(row[0], row[1:]) for rows_of_group in tables_of_groups for row in rows_of_group[2:]]
 
-    assert sorted(found) == sorted(EVERY)
+    assert sorted(name for names in found for name in names) == sorted(EVERY)
+    assert found == [[re.sub(r"\[(.+)\]\(.*", r"\1", row[0]) for row in each[2:]] for each in tables_of_groups]
     assert {re.sub(r"\[(.+)\]\(.*", r"\1", name): cells for name, cells in listed} == {
         name: [action.summary, action.effect] for name, action in EVERY.items()
     }
@@ -86,7 +89,7 @@ def test_every_event_is_documented_with_its_members_and_no_other() -> None:
 
 
 def test_every_field_of_the_envelope_is_documented_and_no_other() -> None:
-    assert fields(section(PAGE, "### Every request"), "Envelope field").keys() == ENVELOPE | Request.model_fields.keys()
+    assert fields(section(PAGE, "## Every request"), "Envelope field").keys() == ENVELOPE | Request.model_fields.keys()
 
 
 @EACH

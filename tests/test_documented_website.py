@@ -16,11 +16,14 @@ from chalicelib.openbanking.records.client_validation import TITLE_LENGTH
 from chalicelib.openbanking.records.clients import _REPEATED_SECONDS
 from chalicelib.statistics import client_activity, current_day
 from chalicelib.statistics.call_counts import PERCENTILES, STEPS
-from chalicelib.website import activity_views, event_inspection, pagination, performance_views, start_views
+from chalicelib.website import pagination, start_views
+from chalicelib.website.clients import activity_views
+from chalicelib.website.events import event_inspection
+from chalicelib.website.events.receiver_views import BEHAVIOURS
 from chalicelib.website.openapi_documents import SCREENS
 from chalicelib.website.page_links import CLOCK, PAGES
 from chalicelib.website.pages import COOKIE, static_files
-from chalicelib.website.receiver_views import BEHAVIOURS
+from chalicelib.website.performance import performance_views
 from chalicelib.website.records import attempts, journeys, one_time_secrets, sessions
 from chalicelib.website.site import FOR_USERS
 from tests.documents import DATA, DOCUMENTS, OPERATIONS, blocks, rows, section, tables

@@ -14,7 +14,7 @@ from app import app
 from chalicelib.demo_bank import runtime
 from chalicelib.foundation.http.web import OTHERS
 from tests.openbanking.payer import Payer
-from tests.website.journey import approve, open_request, run
+from tests.website.authorization.journey import approve, open_request, run
 from tests.website.person import Person
 from tests.world import Answer, World
 

@@ -10,13 +10,13 @@ from chalicelib.delivery.container import DeliveryContainer
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.statistics.container import StatisticsContainer
-from chalicelib.website.account_flow import MailSender, UserAccountFlow
-from chalicelib.website.drafts import Drafts
+from chalicelib.website.accounts.account_flow import MailSender, UserAccountFlow
+from chalicelib.website.authorization.drafts import Drafts
+from chalicelib.website.authorization.web_tpp_flow import WebTppFlow
 from chalicelib.website.records.attempts import AttemptCounters
 from chalicelib.website.records.journeys import Journeys
 from chalicelib.website.records.sessions import Sessions
 from chalicelib.website.records.users import Users
-from chalicelib.website.web_tpp_flow import WebTppFlow
 
 if TYPE_CHECKING:
     from chalicelib.cards.portal.portal import Portal

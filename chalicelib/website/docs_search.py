@@ -6,12 +6,10 @@ import html
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 
-from chalicelib.foundation import jsontext
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.website.docs_index import Document, documents, place_of, read_html
 
-_FOLDER = Path(__file__).parent / "docs"
 _MOST_RESULTS = 30
 _BEFORE, _LENGTH = 60, 180
 """Characters of an excerpt: before the first word that was found, and in all."""
@@ -21,7 +19,10 @@ _TAG = re.compile(r"<[^>]+>")
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The text of a page up to the next heading; ``anchor`` is empty before the first one."""
+    """The text of a page up to the next heading; ``anchor`` is empty before the first one.
+
+    ``document`` is the title of the page, and of the part, that contains it; empty for a page.
+    """
 
     page: str
     document: str
@@ -31,8 +32,7 @@ class Section:
 
     @property
     def place(self) -> str:
-        page = "/docs" if self.page == "README" else f"/docs/{self.page}"
-        return f"{page}#{self.anchor}" if self.anchor else page
+        return f"{place_of(self.page)}#{self.anchor}" if self.anchor else place_of(self.page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def search(words: str) -> Sequence[SearchResult]:
     if not wanted:
         return ()
     titles = [each for each in _sections() if all(word in each.title.casefold() for word in wanted)]
-    found = [_result(each, "") for each in sorted(titles, key=lambda each: bool(each.anchor))]
+    found = [_result(each, "") for each in sorted(titles, key=lambda each: bool(each.document))]
     for section in _sections():
         if len(found) >= _MOST_RESULTS:
             break
@@ -62,7 +62,7 @@ def search(words: str) -> Sequence[SearchResult]:
 
 
 def _result(section: Section, excerpt: str) -> SearchResult:
-    return SearchResult(section.place, section.title, section.document if section.anchor else "", excerpt)
+    return SearchResult(section.place, section.title, section.document, excerpt)
 
 
 def _excerpt(text: str, wanted: Sequence[str]) -> str:
@@ -76,16 +76,24 @@ def _excerpt(text: str, wanted: Sequence[str]) -> str:
 
 @cache
 def _sections() -> Sequence[Section]:
-    index = jsontext.loads((_FOLDER / "index.json").read_text("utf-8"))
-    entries = [index["home"], *(each for entries in index["menu"].values() for each in entries)]
-    return [section for entry in entries for section in _sections_of(entry["page"], entry["title"])]
+    return [section for document in documents() for section in _sections_of(document)]
 
 
-def _sections_of(page: str, title: str) -> Iterator[Section]:
-    first, *parts = _HEADING.split((_FOLDER / f"{page}.html").read_text("utf-8"))
-    yield Section(page, title, "", title, _plain(first))
-    for anchor, heading, text in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
-        yield Section(page, title, anchor, _plain(heading), _plain(text))
+def _sections_of(document: Document) -> Iterator[Section]:
+    """The sections of a page and of its parts; the lists of the parts' sections on the page do not count."""
+    parts = {part.page for part in document.parts}
+    for section in _split(document.page, "", document.title, document.title):
+        if f"{section.page}/{section.anchor}" not in parts:
+            yield section
+    for part in document.parts:
+        yield from _split(part.page, document.title, part.title, f"{document.title}: {part.title}")
+
+
+def _split(page: str, document: str, title: str, full_title: str) -> Iterator[Section]:
+    first, *found = _HEADING.split(read_html(page))
+    yield Section(page, document, "", title, _plain(first))
+    for anchor, heading, text in zip(found[::3], found[1::3], found[2::3], strict=True):
+        yield Section(page, full_title, anchor, _plain(heading), _plain(text))
 
 
 def _plain(markup: str) -> str:

@@ -2,59 +2,66 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.web import text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.website.docs_index import FOLDER, HOME, Document, Part, documents, menu, read_html
 from chalicelib.website.docs_search import search
-from chalicelib.website.openapi_documents import SCREENS
+from chalicelib.website.openapi_documents import SCREENS, SpecificationScreen
 from chalicelib.website.pages import Visit, message_page, page
 
-_FOLDER = Path(__file__).parent / "docs"
 _ADDRESS = "{{docs}}"
 _MARKDOWN, _PLAIN = "text/markdown; charset=utf-8", "text/plain; charset=utf-8"
 _CACHE = {"Cache-Control": "public, max-age=300"}
-_TRY_OUT: Mapping[str, str] = {"reference/tpp-api": "authorization", "reference/card-actions": "cards"}
-"""Pages whose calls can be tried out, with the name of the screen."""
+_TRY_OUT: Mapping[str, str] = {
+    "reference/tpp-api(/authorization)?": "authorization",
+    "reference/tpp-api/account": "account",
+    "reference/tpp-api/payments": "payments",
+    "reference/card-actions(/.+)?": "cards",
+}
+"""Pages and parts whose calls can be tried out, as patterns, with the name of the screen."""
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """A page of the documentation; ``place`` is its path relative to the service's URL."""
+class Shown:
+    """A page, or a part of it with the parts before and after."""
 
-    page: str
-    title: str
-    summary: str
+    document: Document
+    part: Part | None = None
+    previous: Part | None = None
+    following: Part | None = None
 
     @property
-    def place(self) -> str:
-        return "/docs" if self.page == "README" else f"/docs/{self.page}"
+    def page(self) -> str:
+        return self.part.page if self.part else self.document.page
+
+    @property
+    def title(self) -> str:
+        return self.part.title if self.part else self.document.title
 
 
 def show_document(visit: Visit) -> Response:
-    """``GET /docs`` and below: a page, search results (``q``), or, with ``.md``, the Markdown of a page."""
+    """``GET /docs`` and below: a page or a part, search results (``q``), or, with ``.md``, the Markdown of a page."""
     name = "/".join(visit.incoming.uri.values())
     if (file := _find_source(name)) is not None:
         return answer_source(file)
-    found = next((each for each in documents() if each.page == (name or "README")), None)
+    found = _pages().get(name or HOME)
     if found is None:
         what, next_step = "There is no such page.", "Choose one of the list, or search."
         return message_page(visit, "No such page", what, "/docs", "To the documentation", next_step)
     words = visit.field("q").strip()
-    text = (_FOLDER / f"{found.page}.html").read_text("utf-8")
     return page(
         visit,
         "docs.html",
-        document=found,
+        shown=found,
         menu_sections=menu(),
-        html=text.replace(_ADDRESS, visit.link("/docs")),
-        screen=next((each for each in SCREENS if each.name == _TRY_OUT.get(found.page)), None),
+        html=read_html(found.page).replace(_ADDRESS, visit.link("/docs")),
+        screen=_find_screen(found.page),
         words=words,
         results=search(words),
     )
@@ -63,37 +70,35 @@ def show_document(visit: Visit) -> Response:
 def answer_source(file: str) -> Response:
     """Respond with the Markdown of a page, or with a file that a guide refers to."""
     content_type = _MARKDOWN if file.endswith(".md") else _PLAIN
-    return text_answer((_FOLDER / file).read_text("utf-8"), content_type, headers=_CACHE)
+    return text_answer((FOLDER / file).read_text("utf-8"), content_type, headers=_CACHE)
 
 
 def answer_llms(base: str) -> Response:
     """Respond with a list of all pages: first sentence and URL of the Markdown under ``base`` (llmstxt.org)."""
-    lines = ["# Causeway", "", f"> {_home().summary}"]
+    lines = ["# Causeway", "", f"> {documents()[0].summary}"]
     for section, found in menu().items():
         lines += ["", f"## {section}", ""]
         lines += [f"- [{each.title}]({base}{each.place}.md): {each.summary}" for each in found]
     return text_answer("\n".join([*lines, ""]), _PLAIN, headers=_CACHE)
 
 
-def documents() -> Sequence[Document]:
-    return [_home(), *(each for found in menu().values() for each in found)]
-
-
 @cache
-def menu() -> Mapping[str, Sequence[Document]]:
-    """The pages by section of the menu."""
-    return {section: [_document(each) for each in entries] for section, entries in _index()["menu"].items()}
+def _pages() -> Mapping[str, Shown]:
+    """All pages and parts by name."""
+    return {each.page: each for document in documents() for each in _shown(document)}
 
 
-@cache
-def _home() -> Document:
-    return _document(_index()["home"])
+def _shown(document: Document) -> Iterator[Shown]:
+    yield Shown(document)
+    parts: Sequence[Part | None] = [None, *document.parts, None]
+    for previous, part, following in zip(parts, parts[1:], parts[2:], strict=False):
+        yield Shown(document, part, previous, following)
 
 
-@cache
-def _index() -> dict[str, Any]:
-    found: dict[str, Any] = jsontext.loads((_FOLDER / "index.json").read_text("utf-8"))
-    return found
+def _find_screen(name: str) -> SpecificationScreen | None:
+    """The screen on which the calls of a page or part can be tried out."""
+    wanted = next((screen for pattern, screen in _TRY_OUT.items() if re.fullmatch(pattern, name)), None)
+    return next((each for each in SCREENS if each.name == wanted), None)
 
 
 def _find_source(name: str) -> str | None:
@@ -108,8 +113,4 @@ def _files() -> frozenset[str]:
 
 
 def _names() -> Iterator[str]:
-    return (file.relative_to(_FOLDER).as_posix() for file in _FOLDER.rglob("*") if file.is_file())
-
-
-def _document(entry: dict[str, Any]) -> Document:
-    return Document(entry["page"], entry["title"], entry["summary"])
+    return (file.relative_to(FOLDER).as_posix() for file in FOLDER.rglob("*") if file.is_file())

@@ -43,6 +43,7 @@ PAGES: Mapping[str, Sequence[str]] = {
     "/docs": ("GET",),
     "/docs/{page}": ("GET",),
     "/docs/{page}/{subpage}": ("GET",),
+    "/docs/{page}/{subpage}/{part}": ("GET",),
 }
 """Every page with its methods; views are loaded on the first request (see ``site``)."""
 LATEST_EVENTS = "/deliveries/latest"

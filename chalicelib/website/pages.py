@@ -13,10 +13,12 @@ from chalice.app import Response
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.pages import StaticFiles, Templates, heroicon
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.website import card_text, display_text, notices, performance_text
+from chalicelib.website import display_text, notices
+from chalicelib.website.cards import card_text
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import MENU, build_menu
+from chalicelib.website.performance import performance_text
 from chalicelib.website.records.sessions import BROWSER_LIFETIME, LIFETIME, Session, cookie_name
 from chalicelib.website.records.users import User
 

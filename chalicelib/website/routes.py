@@ -48,7 +48,7 @@ sandbox_routes.serve(RECEIVER, ["POST"], _page_view(RECEIVER))
 @sandbox_routes.post(f"{RECEIVER}/{{behaviour}}")
 def receive_event(website: WebsiteContainer, incoming: Incoming) -> Response:
     """Answer an event as the built-in receiver of sandboxes does."""
-    from chalicelib.website.receiver_views import answer_event
+    from chalicelib.website.events.receiver_views import answer_event
 
     return answer_event(website, incoming)
 

@@ -10,29 +10,22 @@ from chalice.app import Response
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, WrongMethod
-from chalicelib.website import (
-    account_views,
+from chalicelib.website import docs_views, specification_views, start_views
+from chalicelib.website.accounts import account_views
+from chalicelib.website.authorization import authorize_views, callback_views
+from chalicelib.website.cards import card_action_views, card_list_views, card_statement_views, card_views
+from chalicelib.website.clients import (
     activity_views,
-    authorize_views,
-    callback_views,
-    card_action_views,
-    card_list_views,
-    card_statement_views,
-    card_views,
     client_security_views,
     client_settings_views,
     client_views,
     consent_views,
-    delivery_views,
-    docs_views,
-    performance_views,
-    receiver_views,
-    specification_views,
-    start_views,
 )
 from chalicelib.website.container import WebsiteContainer
+from chalicelib.website.events import delivery_views, receiver_views
 from chalicelib.website.page_links import LATEST_EVENTS, RECEIVER, SIMULATOR
 from chalicelib.website.pages import Visit, error_page, message_page, page
+from chalicelib.website.performance import performance_views
 
 
 def show_home(visit: Visit) -> Response:
@@ -75,6 +68,7 @@ FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("GET", "/docs"): docs_views.show_document,
     ("GET", "/docs/{page}"): docs_views.show_document,
     ("GET", "/docs/{page}/{subpage}"): docs_views.show_document,
+    ("GET", "/docs/{page}/{subpage}/{part}"): docs_views.show_document,
     ("GET", SIMULATOR): card_views.redirect_to_card,
 }
 """Views of public pages, by method and path."""

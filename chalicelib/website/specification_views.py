@@ -14,6 +14,7 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.client_record import Client
+from chalicelib.website.docs_index import place_of_section
 from chalicelib.website.openapi_documents import SCREENS, SpecificationScreen, load_document
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, static_files
 from chalicelib.website.records.journeys import Journey
@@ -21,7 +22,7 @@ from chalicelib.website.records.journeys import Journey
 _METHODS = ("get", "post", "put", "patch", "delete")
 _OUTSIDE_PROD = "x-outside-prod-only"  # marks an operation that exists on every stage except ``prod``
 _BREAKS = re.compile(r"(?<=.)(?=/)|(?<=_)|(?<=[a-z])(?=[A-Z])")
-_TPP_REFERENCE, _CARD_REFERENCE = "/docs/reference/tpp-api", "/docs/reference/card-actions"
+_TPP_REFERENCE, _CARD_REFERENCE = "reference/tpp-api", "reference/card-actions"
 _GROUPS: Mapping[str, Sequence[str]] = {
     "Consent and tokens": (
         *("authorize", "oauth_par", "oauth_authorize", "token", "oauth_introspect", "token_revoke"),
@@ -132,7 +133,8 @@ def _tpp_groups(document: dict[str, Any], tag: str) -> Iterator[OperationGroup]:
 
 def _reference(heading: str) -> str:
     """The path of a call's section in the TPP reference, whose headings are method and path."""
-    return f"{_TPP_REFERENCE}#{re.sub(r'[^a-z0-9_ -]', '', heading.lower()).replace(' ', '-')}"
+    anchor = re.sub(r"[^a-z0-9_ -]", "", heading.lower()).replace(" ", "-")
+    return place_of_section(_TPP_REFERENCE, anchor)
 
 
 def _action_groups(document: dict[str, Any], is_sandbox: bool) -> Sequence[OperationGroup]:
@@ -151,7 +153,8 @@ def _action_groups(document: dict[str, Any], is_sandbox: bool) -> Sequence[Opera
 
 def _action(method: str, action: str, content: dict[str, Any]) -> DocumentedOperation:
     summary = content["examples"][action]["summary"]
-    return DocumentedOperation(action, method.upper(), action, summary, f"{_CARD_REFERENCE}#{action.lower()}")
+    reference = place_of_section(_CARD_REFERENCE, action.lower())
+    return DocumentedOperation(action, method.upper(), action, summary, reference)
 
 
 def _client_choices(visit: Visit, email: str) -> Sequence[ClientChoice]:

@@ -32,7 +32,7 @@ from chalicelib.openbanking.records.certificate_blocklist import InvalidSerialNu
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.statistics.ingest import DayRefused
-from chalicelib.website.account_flow import SecretNotValid
+from chalicelib.website.accounts.account_flow import SecretNotValid
 from chalicelib.website.records.users import InvalidUser, NotIdentified, UnknownUser, UserExists
 from infra.admin.connection import StageUnknown
 from infra.customers.loading import CustomersChanged, InvalidCustomers, TooManyCustomers, UnknownCustomers

@@ -9,7 +9,7 @@ import typer
 
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.clock import timestamp
-from chalicelib.website.account_flow import OPERATOR_LINK_SECONDS
+from chalicelib.website.accounts.account_flow import OPERATOR_LINK_SECONDS
 from chalicelib.website.records.users import User
 from infra.admin import connection
 from infra.admin.output import ONCE, CommandRefused, Report, command, command_group, format_members

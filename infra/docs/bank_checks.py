@@ -11,23 +11,40 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.check import Check
 from infra.conformance.checks import checks_of
 from infra.conformance.rules import section_of
+from infra.conformance.subjects import subjects_of
 from infra.openapi.introduction import table
 
 Rows = Mapping[Version, Check]
 """One check in each version that has it."""
+_CONSENTS, _ACCOUNTS, _PAYMENTS, _CALLS = "Connection and consents", "Account data", "Payments", "Calls to the hub"
+_SUBJECTS: Mapping[str, str] = {"revocation": _CONSENTS, "data": _ACCOUNTS, "payment": _PAYMENTS, "status": _PAYMENTS}
+"""The subjects of webhooks, by their role."""
 _OF_ONE_VERSION = re.compile(r", version \d+: /\S+")
 
 
 def render() -> str:
-    """A section for each group, with a row for each check."""
+    """A section for each group of checks, with a row for each check; groups about the same subject stand together."""
     counts = ", ".join(f"{len(checks_of(version))} of version {version}" for version in VERSIONS.values())
-    found = [f"There are {counts}."]
+    sections: dict[str, list[str]] = {
+        subject: [f"## {subject}"] for subject in (_CONSENTS, _ACCOUNTS, _PAYMENTS, _CALLS)
+    }
     for group, checks in groupby(_merged(), lambda rows: _any(rows).group):
-        listed = list(checks)
-        paths = _paths(listed)
-        heading = [f"## {group}", *([paths] if paths else [])]
-        found += [*heading, table(("Check", "Rule", "It stands in", "Level", "Versions"), map(_row, listed))]
-    return "\n\n".join(found)
+        sections[_subject_of(group)] += _section(group, list(checks))
+    return "\n\n".join([f"There are {counts}.", *(part for section in sections.values() for part in section)])
+
+
+def _subject_of(group: str) -> str:
+    if group.startswith("bank-"):
+        return _CALLS
+    roles = {each.role for version in VERSIONS.values() for each in subjects_of(version) if each.name == group}
+    return next((_SUBJECTS[role] for role in roles), _CONSENTS)
+
+
+def _section(group: str, listed: list[Rows]) -> Iterator[str]:
+    yield f"### {group}"
+    if paths := _paths(listed):
+        yield paths
+    yield table(("Check", "Rule", "It stands in", "Level", "Versions"), map(_row, listed))
 
 
 def _merged() -> Iterator[Rows]:

@@ -34,7 +34,7 @@ _WIDTH = 120
 
 
 def render_actions() -> str:
-    return "\n\n".join([*_types(), *_actions()])
+    return "\n\n".join([*_types(), *_shared_fields(), *_actions()])
 
 
 def render_events() -> str:
@@ -100,20 +100,25 @@ def _codes() -> Iterator[str]:
 # -- actions
 
 
-def _actions() -> Iterator[str]:
-    yield "## Actions"
-    yield "Request examples omit the credentials."
-    for group, actions in purposes.group_members().items():
-        yield table(
-            (group, "Purpose", "Effect"),
-            [(f"[`{action.name}`](#{action.name.lower()})", action.summary, action.effect) for action in actions],
-        )
-    yield "### Every request"
+def _shared_fields() -> Iterator[str]:
+    yield "## Every request"
     yield _envelope()
     for name, (block, model) in BLOCKS.items():
-        yield f"### {name}"
+        yield f"## {name}"
         yield _fields(model, [field for field in block.model_fields if field not in _COMMON])
-    for actions in purposes.group_members().values():
+
+
+def _actions() -> Iterator[str]:
+    groups = purposes.group_members()
+    links = ", ".join(f"[{group}](#{_anchor(group)})" for group in groups)
+    yield "## Actions"
+    yield f"By subject: {links}. Request examples omit the credentials."
+    for group, actions in groups.items():
+        yield f"## {group}"
+        yield table(
+            ("Action", "Purpose", "Effect"),
+            [(f"[`{action.name}`](#{action.name.lower()})", action.summary, action.effect) for action in actions],
+        )
         for action in actions:
             yield from _action(action)
 

@@ -40,7 +40,7 @@ PAGES: Mapping[str, Page] = {
     },
     "bank-checks": Page(
         "Checks of the conformance kit",
-        "What the [conformance kit](../concepts/bank-conformance.md) checks at a bank, in the order in which it does. "
+        "What the [conformance kit](../concepts/bank-conformance.md) checks at a bank, by subject. "
         "Most rows are derived from the webhooks and the bank's calls of each version. A mandatory check that fails "
         "fails the run; advice does not. `ONLY=` chooses checks by these ids.",
         bank_checks.render,

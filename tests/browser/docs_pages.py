@@ -14,6 +14,7 @@ def walks() -> tuple[Walk, ...]:
                 ("guide", opens("/docs/guides/tpp")),
                 ("faults", opens("/docs/guides/tpp-faults")),
                 ("reference", opens("/docs/reference/tpp-api")),
+                ("reference-part", opens("/docs/reference/card-actions/fees")),
                 ("package", opens("/docs/sdk")),
                 ("package-reference", opens("/docs/reference/sdk-tpp")),
                 ("page", opens("/docs/operations")),
@@ -21,6 +22,6 @@ def walks() -> tuple[Walk, ...]:
                 ("nothing-found", opens("/docs?q=zebra")),
                 ("no-such-page", opens("/docs/nowhere")),
             ),
-            ("/docs", "/docs/{page}", "/docs/{page}/{subpage}"),
+            ("/docs", "/docs/{page}", "/docs/{page}/{subpage}", "/docs/{page}/{subpage}/{part}"),
         ),
     )

@@ -20,8 +20,8 @@ from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import STAGES
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.key_holder import KeyHolder, secure
-from tests.website.deliveries import send, send_test_event
-from tests.website.journey import with_tokens
+from tests.website.authorization.journey import with_tokens
+from tests.website.events.deliveries import send, send_test_event
 from tests.website.person import Person, known
 from tests.world import START, World
 

@@ -14,7 +14,7 @@ from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run
 from tests.statistics.made_up import hourly, keeping, record
-from tests.website.journey import with_tokens
+from tests.website.authorization.journey import with_tokens
 from tests.website.page_forms import form_of
 from tests.website.person import Person
 from tests.world import Answer, World

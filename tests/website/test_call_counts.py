@@ -12,8 +12,8 @@ from chalicelib.statistics.day_overviews import DayOverview
 from chalicelib.statistics.days import hours_of
 from tests.dynamodb_calls import counted
 from tests.statistics.made_up import hourly, keeping
-from tests.website.deliveries import send, send_test_event
-from tests.website.journey import approve, open_request, run, with_tokens
+from tests.website.authorization.journey import approve, open_request, run, with_tokens
+from tests.website.events.deliveries import send, send_test_event
 from tests.website.person import PASSWORD, Person
 from tests.world import World
 

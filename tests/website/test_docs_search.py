@@ -42,6 +42,21 @@ def test_every_place_is_a_heading_of_a_page(world: World) -> None:
             assert not anchor or f' id="{anchor}"' in answer.text, found.place
 
 
+def test_a_section_of_a_part_is_found_once_at_the_parts_address() -> None:
+    found = [each for each in docs_search.search("createCard") if each.title == "createCard"]
+
+    assert [(each.place, each.document) for each in found] == [
+        ("/docs/reference/card-actions/cards#createcard", "Card actions: Cards")
+    ]
+
+
+def test_a_part_is_found_by_its_title_with_the_page_that_it_belongs_to() -> None:
+    found = {each.place: (each.title, each.document) for each in docs_search.search("external payments")}
+
+    assert found["/docs/reference/card-actions/external-payments"] == ("External payments", "Card actions")
+    assert "/docs/reference/card-actions#external-payments" not in found
+
+
 def test_names_of_the_python_package_are_found_where_they_are_described() -> None:
     first, *_ = docs_search.search("pay_direct")
 

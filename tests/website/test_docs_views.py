@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import html
 import posixpath
 import re
+from collections.abc import Sequence
 
 import pytest
 
-from chalicelib.website import docs_views
+from chalicelib.website.docs_index import Document, Part
 from infra.docs.site import markdown_copy
+from infra.docs.site_pages import file_of
+from infra.docs.site_parts import plain, sections
 from tests.documents import ROOT
+from tests.website.docs_places import ALL_PLACES, DIVIDED, PAGE_PLACES
 from tests.website.person import Person
 from tests.world import World
 
-PAGES = [each.place for each in docs_views.documents()]
 
-
-@pytest.mark.parametrize("place", PAGES)
+@pytest.mark.parametrize("place", ALL_PLACES)
 def test_every_page_is_shown_with_its_title_and_marked_in_the_menu(world: World, place: str) -> None:
     person = Person(world)
 
@@ -24,18 +27,18 @@ def test_every_page_is_shown_with_its_title_and_marked_in_the_menu(world: World,
 
     assert answer.status == 200
     (title,) = re.findall("<h1>(.+)</h1>", answer.text)
-    assert f"<title>{title} · Causeway</title>" in answer.text
+    assert re.search(f"<title>{re.escape(title)} · (.+ · )?Causeway</title>", answer.text)
     assert f'href="{place}" aria-current="page"' in answer.text
     ids = re.findall(r'\sid="([^"]+)"', answer.text)
     assert len(ids) == len(set(ids)), "a link would lead to the first of two places"
 
 
-@pytest.mark.parametrize("place", PAGES)
+@pytest.mark.parametrize("place", ALL_PLACES)
 def test_links_of_a_page_lead_to_pages_and_headings_that_are_there(world: World, place: str) -> None:
     person = Person(world)
-    for target in set(re.findall('href="(/docs[^"]*)"', person.get(place).text)):
+    for target in set(re.findall('<a href="((?:/docs|#)[^"]*)"', person.get(place).text)):
         address, _, anchor = target.partition("#")
-        answer = person.get(address)
+        answer = person.get(address or place)
         assert answer.status == 200, target
         assert not anchor or f'id="{anchor}"' in answer.text, target
 
@@ -53,7 +56,7 @@ def test_the_start_page_is_markdown_too(world: World) -> None:
     assert Person(world).get("/docs.md").text == expected
 
 
-@pytest.mark.parametrize("place", PAGES)
+@pytest.mark.parametrize("place", PAGE_PLACES)
 def test_links_in_a_pages_markdown_lead_to_markdown_that_is_there(world: World, place: str) -> None:
     person = Person(world)
     folder = "/docs/" if place == "/docs" else f"{place.rpartition('/')[0]}/"
@@ -77,7 +80,22 @@ def test_scripts_of_a_guide_can_be_fetched(world: World) -> None:
     assert answer.text == (ROOT / "docs/guides/bank.py").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["nope", "nope.md", "index.json", "guides/nope", "..%2Fpages.py", "tpp-api.html"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nope",
+        "nope.md",
+        "index.json",
+        "guides/nope",
+        "..%2Fpages.py",
+        "tpp-api.html",
+        "reference/tpp-api/nope",
+        "reference/tpp-api/scopes",
+        "reference/tpp-api/events.html",
+        "reference/tpp-api/events.md",
+        "reference/settings/events",
+    ],
+)
 def test_what_is_no_page_is_not_found(world: World, name: str) -> None:
     assert Person(world).get(f"/docs/{name}").status == 404
 
@@ -87,7 +105,7 @@ def test_a_search_shows_the_places_that_have_every_word(world: World) -> None:
 
     person.get("/docs?q=Payment+initiation")
 
-    assert 'href="/docs/reference/tpp-api#post-tpppayment_initiation"' in person.last.text
+    assert 'href="/docs/reference/tpp-api/payments#post-tpppayment_initiation"' in person.last.text
 
 
 def test_a_search_that_finds_nothing_says_so(world: World) -> None:
@@ -98,8 +116,81 @@ def test_a_search_that_finds_nothing_says_so(world: World) -> None:
     assert "0 places have <zebra>" in person.text
 
 
-def test_calls_of_a_reference_can_be_tried_out(world: World) -> None:
-    assert 'href="/specifications/authorization"' in Person(world).get("/docs/reference/tpp-api").text
+@pytest.mark.parametrize(
+    ("place", "screen"),
+    [
+        ("reference/tpp-api", "authorization"),
+        ("reference/tpp-api/authorization", "authorization"),
+        ("reference/tpp-api/account", "account"),
+        ("reference/tpp-api/payments", "payments"),
+        ("reference/card-actions", "cards"),
+        ("reference/card-actions/simulator", "cards"),
+    ],
+)
+def test_calls_of_a_reference_can_be_tried_out(world: World, place: str, screen: str) -> None:
+    assert f'href="/specifications/{screen}">Try it out' in Person(world).get(f"/docs/{place}").text
+
+
+@pytest.mark.parametrize("place", ["reference/tpp-api/events", "reference/settings"])
+def test_what_cannot_be_tried_out_is_not_offered(world: World, place: str) -> None:
+    assert "Try it out" not in Person(world).get(f"/docs/{place}").text
+
+
+# -- parts of long pages
+
+
+@pytest.mark.parametrize("document", DIVIDED, ids=lambda each: each.page)
+def test_every_old_address_of_a_section_leads_to_it(world: World, document: Document) -> None:
+    person = Person(world)
+    shown = {each.place: person.get(each.place).text for each in pages(document)}
+    headings = [each for found in sections(source(document)) for each in found.headings]
+
+    for heading in headings:
+        title = html.escape(plain(heading.title))
+        (begin,) = re.findall(f'<(?:h2|li) id="{heading.anchor}">(.*?)</(?:h2|a)>', shown[document.place])
+        target = re.match('<a href="([^"#]+)(?:#(.+))?">', begin)
+        if target is None:
+            assert (heading.level, title) == (2, re.sub("<.+?>", "", begin))
+        elif target[2]:
+            assert target[2] == heading.anchor
+            assert f'<h{heading.level - 1} id="{heading.anchor}">' in shown[target[1]]
+        else:
+            assert f"<h1>{title}</h1>" in shown[target[1]]
+
+
+@pytest.mark.parametrize("document", DIVIDED, ids=lambda each: each.page)
+def test_a_page_and_its_parts_say_all_that_its_markdown_says(world: World, document: Document) -> None:
+    person = Person(world)
+    texts = [person.get(each.place).text for each in pages(document)]
+    written = source(document)
+
+    assert sum(text.count("<pre ") for text in texts) == len(re.findall(r"^```\w", written, re.MULTILINE))
+    assert sum(text.count("<table>") for text in texts) == len(re.findall(r"^\| ?-", written, re.MULTILINE))
+
+
+def test_a_part_leads_to_its_page_and_to_the_parts_before_and_after(world: World) -> None:
+    text = Person(world).get("/docs/reference/tpp-api/account").text
+
+    assert '<p class="crumbs"><a href="/docs/reference/tpp-api">TPP calls and events</a></p>' in text
+    assert 'href="/docs/reference/tpp-api/authorization" rel="prev"' in text
+    assert 'href="/docs/reference/tpp-api/payments" rel="next"' in text
+    assert "<title>Account · TPP calls and events · Causeway</title>" in text
+    assert '<link rel="alternate" type="text/markdown" href="/docs/reference/tpp-api.md">' in text
+
+
+@pytest.mark.parametrize("document", DIVIDED, ids=lambda each: each.page)
+def test_the_menu_lists_the_parts_of_the_page_that_is_shown_only(world: World, document: Document) -> None:
+    person = Person(world)
+    for each in pages(document):
+        (menu,) = re.findall('<nav aria-label="Documentation">.*?</nav>', person.get(each.place).text, re.DOTALL)
+        listed = re.findall(r'href="(/docs/\w[^"/]*/[^"/]*/[^"]*)"', menu)
+        assert listed == [part.place for part in document.parts]
+
+
+def test_a_part_answers_the_methods_that_its_page_answers(world: World) -> None:
+    for method in ("GET", "HEAD", "OPTIONS", "POST", "DELETE"):
+        page, part = (world.call(method, f"/docs/reference/tpp-api{part}") for part in ("", "/account"))
+        assert (method, part.status, part.headers.get("allow")) == (method, page.status, page.headers.get("allow"))
 
 
 def test_llms_txt_lists_the_markdown_of_every_page(world: World) -> None:
@@ -107,4 +198,12 @@ def test_llms_txt_lists_the_markdown_of_every_page(world: World) -> None:
 
     base = world.hub.settings.public_url
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
-    assert re.findall(r"\]\((.+?)\): ", answer.text) == [f"{base}{place}.md" for place in PAGES[1:]]
+    assert re.findall(r"\]\((.+?)\): ", answer.text) == [f"{base}{place}.md" for place in PAGE_PLACES[1:]]
+
+
+def pages(document: Document) -> Sequence[Document | Part]:
+    return [document, *document.parts]
+
+
+def source(document: Document) -> str:
+    return (ROOT / file_of(document.page)).read_text("utf-8")

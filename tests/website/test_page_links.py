@@ -19,6 +19,7 @@ def test_every_page_may_be_come_back_to(place: str) -> None:
         "secret": "aB_1-",
         "page": "tour",
         "subpage": "tpp",
+        "part": "accounts",
     }
     address = place.format(**parts)
 

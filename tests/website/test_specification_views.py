@@ -24,7 +24,7 @@ from chalicelib.website.openapi_documents import SCREENS, load_document
 from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records.journeys import Journey
 from infra.openapi.cards import purposes
-from tests.website.journey import with_tokens
+from tests.website.authorization.journey import with_tokens
 from tests.website.person import Person, known
 from tests.world import Answer, World
 
@@ -143,7 +143,7 @@ def test_every_operation_leads_to_its_description_in_the_documentation(world: Wo
     references = set(re.findall(r'data-reference="([^"#]+)#([^"]+)"', shown(world, name).text))
 
     for page, anchor in references:
-        assert f'<h3 id="{anchor}">' in world.call("GET", page).text, anchor
+        assert f'<h2 id="{anchor}">' in world.call("GET", page).text, anchor
     assert references
 
 

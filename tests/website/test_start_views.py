@@ -7,9 +7,9 @@ import re
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.start_views import CLIENTS, RECEIVERS, STEPS
 from tests.dynamodb_calls import counted
-from tests.website.busy_clients import fill_activity
-from tests.website.deliveries import send, send_test_event
-from tests.website.journey import with_tokens
+from tests.website.authorization.journey import with_tokens
+from tests.website.clients.busy_clients import fill_activity
+from tests.website.events.deliveries import send, send_test_event
 from tests.website.page_costs import BYTES, SECONDS, quickest
 from tests.website.person import Person
 from tests.world import World

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 
-from tests.website.journey import token, with_tokens
+from tests.website.authorization.journey import token, with_tokens
 from tests.website.person import Person
 from tests.world import World
 

@@ -1,0 +1,1 @@
+"""Accounts of the web interface: registration, sign-in, passwords."""

@@ -1,0 +1,1 @@
+"""The authorization journey: request, bank, callback, tokens, and what is shown of each call."""

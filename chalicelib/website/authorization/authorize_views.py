@@ -1,0 +1,121 @@
+"""The Authorize screen: choose a client, bank and permissions, inspect the request, and run it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from chalice.app import Response
+
+from chalicelib.foundation.http import pages
+from chalicelib.openbanking.flows.bank_directory import is_named
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.openbanking.protocol.scopes import Scope
+from chalicelib.openbanking.protocol.version import Version
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
+from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.client_list import ClientFilter
+from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.clients import UnknownClient
+from chalicelib.website.authorization.call_samples import authorize_programs
+from chalicelib.website.authorization.web_tpp_flow import AuthorizationChoice
+from chalicelib.website.display_text import refusal_advice
+from chalicelib.website.pages import Visit, page
+from chalicelib.website.pagination import paginate
+
+
+def show_authorization(visit: Visit) -> Response:
+    """``GET /authorize``: choose a client and a bank, then inspect the request."""
+    choice = _read_choice(visit)
+    return _first_page(visit) if choice is None else _request_page(visit, choice)
+
+
+def run_authorization(visit: Visit) -> Response:
+    """``POST /authorize``: run the request and redirect to the bank."""
+    choice = _read_choice(visit)
+    if choice is None:
+        return _first_page(visit)
+    try:
+        return pages.see_other(visit.website.web_tpp_flow.begin_authorization(choice))
+    except Refusal as refusal:
+        return _request_page(visit, replace(choice, draft=visit.website.drafts.create()), refusal_advice(refusal), 400)
+
+
+def _read_choice(visit: Visit) -> AuthorizationChoice | None:
+    """The submitted choice; ``None`` until a client and a bank are chosen.
+
+    Without a draft, the page has just been opened; it then defaults to all of the bank's scopes and a code challenge.
+    """
+    bank = visit.website.openbanking.banks.find(visit.field("bic"))
+    client = _chosen_client(visit) if bank else None
+    if client is None or bank is None:
+        return None
+    is_new = not visit.field("draft")
+    return AuthorizationChoice(
+        owner=visit.user,
+        client=client,
+        bank=bank,
+        scopes=tuple(bank.scope_names) if is_new else tuple(visit.values("scope")),
+        consent_type=visit.field("consent_type") or "reusable",
+        with_challenge=is_new or visit.field("pkce") == "yes",
+        draft=visit.website.drafts.read_or_create(visit.field("draft")),
+    )
+
+
+def _chosen_client(visit: Visit) -> Client | None:
+    """The chosen client, if it belongs to the user and is active."""
+    try:
+        client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
+    except UnknownClient:
+        return None
+    return client if client.active else None
+
+
+def _first_page(visit: Visit) -> Response:
+    openbanking, chosen = visit.website.openbanking, visit.field("client_id")
+    clients = openbanking.client_list.choices(visit.user, chosen, active=True)
+    wanted = visit.field("bank").strip()
+    banks = [bank for bank in openbanking.banks.directory() if is_named(bank, wanted)]
+    return page(
+        visit,
+        "authorize.html",
+        has_inactive=not clients and bool(openbanking.client_list.page(visit.user, ClientFilter(), 1).clients),
+        clients=clients,
+        chosen=chosen,
+        part=paginate(sorted(banks, key=lambda bank: bank.name.casefold()), visit.field("page")),
+        wanted=visit.field("bank"),
+        journeys=visit.website.journeys.list_latest(visit.user),
+    )
+
+
+def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", status: int = 200) -> Response:
+    body = visit.website.web_tpp_flow.request_body(choice)
+    return page(
+        visit,
+        "authorize_request.html",
+        status=status,
+        leads_to=(choice.bank.authorization_url, body["redirect_uri"]),
+        choice=choice,
+        is_shared_callback=body["redirect_uri"] == visit.website.openbanking.clients.default_callback,
+        callback_url=body["redirect_uri"],
+        body=json.dumps(body, indent=2),
+        programs=authorize_programs(visit.website.shared.settings.public_url, choice.client, body),
+        problem=problem,
+        services=_scopes_by_service(choice.bank),
+    )
+
+
+def _scopes_by_service(bank: Bank) -> list[tuple[str, list[tuple[Scope, str]]]]:
+    """The bank's scopes by role, each with the calls that require it."""
+    names = dict.fromkeys(scope.service for scope in bank.scopes)
+    return [
+        (name, [(scope, _calls_of_scope(bank.version, scope)) for scope in bank.scopes if scope.service == name])
+        for name in names
+    ]
+
+
+def _calls_of_scope(version: Version, scope: Scope) -> str:
+    """The calls that require a scope, e.g. ``GET /tpp/accounts``."""
+    tables = [(call.method, call) for call in RELAYED] + [("POST", call) for call in PAYMENTS]
+    rows = [(f"{method} {call.path}", version.webhook(call)) for method, call in tables]
+    return ", ".join(name for name, webhook in rows if webhook and webhook.scope == scope)

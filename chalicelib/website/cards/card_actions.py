@@ -1,0 +1,262 @@
+"""Forms that carry out card API actions: which fields each has; their rules come from the action's request model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.cards.protocol import values
+from chalicelib.cards.protocol.fields import rule_in
+from chalicelib.cards.protocol.message import Needs, Request
+from chalicelib.cards.protocol.rules import CodeRule, CodeWordRule, OneOfRule, ValueRule
+from chalicelib.cards.protocol.states import CARD_MOVES, CARD_STATES, PIN_IS_BLOCKED
+from chalicelib.foundation.fields.registries import country_numbers
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.website.cards.card_text import currency_code
+from chalicelib.website.cards.country_choice import INVALID, country_number
+from chalicelib.website.cards.simulation_forms import InvalidForm
+from chalicelib.website.cards.simulations import Choices, FormField, Kind
+from chalicelib.website.day_fields import FieldReader
+from chalicelib.website.notices import Notice
+
+CREATE = "createCard"
+_EVERY_STATE = "NATRLSE"
+
+
+@dataclass(frozen=True, slots=True)
+class CardAction:
+    """A form on the page of a card: the action that it carries out, and the states in which it is offered.
+
+    Attributes:
+        members: the request members that are fields, besides ``card_id``.
+        kind: the kind of group that the first member is the id of.
+        notice: the message of a success.
+    """
+
+    action: str
+    title: str
+    button: str
+    notice: Notice
+    members: tuple[str, ...] = ()
+    states: str = _EVERY_STATE
+    kind: str = ""
+
+
+CARD_ACTIONS: tuple[CardAction, ...] = (
+    CardAction("activateCard", "Activate the card", "Activate", Notice.CARD_ACTIVATED, states="N"),
+    CardAction(
+        "changeCardStatus",
+        "Block, unblock or change the status",
+        "Change the status",
+        Notice.CARD_STATUS_CHANGED,
+        ("status", "reason_code", "note"),
+        "".join(CARD_MOVES),
+    ),
+    CardAction("unblockPin", "Unblock the PIN", "Unblock", Notice.PIN_UNBLOCKED, states="NATR"),
+    CardAction(
+        "assignCardToFeesGroup",
+        "Change the fee group",
+        "Change",
+        Notice.CARD_GROUP_CHANGED,
+        ("fees_group_id",),
+        kind="fee_group",
+    ),
+    CardAction(
+        "assignCardToLimitsGroup",
+        "Change the limit group",
+        "Change",
+        Notice.CARD_GROUP_CHANGED,
+        ("limits_group_id",),
+        kind="limit_group",
+    ),
+    CardAction(
+        "assignCardToUsageGroup",
+        "Change the usage group",
+        "Change",
+        Notice.CARD_GROUP_CHANGED,
+        ("usages_group_id",),
+        kind="usage_group",
+    ),
+    CardAction(
+        "assignCardToRiskRuleGroup",
+        "Change the risk rules",
+        "Change",
+        Notice.CARD_GROUP_CHANGED,
+        ("risk_rules_group_id",),
+        kind="risk_group",
+    ),
+)
+BY_ACTION = {each.action: each for each in CARD_ACTIONS}
+_CURRENT = {"risk_rules_group_id": "risk_group_id"}
+"""Members of ``showCard`` whose names differ from those of the forms."""
+
+NEW_CARD: Mapping[str, tuple[str, ...]] = {
+    "Card": (
+        "card_program_id",
+        "card_virtual",
+        "card_country_ison",
+        "card_name_line_3",
+        "card_name_line_4",
+        "card_reference_id",
+    ),
+    "Holder": (
+        "holder_id",
+        "holder_first_name",
+        "holder_last_name",
+        "holder_address_line_1",
+        "holder_zipcode",
+        "holder_city",
+        "holder_country_ison",
+        "holder_phone_number",
+        "holder_email",
+    ),
+    "Account": ("card_currency_ison", "account_id"),
+    "Delivery of a physical card": (
+        "delivery_first_name",
+        "delivery_last_name",
+        "delivery_address_line_1",
+        "delivery_zipcode",
+        "delivery_city",
+        "delivery_country_ison",
+        "order_shipping_method",
+    ),
+}
+"""The fields of a new card, by heading."""
+_CHOSEN = {"card_virtual": "1"}
+"""What is chosen at first; otherwise the first of the choices."""
+HELP: Mapping[str, str] = {
+    "Holder": (
+        "With the id of an existing holder, leave the other fields of the holder empty. "
+        "A phone number begins with the country code."
+    ),
+    "Account": (
+        "Choose the currency of a new account (by default the programme's first), "
+        "or enter the id of an account that the holder has."
+    ),
+    "Delivery of a physical card": "For virtual cards, leave this empty.",
+}
+LABELS: Mapping[str, str] = {
+    "status": "New status",
+    "reason_code": "Reason",
+    "note": "Note",
+    "fees_group_id": "Fee group",
+    "limits_group_id": "Limit group",
+    "usages_group_id": "Usage group",
+    "risk_rules_group_id": "Risk rules",
+    "card_program_id": "Programme",
+    "card_virtual": "Kind of card",
+    "card_country_ison": "Country of use",
+    "card_name_line_3": "Name on the card",
+    "card_name_line_4": "Second line on the card",
+    "card_reference_id": "Your reference",
+    "card_currency_ison": "Currency of a new account",
+    "account_id": "Account id",
+    "holder_id": "Holder id",
+    "holder_address_line_1": "Address",
+    "holder_zipcode": "Postcode",
+    "holder_country_ison": "Country",
+    "holder_phone_number": "Phone number",
+    "delivery_address_line_1": "Delivery address",
+    "delivery_zipcode": "Delivery postcode",
+    "delivery_country_ison": "Delivery country",
+    "order_shipping_method": "Shipping method",
+}
+"""Labels of members; others are called by their names."""
+
+
+def label(member: str) -> str:
+    return LABELS.get(member) or member.removeprefix("holder_").replace("_", " ").capitalize()
+
+
+def form_field(model: type[Request], member: str, choices: Choices | None = None, default: str = "") -> FormField:
+    """The field of a request member: whether it is required, and its values or its bounds, as its model says.
+
+    Args:
+        choices: the values that are offered, instead of those of the model.
+    """
+    field = model.model_fields[member]
+    rule, optional = rule_in(field), not field.is_required()
+    offered = choices if choices is not None else _values(rule)
+    is_country = isinstance(rule, CodeRule) and rule.registry is country_numbers
+    kind: Kind = "choice" if offered else "country" if is_country else "text"
+    hints = [] if _is_needed(model, member) else ["Optional"]
+    hints += [] if offered else _bounds(rule)
+    return FormField(member, label(member), kind, default, offered, optional=optional, hint=". ".join(hints))
+
+
+def _is_needed(model: type[Request], member: str) -> bool:
+    """Whether the model requires the member, at least in some requests."""
+    conditions = [each for each in model.conditions if isinstance(each, Needs)]
+    return model.model_fields[member].is_required() or any(member in each.fields for each in conditions)
+
+
+def _values(rule: ValueRule) -> Choices:
+    """The values of an enumeration and what they mean; none for any other rule."""
+    if isinstance(rule, OneOfRule | CodeWordRule):
+        return {str(value): meaning.capitalize() for value, meaning in rule.meanings.items()}
+    return {}
+
+
+def _bounds(rule: ValueRule) -> list[str]:
+    """How long a text is."""
+    schema = rule.json_schema()
+    shortest, longest = schema.get("minLength"), schema.get("maxLength")
+    if longest is None:
+        return []
+    return [f"At most {longest} characters" if (shortest or 0) <= 1 else f"{shortest} to {longest} characters"]
+
+
+def card_fields(form: CardAction, model: type[Request], shown: Mapping[str, Any]) -> list[FormField]:
+    """The fields of a form for a card, from the response of ``showCard``; the current group is chosen."""
+    offered: dict[str, Choices] = {}
+    if form.kind:
+        (member,) = form.members
+        return [form_field(model, member, shown["groups"][form.kind], str(shown["card"][_CURRENT.get(member, member)]))]
+    if form.action == "changeCardStatus":
+        status = shown["card"]["status"]
+        moves = CARD_MOVES.get(status, frozenset()) - {status}
+        offered["status"] = {letter: CARD_STATES[letter].capitalize() for letter in CARD_STATES if letter in moves}
+        offered["reason_code"] = {str(number): reason for number, reason in values.REASONS.items()}
+    return [form_field(model, member, offered.get(member)) for member in form.members]
+
+
+def offered_actions(shown: Mapping[str, Any]) -> list[CardAction]:
+    """The forms that a card's state and its groups permit, from the response of ``showCard``."""
+    card, groups = shown["card"], shown["groups"]
+    possible = [each for each in CARD_ACTIONS if card["status"] in each.states]
+    possible = [each for each in possible if not each.kind or len(groups[each.kind]) > 1]
+    return [each for each in possible if each.action != "unblockPin" or card["pin_status"] == PIN_IS_BLOCKED]
+
+
+def new_card_fields(
+    model: type[Request], programmes: Choices, currencies: list[int], shipping: Choices
+) -> Mapping[str, list[FormField]]:
+    """The fields of a new card, by heading."""
+    offered: Mapping[str, Choices] = {
+        "card_program_id": programmes,
+        "card_currency_ison": {str(number): currency_code(number) for number in currencies},
+        "order_shipping_method": shipping,
+    }
+    return {
+        heading: [form_field(model, member, offered.get(member), _CHOSEN.get(member, "")) for member in members]
+        for heading, members in NEW_CARD.items()
+    }
+
+
+def read_fields(fields: list[FormField], written: FieldReader) -> dict[str, str]:
+    """The members of a submitted form, without empty ones. Raises: InvalidForm, with every invalid field."""
+    members: dict[str, str] = {}
+    errors: dict[str, str] = {}
+    for field in fields:
+        text = written(field.name).strip()
+        if not text:
+            errors |= {} if field.optional else {field.name: f"{field.label} is missing."}
+        elif field.kind != "country":
+            members[field.name] = text
+        elif number := country_number(text):
+            members[field.name] = str(number)
+        else:
+            errors[field.name] = INVALID
+    if errors:
+        raise InvalidForm(errors)
+    return members

@@ -1,0 +1,103 @@
+"""The statement of an account for chosen days: a page that prints well, and a CSV file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any
+
+from chalice.app import Response
+
+from chalicelib.cards.protocol.portal_messages import SHOW_STATEMENT, STATEMENT_ROWS
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation.http.web import text_answer
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.statistics.days import day_of
+from chalicelib.website.cards.card_access_views import card_id_of, for_linked_users
+from chalicelib.website.cards.card_filters import id_member
+from chalicelib.website.cards.card_statement import statement_csv, totals
+from chalicelib.website.day_fields import first_second, last_second, read_day
+from chalicelib.website.pages import Visit, page
+
+DAYS = 30  # days shown by default
+SHOWN = 150  # transactions on the page, to keep it small; the file has all of them
+_CSV = "text/csv; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class StatementQuery:
+    """The requested account and days, or errors by field."""
+
+    members: Mapping[str, Any]
+    since: date
+    until: date
+    errors: Mapping[str, str]
+
+    @property
+    def span(self) -> dict[str, int]:
+        return {"date_from": first_second(self.since), "date_to": last_second(self.until)}
+
+
+@for_linked_users
+def show_statement(visit: Visit, manager_id: int) -> Response:
+    """``GET /cards/{card_id}/statement``: of ``account_id``, from ``from`` to ``to``; a file with ``format=csv``."""
+    wanted = _read_query(visit)
+    try:
+        found = visit.website.portal.read(manager_id, SHOW_STATEMENT, **wanted.members, **_known_span(wanted))
+    except Refused as refusal:
+        if refusal.status != Status.FIELD_VALUE:
+            raise
+        many = f"There are more than {STATEMENT_ROWS:,} transactions. Choose fewer days."
+        wanted = StatementQuery(wanted.members, wanted.since, wanted.until, {"from": many})
+        found = visit.website.portal.read(manager_id, SHOW_STATEMENT, **wanted.members, **_known_span(wanted))
+    statement = found["data"]
+    if visit.field("format") == "csv" and not wanted.errors:
+        return _csv_file(statement, wanted)
+    return _statement_page(visit, wanted, statement, found["programme_manager"])
+
+
+def _read_query(visit: Visit) -> StatementQuery:
+    """Parse the query; it defaults to the last 30 days, today included."""
+    errors: dict[str, str] = {}
+    today = day_of(visit.website.shared.clock.time())
+    until = read_day(visit.field, "to", errors) or today
+    since = read_day(visit.field, "from", errors) or date.fromordinal(max(1, until.toordinal() - DAYS + 1))
+    if not errors and since > until:
+        errors["from"] = "This is later than the last day."
+    members = {"card_id": card_id_of(visit), **id_member("account_id", visit.field("account_id"))}
+    return StatementQuery(members, since, until, errors)
+
+
+def _known_span(wanted: StatementQuery) -> dict[str, int]:
+    """The span to read; after an error a span without transactions, as only the account is shown."""
+    return {"date_from": 1, "date_to": 0} if wanted.errors else wanted.span
+
+
+def _csv_file(statement: Mapping[str, Any], wanted: StatementQuery) -> Response:
+    text = statement_csv(statement, wanted.span["date_from"], wanted.span["date_to"])
+    name = f"statement-{statement['account']['id']}-{wanted.since}-{wanted.until}.csv"
+    return text_answer(text, _CSV, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _statement_page(visit: Visit, wanted: StatementQuery, statement: Mapping[str, Any], manager: str) -> Response:
+    came, went = totals(statement)
+    given = {"from": wanted.since.isoformat(), "to": wanted.until.isoformat()}
+    given |= {name: visit.field(name) for name in ("from", "to") if name in wanted.errors}
+    month = wanted.until.replace(day=1) - timedelta(days=1) if wanted.until.year > 1 else wanted.until
+    return page(
+        visit,
+        "card_statement.html",
+        status=400 if wanted.errors else 200,
+        manager=manager,
+        card_id=wanted.members["card_id"],
+        statement=statement,
+        account=statement["account"],
+        rows=statement["transactions"][:SHOWN],
+        came=came,
+        went=went,
+        since=wanted.since,
+        until=wanted.until,
+        given=given,
+        errors=wanted.errors,
+        last_month={"from": month.replace(day=1).isoformat(), "to": month.isoformat()},
+    )

@@ -1,0 +1,1 @@
+"""The pages of a user's clients, their activity and their consents."""

@@ -1,0 +1,155 @@
+"""The frame of a client's pages: the client in the address, the views beside each other, and forms that change it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any
+
+from chalice.app import Response
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.records.client_record import Client, Registered
+from chalicelib.openbanking.records.client_validation import InvalidClient
+from chalicelib.openbanking.records.clients import ClientChanged, UnknownClient
+from chalicelib.website.clients.client_forms import ClientForm, Values
+from chalicelib.website.display_text import field_error
+from chalicelib.website.notices import TEXTS, Notice
+from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
+
+TABS: Mapping[str, str] = {
+    "": "Overview",
+    "/activity": "Activity",
+    "/settings": "Settings",
+    "/security": "Security",
+    "/history": "History",
+}
+"""The pages of a client: their titles by what follows the client's address."""
+_TEMPLATES = {tab: f"client{tab.replace('/', '_')}.html" for tab in TABS}
+_FIELDS = dict.fromkeys(("dpop_bound_access_tokens", "tls_client_certificate_bound_access_tokens"), "bound_tokens")
+"""Members that a field of another name fills."""
+_CHANGED = "The client was changed after you opened this form. Compare your entries with it, and save again."
+_REFUSED = "Please correct the marked field: nothing was changed."
+_NOT_ALLOWED = "The client's current state does not allow this. Nothing was changed."
+
+Action = Callable[[Visit, Client], Response]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a page says of the form that was submitted: what was done, or the problem and the errors by field."""
+
+    done: str = ""
+    problem: str = ""
+    errors: Mapping[str, str] = field(default_factory=dict)
+
+
+NOTHING = Message()
+
+
+def own_client(visit: Visit) -> Client:
+    """The client in the address, if it belongs to the user. Raises: UnknownClient."""
+    return visit.website.openbanking.clients.get(visit.incoming.uri["client_id"], visit.user)
+
+
+def serve_client(show: Action) -> Callable[[Visit], Response]:
+    """A view of the user's client in the address; others do not exist."""
+
+    def view(visit: Visit) -> Response:
+        try:
+            return show(visit, own_client(visit))
+        except UnknownClient:
+            what = "None of your clients has this Client ID."
+            return message_page(visit, "No such client", what, "/clients", "To the clients")
+
+    return view
+
+
+def serve_actions(actions: Mapping[str, Action], show: Callable[..., Response]) -> Callable[[Visit], Response]:
+    """A view that runs the submitted ``action``; refuses what does not exist, or not for this client."""
+
+    def run(visit: Visit, client: Client) -> Response:
+        action = actions.get(visit.field("action"))
+        if action is None:
+            return refuse_action(visit, client, show)
+        try:
+            return action(visit, client)
+        except InvalidClient as error:
+            problem = field_error(error.member, str(error))
+            return show(visit, client, status=400, message=Message(problem=problem))
+
+    return serve_client(run)
+
+
+def refuse_action(visit: Visit, client: Client, show: Callable[..., Response]) -> Response:
+    return show(visit, client, status=400, message=Message(problem=_NOT_ALLOWED))
+
+
+def save_form(visit: Visit, client: Client, form: ClientForm, show: Callable[..., Response]) -> Response:
+    """Apply a submitted form, unless the client has changed since it was opened; a refused form keeps its input."""
+    seen = visit.field("revision")
+    try:
+        made = visit.website.openbanking.clients.update(
+            client.client_id,
+            owner=visit.user,
+            revision=int(seen) if re.fullmatch("[0-9]{1,9}", seen) else -1,
+            **form.read(client, submitted(visit, form, client), visit.website.shared.settings.is_sandbox),
+        )
+    except InvalidClient as error:
+        return show(visit, client, status=400, message=_refusal(error, form, visit, client))
+    except ClientChanged:
+        return show(visit, own_client(visit), status=409, message=Message(problem=_CHANGED))
+    if made.secret or made.events_secret:
+        return show(visit, made.client, message=Message(done=TEXTS[Notice.CLIENT_CHANGED]), made=made)
+    return visit.redirect_with_notice(f"/clients/{client.client_id}{form.tab}", Notice.CLIENT_CHANGED)
+
+
+def submitted(visit: Visit, form: ClientForm, client: Client) -> Values:
+    """The values of a submitted form by field; of a box that is not ticked none."""
+    return {name: visit.field(name).strip() for name in form.show(client)}
+
+
+def form_values(visit: Visit, client: Client, forms: Sequence[ClientForm], *, is_refused: bool) -> dict[str, Values]:
+    """The values that the forms of a page show, by action: those of the client, or as entered if just refused."""
+    entered = visit.field("action") if is_refused else ""
+    return {
+        form.action: submitted(visit, form, client) if form.action == entered else form.show(client) for form in forms
+    }
+
+
+def client_page(
+    visit: Visit,
+    client: Client,
+    tab: str,
+    *,
+    status: int = 200,
+    message: Message = NOTHING,
+    made: Registered | None = None,
+    **values: Any,
+) -> Response:
+    """A page of a client; ``made`` has the secrets that it shows once."""
+    secrets = (made.secret, made.events_secret) if made else (None, None)
+    return page(
+        visit,
+        _TEMPLATES[tab],
+        status=status,
+        referrer=NO_REFERRER if any(secrets) else "same-origin",
+        client=client,
+        tab=tab,
+        tabs=TABS,
+        message=message,
+        errors=message.errors,
+        focus=next(iter(message.errors), ""),
+        secret=secrets[0],
+        events_secret=secrets[1],
+        **values,
+    )
+
+
+def _refusal(error: InvalidClient, form: ClientForm, visit: Visit, client: Client) -> Message:
+    """The error beside its field, or at the top if the page has no such field."""
+    text, name = field_error(error.member, str(error)), _FIELDS.get(error.member, error.member)
+    if form.is_open(client, visit.website.shared.settings.is_sandbox) and name in form.show(client):
+        return Message(problem=_REFUSED, errors={name: text})
+    return Message(problem=text)

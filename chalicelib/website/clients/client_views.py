@@ -1,0 +1,246 @@
+"""Clients: the list, the form for a new client, and a client's overview and history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from chalice.app import Response
+
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.identifiers import digest
+from chalicelib.openbanking.flows.tpp_events import NoEvents
+from chalicelib.openbanking.records import client_validation
+from chalicelib.openbanking.records import clients as client_records
+from chalicelib.openbanking.records.client_list import EXAMINED, ClientFilter
+from chalicelib.openbanking.records.client_record import Client, Identity, Registered
+from chalicelib.website.clients.client_page_views import (
+    NOTHING,
+    Action,
+    Message,
+    client_page,
+    refuse_action,
+    serve_actions,
+    serve_client,
+)
+from chalicelib.website.display_text import LABELS, field_error, retry_advice
+from chalicelib.website.notices import TEXTS, Notice
+from chalicelib.website.pages import NO_REFERRER, Visit, page
+from chalicelib.website.pagination import PAGE
+from chalicelib.website.records.attempts import TooManyAttempts
+
+_REPEATED = "The form was sent twice: this is the client created the first time."
+_FIELDS = ("title", "callback_urls", "registration_number", "events_url", "active", "secret")
+"""The fields of the form for a new client."""
+
+
+def list_clients(visit: Visit) -> Response:
+    """``GET /clients``: the user's clients, newest first, filtered by ``title``, ``client_id`` and ``active``.
+
+    Archived clients are left out, unless ``active`` is ``archived``. ``after`` is the cursor of the page before.
+    """
+    client_list, after = visit.website.openbanking.client_list, visit.field("after")
+    wanted = {name: value for name in ("title", "client_id", "active") if (value := visit.field(name).strip())}
+    part = client_list.page(visit.user, _read_filter(wanted), PAGE, after)
+    has_none = not (part.clients or part.next or wanted or after)
+    return page(
+        visit,
+        "clients.html",
+        part=part,
+        wanted=wanted,
+        is_first=not after,
+        has_none=has_none and not client_list.page(visit.user, ClientFilter(archived=True), 1).clients,
+        examined=EXAMINED,
+    )
+
+
+def new_client_form(visit: Visit) -> Response:
+    return _new_client_page(visit, {})
+
+
+def create_client(visit: Visit) -> Response:
+    """``POST /clients/new``: show the client and, once, its secrets. A form submitted twice creates one client.
+
+    With ``authorize_at``, the BIC of a bank, continue to the authorization request of a client without secrets.
+    """
+    settings, identity = visit.website.shared.settings, _derive_identity(visit)
+    try:
+        made = visit.website.openbanking.clients.create(
+            owner=visit.user,
+            title=visit.field("title"),
+            callback_urls=_field_lines(visit, "callback_urls"),
+            secret=visit.field("secret") == "yes",
+            registration_number=(visit.field("registration_number").strip() or None) if settings.is_sandbox else None,
+            events_url=visit.field("events_url").strip() or None,
+            active=visit.field("active") == "yes" and settings.is_sandbox,
+            identity=identity,
+        )
+    except client_validation.InvalidClient as error:
+        return _new_client_page(visit, {error.member: field_error(error.member, str(error))}, 400)
+    except client_records.ClientExists:
+        return visit.redirect_with_notice(f"/clients/{identity.client_id}", Notice.CLIENT_CREATED_BEFORE)
+    if visit.field("authorize_at") and not (made.secret or made.events_secret):
+        query = {"client_id": made.client.client_id, "bic": visit.field("authorize_at")}
+        return visit.redirect_with_notice("/authorize", Notice.CLIENT_CREATED, **query)
+    done = _REPEATED if made.repeated else TEXTS[Notice.CLIENT_CREATED]
+    return _overview_page(visit, made.client, status=201, message=Message(done=done), made=made)
+
+
+def _overview_page(
+    visit: Visit, client: Client, *, status: int = 200, message: Message = NOTHING, made: Registered | None = None
+) -> Response:
+    default = visit.website.openbanking.clients.default_callback
+    return client_page(visit, client, "", status=status, message=message, made=made, default_callback=default)
+
+
+def _show_overview(visit: Visit, client: Client) -> Response:
+    question = visit.field("ask")
+    if question == "deactivate" and client.active:
+        return _deactivation_page(visit, client)
+    if question == "archive" and not client.is_archived:
+        return _archiving_page(visit, client)
+    return _overview_page(visit, client)
+
+
+def _deactivation_page(visit: Visit, client: Client) -> Response:
+    who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
+    return _question_page(
+        visit,
+        client,
+        title="Deactivate this client?",
+        what=f"From then on, all calls of {client.title} are refused.",
+        afterwards=f"Its consents stay unchanged. {who} reactivate it.",
+        fields={"action": "deactivate"},
+        button="Deactivate",
+        keep="Keep it active",
+    )
+
+
+def _archiving_page(visit: Visit, client: Client) -> Response:
+    who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
+    return _question_page(
+        visit,
+        client,
+        title="Archive this client?",
+        what=f"From then on, all calls of {client.title} are refused, and it is hidden from your lists.",
+        afterwards=f"Its consents and its history stay. {who} restore it.",
+        fields={"action": "archive"},
+        button="Archive",
+        keep="Do not archive it",
+    )
+
+
+def _question_page(visit: Visit, client: Client, **texts: Any) -> Response:
+    place = f"/clients/{client.client_id}"
+    return page(
+        visit, "question.html", referrer=NO_REFERRER, place=place, back=visit.link(place), has_secret=False, **texts
+    )
+
+
+def _activate(visit: Visit, client: Client) -> Response:
+    if not visit.website.shared.settings.is_sandbox:
+        return refuse_action(visit, client, _overview_page)
+    visit.website.openbanking.clients.activate(client.client_id, visit.user)
+    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_ACTIVATED)
+
+
+def _deactivate(visit: Visit, client: Client) -> Response:
+    visit.website.openbanking.clients.deactivate(client.client_id, visit.user)
+    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_DEACTIVATED)
+
+
+def _archive(visit: Visit, client: Client) -> Response:
+    visit.website.openbanking.clients.archive(client.client_id, visit.user)
+    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_ARCHIVED)
+
+
+def _restore(visit: Visit, client: Client) -> Response:
+    if not visit.website.shared.settings.is_sandbox:
+        return refuse_action(visit, client, _overview_page)
+    visit.website.openbanking.clients.restore(client.client_id, visit.user)
+    return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.CLIENT_RESTORED)
+
+
+def _send_test_event(visit: Visit, client: Client) -> Response:
+    if not client.active:
+        return refuse_action(visit, client, _overview_page)
+    try:
+        visit.website.attempts.count([("events", visit.user)])
+        event_id = visit.website.openbanking.tpp_events.send_test(client)
+    except TooManyAttempts as stopped:
+        return _overview_page(visit, client, status=429, message=Message(problem=retry_advice(stopped.retry_after)))
+    except NoEvents:
+        problem = "The client has no Events URL to send to."
+        return _overview_page(visit, client, status=400, message=Message(problem=problem))
+    if client.events_mode == "poll":
+        return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.EVENT_RECORDED)
+    return visit.redirect_with_notice(f"/deliveries/{event_id}", Notice.EVENT_SENT)
+
+
+_ACTIONS: Mapping[str, Action] = {
+    "activate": _activate,
+    "deactivate": _deactivate,
+    "archive": _archive,
+    "restore": _restore,
+    "test-event": _send_test_event,
+}
+
+show_client = serve_client(_show_overview)
+"""``GET /clients/{client_id}``; with ``ask=deactivate`` or ``ask=archive``, ask whether to do so."""
+
+change_client = serve_actions(_ACTIONS, _overview_page)
+"""``POST /clients/{client_id}``: run ``action``, one of ``_ACTIONS``."""
+
+
+def _history_page(visit: Visit, client: Client) -> Response:
+    history = visit.website.openbanking.clients.history(client)
+    return client_page(visit, client, "/history", history=history, detail=LABELS, most=client_records.HISTORY_LENGTH)
+
+
+show_history = serve_client(_history_page)
+"""``GET /clients/{client_id}/history``: the latest changes, newest first."""
+
+
+def _derive_identity(visit: Visit) -> Identity:
+    """The identity of the client that a form creates: the same if the form is submitted again with the same input."""
+    drafts, owner = visit.website.drafts, visit.user
+    draft = drafts.read_or_create(visit.field("draft"))
+    of = digest("\x1f".join(visit.field(name) for name in _FIELDS))
+    return Identity(
+        client_id=str(UUID(bytes=drafts.derive_bytes(draft, owner, f"client id {of}")[:16], version=4)),
+        secret=drafts.derive_text(draft, owner, f"client secret {of}"),
+        events_secret=event_signing.secret_of(drafts.derive_bytes(draft, owner, f"events secret {of}")),
+    )
+
+
+def _field_lines(visit: Visit, name: str) -> list[str]:
+    return [line.strip() for line in visit.field(name).splitlines() if line.strip()]
+
+
+def _read_filter(wanted: Mapping[str, str]) -> ClientFilter:
+    state = wanted.get("active", "")
+    return ClientFilter(
+        title=wanted.get("title", ""),
+        client_id=wanted.get("client_id", "").lower(),
+        active={"yes": True, "no": False}.get(state),
+        archived=state == "archived",
+    )
+
+
+def _new_client_page(visit: Visit, errors: dict[str, str], status: int = 200) -> Response:
+    given = {name: visit.field(name) if visit.is_post else "" for name in _FIELDS}
+    given["callback_urls"] = given["callback_urls"] or visit.website.openbanking.clients.default_callback
+    return page(
+        visit,
+        "client_new.html",
+        status=status,
+        errors=errors,
+        focus=next(iter(errors), "title"),
+        given=given,
+        active=visit.field("active") == "yes" or not visit.is_post,
+        secret=visit.field("secret") == "yes",
+        draft=visit.website.drafts.read_or_create(visit.field("draft")),
+        title_length=client_validation.TITLE_LENGTH,
+        most=client_validation.MOST_CALLBACK_URLS,
+    )

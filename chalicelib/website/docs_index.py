@@ -1,0 +1,81 @@
+"""The pages of the documentation, as ``make docs`` has written their index: the menu, and the parts of long pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+FOLDER = Path(__file__).parent / "docs"
+HOME = "README"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a long page at an address of its own, with the anchors of the page's sections that it shows."""
+
+    page: str
+    title: str
+    anchors: Sequence[str]
+
+    @property
+    def place(self) -> str:
+        return place_of(self.page)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page of the documentation, with its parts if it is long."""
+
+    page: str
+    title: str
+    summary: str
+    parts: Sequence[Part]
+
+    @property
+    def place(self) -> str:
+        """The path relative to the service's URL."""
+        return place_of(self.page)
+
+
+def place_of(page: str) -> str:
+    """The path of a page or part relative to the service's URL."""
+    return "/docs" if page == HOME else f"/docs/{page}"
+
+
+def place_of_section(page: str, anchor: str) -> str:
+    """The path and anchor of a section of a page: in the part that shows it, or on the page."""
+    document = next(each for each in documents() if each.page == page)
+    found = next((part.page for part in document.parts if anchor in part.anchors), page)
+    return f"{place_of(found)}#{anchor}"
+
+
+@cache
+def documents() -> Sequence[Document]:
+    return [_document(_index()["home"]), *(each for found in menu().values() for each in found)]
+
+
+@cache
+def menu() -> Mapping[str, Sequence[Document]]:
+    """The pages by section of the menu."""
+    return {section: [_document(each) for each in entries] for section, entries in _index()["menu"].items()}
+
+
+def read_html(page: str) -> str:
+    """The HTML of a page or part."""
+    return (FOLDER / f"{page}.html").read_text("utf-8")
+
+
+@cache
+def _index() -> dict[str, Any]:
+    found: dict[str, Any] = jsontext.loads((FOLDER / "index.json").read_text("utf-8"))
+    return found
+
+
+def _document(entry: dict[str, Any]) -> Document:
+    parts = [Part(each["page"], each["title"], tuple(each["anchors"])) for each in entry.get("parts", ())]
+    return Document(entry["page"], entry["title"], entry["summary"], parts)

@@ -1,0 +1,1 @@
+"""The pages of events and deferred calls, and the built-in receiver."""

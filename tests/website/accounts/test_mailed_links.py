@@ -1,0 +1,325 @@
+"""Mails to users: addresses that are confirmed, passwords that were forgotten, and what nobody learns by them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.delivery.schedule import PLANS
+from chalicelib.foundation.crypto import passwords
+from chalicelib.foundation.dynamodb.store import Operation, StoreUnavailable
+from chalicelib.foundation.mail import Mail, MailFailed
+from chalicelib.website.records.attempts import LIMITS
+from chalicelib.website.records.one_time_secrets import LIFETIMES
+from tests.dynamodb_calls import counted
+from tests.log_lines import Lines
+from tests.website.events.deliveries import send
+from tests.website.person import PASSWORD, Person
+from tests.world import World
+
+pytestmark = pytest.mark.usefixtures("quick_hashes")
+NEW = "rain on a tin roof"
+
+
+@pytest.fixture
+def production(world: World) -> World:
+    """The world in a stage where addresses are confirmed."""
+    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://causeway.example.com")
+    return world
+
+
+def mailed(world: World) -> Mail:
+    """The one mail that has been sent since the last time."""
+    send(world)
+    (mail,) = world.mails
+    world.mails.clear()
+    return mail
+
+
+def place(mail: Mail) -> str:
+    """The path of the link in a mail."""
+    found = re.search(r"^https?://[^/]+(/\S+)$", mail.text, re.MULTILINE)
+    assert found is not None, mail.text
+    return found[1]
+
+
+# -- confirming an address
+
+
+def test_outside_sandboxes_an_address_is_confirmed_before_the_first_sign_in(
+    production: World, visitor: Person, email: str
+) -> None:
+    answer = visitor.register(f" {email.upper()}")
+    assert (answer.status, f"An email to {email} is on its way" in visitor.text) == (200, True)
+    assert visitor.sign_in(email).status == 401
+    assert production.hub.website.users.find(email) is None
+    mail = mailed(production)
+    assert (mail.to, mail.subject) == (email, "Causeway: Confirm your address")
+
+    link = place(mail)
+    for _ in range(2):
+        assert visitor.get(link).status == 200
+    answer = visitor.post(link, password=PASSWORD)
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    assert visitor.get("/clients").status == 200
+    assert production.hub.website.users.get_identified(email).confirmed_at == production.clock.time()
+    assert Person(production).sign_in(email).status == 303
+    again = Person(production)
+    assert (again.get(link).status, again.post(link, password=PASSWORD).status) == (404, 404)
+
+
+def test_nobody_has_an_address_confirmed_with_a_password_that_its_owner_did_not_choose(
+    production: World, visitor: Person, email: str
+) -> None:
+    """Who registers an address first gets nothing, although its owner opens the link."""
+    Person(production).register(email, "a password of a thief")
+    planted = place(mailed(production))
+    visitor.get(planted)
+    assert visitor.post(planted, password=PASSWORD).status == 401
+    assert "not the password chosen" in visitor.text
+    visitor.register(email)
+    own = place(mailed(production))
+    visitor.get(own)
+
+    assert visitor.post(own, password=PASSWORD).status == 303
+    assert production.hub.website.users.authenticate(email, PASSWORD) is not None
+    thief = Person(production)
+    thief.get(planted)
+    assert thief.post(planted, password="a password of a thief").status == 404
+    assert production.hub.website.users.authenticate(email, "a password of a thief") is None
+
+
+def test_a_link_confirms_within_a_day(production: World, visitor: Person, email: str) -> None:
+    visitor.register(email)
+    link = place(mailed(production))
+    production.clock.advance(LIFETIMES["confirm"])
+
+    assert visitor.get(link).status == 404
+    assert production.hub.website.users.find(email) is None
+
+
+def test_only_so_many_passwords_are_tried_at_a_confirmation(production: World, visitor: Person, email: str) -> None:
+    visitor.register(email)
+    link = place(mailed(production))
+    visitor.get(link)
+    answers = [visitor.post(link, password="wrong").status for _ in range(LIMITS["password"].attempts + 1)]
+
+    assert answers == [401] * LIMITS["password"].attempts + [429]
+
+
+def test_registering_a_known_address_is_answered_as_a_new_one_is(
+    production: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
+    other = f"{'0' * email.index('@')}@example.com"
+    hashed: list[str] = []
+    real = passwords.hash_password
+
+    def hash_password(password: str) -> str:
+        hashed.append(password)
+        return real(password)
+
+    monkeypatch.setattr(passwords, "hash_password", hash_password)
+    shown, calls = [], []
+    for name in (email, other):
+        visitor.get("/register")
+        token = visitor.token
+        with counted(production) as made:
+            answer = visitor.post("/register", token=token, email=name, password=NEW, terms="yes")
+        shown.append((answer.status, answer.text.replace(name, "")))
+        calls.append(list(made))
+
+    assert shown[0] == shown[1]
+    assert calls[0] == calls[1]
+    assert hashed == [NEW, NEW]
+    assert production.hub.website.users.authenticate(email, PASSWORD) is not None
+
+
+def test_the_owner_of_a_known_address_is_told(production: World, visitor: Person, email: str) -> None:
+    production.hub.website.users.register(email, PASSWORD, terms_accepted=True)
+    visitor.register(email, NEW)
+    mail = mailed(production)
+
+    assert (mail.to, mail.subject) == (email, "Causeway: You already have an account")
+    assert place(mail) == "/forgotten"
+
+
+def test_a_registration_that_is_not_complete_sends_no_mail(production: World, visitor: Person, email: str) -> None:
+    assert visitor.register(email, "short").status == 400
+    assert production.recorded("mail") == []
+
+
+def test_in_sandboxes_who_registers_is_signed_in_and_written_nothing(world: World, visitor: Person, email: str) -> None:
+    assert visitor.register(email).status == 303
+    assert world.recorded("mail") == []
+
+
+# -- forgotten passwords
+
+
+def test_a_forgotten_password_is_replaced_by_a_mailed_link(world: World, user: Person, email: str) -> None:
+    visitor = Person(world)
+    visitor.get("/forgotten")
+    answer = visitor.post("/forgotten", email=email.upper())
+    assert (answer.status, f"An email to {email} is on its way" in visitor.text) == (200, True)
+    mail = mailed(world)
+    assert (mail.to, mail.subject) == (email, "Causeway: Choose a new password")
+
+    link = place(mail)
+    visitor.get(link)
+    assert visitor.post(link, password=NEW).status == 303
+    assert visitor.get("/clients").status == 200
+    assert user.get("/clients").status == 303, "every other session has ended"
+    assert world.hub.website.users.authenticate(email, NEW) is not None
+    assert Person(world).get(link).status == 404
+
+
+def test_who_reads_the_mailbox_is_identified(world: World, visitor: Person, email: str) -> None:
+    world.hub.website.users.register(email, PASSWORD, terms_accepted=True)
+    visitor.get("/forgotten")
+    visitor.post("/forgotten", email=email)
+    link = place(mailed(world))
+    visitor.get(link)
+    visitor.post(link, password=NEW)
+
+    assert world.hub.website.users.get_identified(email).confirmed_at == world.clock.time()
+
+
+def test_a_mailed_link_to_a_new_password_is_good_for_an_hour(world: World, user: Person, email: str) -> None:
+    user.get("/forgotten")
+    user.post("/forgotten", email=email)
+    link = place(mailed(world))
+    world.clock.advance(LIFETIMES["reset"])
+
+    assert user.get(link).status == 404
+
+
+def test_a_forgotten_password_is_answered_alike_whether_or_not_there_is_an_account(
+    world: World, visitor: Person, email: str
+) -> None:
+    active, inactive, unknown = (f"{letter}{email}" for letter in "abc")
+    for name in (active, inactive):
+        world.hub.website.users.add(name)
+    world.hub.website.users.deactivate(inactive)
+    shown, calls, subjects = [], [], []
+    for name in (active, inactive, unknown):
+        visitor.get("/forgotten")
+        token = visitor.token
+        with counted(world) as made:
+            answer = visitor.post("/forgotten", token=token, email=name)
+        shown.append((answer.status, answer.text.replace(name, "")))
+        calls.append(list(made))
+        subjects.append(mailed(world).subject)
+
+    assert shown[0] == shown[1] == shown[2]
+    assert calls[0] == calls[1] == calls[2]
+    assert [subject.removeprefix("Causeway: ") for subject in subjects] == [
+        "Choose a new password",
+        "Your account is deactivated",
+        "There is no account with this address",
+    ]
+
+
+def test_what_is_no_address_is_sent_no_mail(world: World, visitor: Person) -> None:
+    visitor.get("/forgotten")
+    answer = visitor.post("/forgotten", email="ada")
+
+    assert (answer.status, "Email must be an email address" in visitor.text) == (400, True)
+    assert 'aria-invalid="true"' in answer.text
+    assert world.recorded("mail") == []
+
+
+@pytest.mark.parametrize("path", ["/forgotten", "/register"])
+def test_a_mailbox_gets_so_many_mails_in_an_hour(production: World, visitor: Person, email: str, path: str) -> None:
+    visitor.get(path)
+    fields = {"email": email, "password": PASSWORD, "terms": "yes"}
+    answers = [visitor.post(path, form=fields).status for _ in range(LIMITS["mailbox"].attempts + 1)]
+
+    assert answers == [200] * LIMITS["mailbox"].attempts + [429]
+    assert 0 < int(visitor.last.headers["retry-after"]) <= 3600
+    assert visitor.post(path, form={**fields, "email": f"x{email}"}).status == 200
+
+
+def test_an_address_asks_for_so_many_mails_in_an_hour(world: World, visitor: Person, email: str) -> None:
+    visitor.get("/forgotten")
+    answers = [visitor.post("/forgotten", email=f"{n}{email}").status for n in range(LIMITS["mails"].attempts + 1)]
+
+    assert answers == [200] * LIMITS["mails"].attempts + [429]
+
+
+# -- how mails travel
+
+
+def test_a_mail_is_recorded_with_what_it_is_about_or_not_at_all(
+    production: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor.get("/register")
+    token, fields = visitor.token, {"email": email, "password": PASSWORD, "terms": "yes"}
+    real = production.hub.store.transact
+
+    def transact(operations: Sequence[Operation]) -> None:
+        if any(operation.table == "deliveries" for operation in operations):
+            raise StoreUnavailable("DynamoDB cannot be reached")
+        real(operations)
+
+    monkeypatch.setattr(production.hub.store, "transact", transact)
+    assert visitor.post("/register", token, form=fields).status == 503
+
+    assert production.recorded("mail") == []
+    assert [item for item in production.hub.store.scan("website") if item["owner"].startswith("confirm#")] == []
+
+
+def test_neither_a_table_nor_a_log_has_a_link_or_a_password(
+    production: World, visitor: Person, email: str, lines: Lines
+) -> None:
+    visitor.register(email)
+    tables = [item for name in ("website", "users", "deliveries") for item in production.hub.store.scan(name)]
+    secret = place(mailed(production)).rpartition("/")[2]
+    stored = json.dumps(tables, default=repr)
+
+    assert "argon2" in stored
+    for text in (secret, PASSWORD):
+        assert text not in stored
+        assert text not in lines.text
+    assert email not in lines.text
+    assert all(email not in json.dumps(item, default=repr) for item in tables if "delivery_id" in item)
+
+
+def test_a_mail_that_was_not_taken_is_sent_again_by_its_plan(world: World, user: Person, email: str) -> None:
+    mailer, taken = world.hub.mailer, []
+
+    class Hesitating:
+        def send(self, mail: Mail, mail_id: str) -> None:
+            taken.append(mail_id)
+            if len(taken) == 1:
+                raise MailFailed("SES answered TooManyRequestsException")
+            mailer.send(mail, mail_id)
+
+    world.hub.__dict__["mailer"] = Hesitating()
+    user.get("/forgotten")
+    user.post("/forgotten", email=email)
+    send(world)
+    (delivery,) = world.recorded("mail")
+    assert (delivery.state, delivery.last["error"]) == ("due", "SES answered TooManyRequestsException")
+    world.clock.advance(2 * PLANS["mail"].waits[0])
+
+    assert mailed(world).to == email
+    assert taken[0] == taken[1] == delivery.delivery_id
+    assert world.recorded("mail")[0].state == "delivered"
+
+
+def test_a_mail_that_will_never_be_taken_fails_at_once(world: World, user: Person, email: str) -> None:
+    class Refusing:
+        def send(self, mail: Mail, mail_id: str) -> None:
+            raise MailFailed("SES answered MessageRejected", final=True)
+
+    world.hub.__dict__["mailer"] = Refusing()
+    user.get("/forgotten")
+    user.post("/forgotten", email=email)
+    send(world)
+
+    assert [each.state for each in world.recorded("mail")] == ["failed"]

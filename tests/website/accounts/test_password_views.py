@@ -1,0 +1,226 @@
+"""A user's own account: the code for the operator, and links that set a password."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from chalicelib.website.accounts.account_flow import WrongPassword
+from chalicelib.website.records.attempts import LIMITS
+from chalicelib.website.records.sessions import LIFETIME, cookie_signer
+from chalicelib.website.records.users import User
+from tests.website.person import PASSWORD, Person, known
+from tests.world import World
+
+pytestmark = pytest.mark.usefixtures("quick_hashes")
+NEW = "rain on a tin roof"
+
+
+def code_on(person: Person) -> str:
+    found = re.search(r'<code id="operator-code">([^<]+)</code>', person.last.text)
+    assert found is not None, person.text
+    return found[1]
+
+
+def reset_link(world: World, email: str) -> str:
+    """The path of a link that sets a user's password."""
+    link = world.hub.website.account_flow.issue_operator_link(known(world.hub, email))
+    return link.removeprefix(world.hub.settings.public_url)
+
+
+# -- the account
+
+
+def test_a_user_reads_a_code_for_the_operator_on_the_account_page(world: World, user: Person, email: str) -> None:
+    user.get("/account")
+    assert (email in user.text, "operator-code" in user.last.text) == (True, False)
+    answer = user.post("/account", action="code")
+
+    assert answer.status == 200
+    assert re.fullmatch(r"[0-9A-Z]{4}-[0-9A-Z]{4}-[0-9A-Z]{4}", code_on(user))
+    assert world.hub.website.account_flow.find_owner(code_on(user)).email == email
+    assert "operator-code" not in user.get("/account").text
+
+
+def test_the_account_page_is_for_who_is_signed_in(visitor: Person) -> None:
+    assert visitor.get("/account").headers["location"] == "/sign-in?next=%2Faccount"
+
+
+def test_every_page_of_a_user_leads_to_the_account(user: Person) -> None:
+    assert 'href="/account"' in user.get("/").text
+    assert 'aria-current="page"' in user.get("/account").text
+
+
+def test_so_many_codes_are_made_in_an_hour(user: Person) -> None:
+    user.get("/account")
+    answers = [user.post("/account", action="code").status for _ in range(LIMITS["codes"].attempts + 1)]
+
+    assert answers[-2:] == [200, 429]
+    assert int(user.last.headers["retry-after"]) > 0
+    assert "operator-code" not in user.last.text
+
+
+# -- links
+
+
+def test_a_link_shows_a_form_and_is_used_up_by_sending_it(world: World, visitor: Person, email: str) -> None:
+    place = reset_link(world, email)
+    for _ in range(2):
+        assert visitor.get(place).status == 200
+        assert email in visitor.text
+    answer = visitor.post(place, password=NEW)
+
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+    assert visitor.get("/clients").status == 200, "the user is signed in"
+    assert Person(world).sign_in(email, NEW).status == 303
+    again = Person(world)
+    assert (again.get(place).status, again.post(place, password=NEW).status) == (404, 404)
+    assert "has been used" in again.text
+    assert '<a class="button" href="/forgotten">Request a new password</a>' in again.last.text
+
+
+def test_a_user_of_the_operators_agrees_to_the_terms_with_the_first_password(
+    world: World, visitor: Person, email: str
+) -> None:
+    world.hub.website.users.add(email)
+    place = reset_link(world, email)
+    visitor.get(place)
+    refused = visitor.post(place, password="short")
+
+    assert refused.status == 400
+    assert "Password must have 10 to 256 characters" in visitor.text
+    assert "The terms must be accepted" in visitor.text
+    assert visitor.post(place, password=NEW, terms="yes").status == 303
+    assert world.hub.website.users.get(email).terms_accepted_at == world.clock.time()
+
+
+def test_a_page_with_a_secret_in_its_address_tells_it_to_nobody(world: World, visitor: Person, email: str) -> None:
+    answer = visitor.get(reset_link(world, email))
+
+    assert answer.headers["referrer-policy"] == "no-referrer"
+    assert answer.headers["cache-control"] == "no-store"
+
+
+def test_a_new_password_ends_every_session_of_the_user(world: World, user: Person, email: str) -> None:
+    assert user.get("/clients").status == 200
+    elsewhere, place = Person(world), reset_link(world, email)
+    elsewhere.get(place)
+    elsewhere.post(place, password=NEW)
+
+    assert user.get("/clients").status == 303
+    assert elsewhere.get("/clients").status == 200
+
+
+def test_a_session_of_an_earlier_version_goes_on_and_ends_with_a_new_password(
+    world: World, visitor: Person, email: str
+) -> None:
+    """Its cookie does not name the user, and its record has no generation."""
+    from chalicelib.foundation.identifiers import digest, new_secret
+
+    known(world.hub, email)
+    secret = f"u{new_secret()}"
+    now = world.clock.time()
+    record = {"email": email, "created_at": now, "expires_at": now + LIFETIME}
+    world.hub.store.put("website", {"owner": f"session#{digest(secret)}", "part": "session", **record})
+    visitor.cookies = {
+        "causeway_session": cookie_signer(world.hub.website.shared.keyring, "session").sign(secret).decode()
+    }
+    assert visitor.get("/clients").status == 200
+    secret_of_link = reset_link(world, email).rpartition("/")[2]
+    world.hub.website.account_flow.reset_password(secret_of_link, PASSWORD, terms_accepted=True)
+
+    assert visitor.get("/clients").status == 303
+
+
+@pytest.mark.parametrize("secret", ["x", "a" * 43, "..", "a" * 5000])
+def test_a_link_that_was_never_given_out_is_not_found(visitor: Person, secret: str) -> None:
+    assert visitor.get(f"/reset/{secret}").status == 404
+
+
+# -- passwords
+
+
+@pytest.fixture
+def owner(world: World, email: str) -> Person:
+    """Somebody who has signed in with a password."""
+    person = Person(world)
+    assert person.register(email).status == 303
+    return person
+
+
+def change(person: Person, current: str = PASSWORD, new: str = NEW) -> int:
+    person.get("/account")
+    return person.post("/account", action="password", current_password=current, password=new).status
+
+
+def test_a_user_changes_the_password_and_every_other_session_ends(world: World, owner: Person, email: str) -> None:
+    elsewhere = Person(world)
+    elsewhere.sign_in(email)
+
+    assert change(owner) == 303
+    owner.follow()
+    assert "Your password has been changed" in owner.text
+    assert elsewhere.get("/clients").status == 303
+    assert Person(world).sign_in(email).status == 401
+    assert Person(world).sign_in(email, NEW).status == 303
+
+
+def test_a_copy_of_the_cookie_of_before_is_worth_nothing_afterwards(world: World, owner: Person) -> None:
+    copied = Person(world, dict(owner.cookies))
+    change(owner)
+
+    assert copied.get("/clients").status == 303
+    assert owner.get("/clients").status == 200
+
+
+@pytest.mark.parametrize(
+    ("current", "new", "field", "said"),
+    [
+        ("wrong", NEW, "current_password", "This is not your current password."),
+        (PASSWORD, "short", "password", "Password must have 10 to 256 characters."),
+        (PASSWORD, PASSWORD, "password", "The new password is the same as the current one."),
+    ],
+)
+def test_a_change_that_is_refused_is_told_at_its_field(
+    world: World, owner: Person, email: str, current: str, new: str, field: str, said: str
+) -> None:
+    assert change(owner, current, new) == 400
+    assert said in owner.text
+    (wrong,) = re.findall(r"<input [^>]*aria-invalid[^>]*>", owner.last.text)
+    assert f'id="{field}"' in wrong
+    assert f'aria-describedby="{field}-error' in wrong
+    assert " autofocus" in wrong
+    assert Person(world).sign_in(email).status == 303
+
+
+def test_who_sits_at_another_ones_browser_tries_so_many_passwords(owner: Person) -> None:
+    answers = [change(owner, "wrong") for _ in range(LIMITS["password"].attempts + 1)]
+
+    assert answers == [400] * LIMITS["password"].attempts + [429]
+
+
+def test_of_two_changes_at_the_same_time_one_is_made(world: World, owner: Person, email: str) -> None:
+    user = world.hub.website.users.get(email)
+
+    def first() -> User:
+        return world.hub.website.account_flow.change_password(user, PASSWORD, NEW)
+
+    with world.meanwhile("transact", first), pytest.raises(WrongPassword):
+        world.hub.website.account_flow.change_password(user, PASSWORD, "snow on a tin roof")
+    assert world.hub.website.users.authenticate(email, NEW) is not None
+
+
+def test_a_user_who_is_deactivated_is_signed_out_at_once_and_stays_out(world: World, owner: Person, email: str) -> None:
+    link = reset_link(world, email)
+    world.hub.website.users.deactivate(email)
+
+    assert owner.get("/clients").status == 303
+    assert owner.sign_in(email).status == 403
+    assert "The operator has deactivated this account" in owner.text
+    assert owner.sign_in(email, "wrong").status == 401
+    assert "deactivated" not in owner.text
+    assert owner.get(link).status == 404
+    world.hub.website.users.activate(email)
+    assert owner.get("/clients").status == 303, "a session of before stays ended"
+    assert owner.sign_in(email).status == 303

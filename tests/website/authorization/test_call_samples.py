@@ -1,0 +1,156 @@
+"""The calls of a journey are shown as they are made: body, curl, Python and the answer."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shlex
+from typing import Any
+
+import pytest
+
+from tests.openbanking.key_holder import KeyHolder
+from tests.website.authorization.journey import approve, open_request, run, token, with_tokens
+from tests.website.person import Person
+from tests.world import World
+
+
+def section(user: Person, title: str) -> str:
+    """The markup of a call's section."""
+    found = re.search(
+        rf"<(?:h2|summary)>{title}</(?:h2|summary)>(.*?)(?:</section>|<summary>End the consent)",
+        user.last.text,
+        re.DOTALL,
+    )
+    assert found is not None, title
+    return found[1]
+
+
+def body(user: Person, title: str) -> dict[str, Any]:
+    """The body that is shown, without markup and the numbers of what is folded."""
+    shown = section(user, title).partition('<div class="json">')[2].partition("As curl and Python")[0]
+    text = re.sub(r'<span class="json-folded">\d+</span>|<[^>]+>', "", shown)
+    members: dict[str, Any] = json.loads(html.unescape(text))
+    return members
+
+
+def programs(user: Person, title: str) -> list[str]:
+    """The call as curl and as Python."""
+    found = re.findall(r'<pre tabindex="0"[^>]*><code[^>]*>(.*?)</code>', section(user, title), re.DOTALL)
+    return [html.unescape(program) for program in found]
+
+
+def answer(user: Person, title: str) -> str:
+    """The answer without markup; empty if there is none."""
+    shown = section(user, title).partition("Answer: 200")[2]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", shown)).split())
+
+
+def sent(curl: str) -> tuple[str, dict[str, Any]]:
+    """The path and the body that a curl command sends."""
+    words = shlex.split(curl.replace("\\\n", " "))
+    return words[2].removeprefix("http://127.0.0.1:8000"), json.loads(words[words.index("-d") + 1])
+
+
+def test_the_token_request_and_its_answer_are_shown(world: World, user: Person, client_id: str) -> None:
+    with_tokens(world, user, client_id)
+    request = body(user, "Token request")
+
+    assert set(request) == {"authorization_code", "redirect_uri", "code_verifier"}
+    assert request["authorization_code"] in user.text
+    shown = answer(user, "Token request")
+    for name in ("access-token", "refresh-token", "consent-id"):
+        assert f'"{name.replace("-", "_")}" : "{token(user, name)}"' in shown
+    assert '"expires_in" : 3600' in shown
+
+
+def test_the_request_is_shown_before_a_code_is_exchanged(
+    world: World, user: Person, secret_client: tuple[str, str]
+) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    curl, python = programs(user, "Token request")
+
+    assert answer(user, "Token request") == ""
+    assert f'-u "{client_id}:$CLIENT_SECRET"' in curl
+    assert 'client_secret=os.environ["CLIENT_SECRET"]' in python
+    assert secret not in user.last.text
+    path, request = sent(curl)
+    made = world.tpp("POST", path, {**request, "client_secret": secret}, client_id=client_id)
+    assert (made.status, request) == (200, body(user, "Token request"))
+
+
+def test_the_curl_of_a_refresh_and_of_the_end_does_what_the_buttons_do(
+    world: World, user: Person, client_id: str
+) -> None:
+    state = with_tokens(world, user, client_id)
+    path, request = sent(programs(user, "Refresh the tokens")[0])
+    refreshed = world.tpp("POST", path, request, client_id=client_id)
+    user.post("/authorize/callback", state=state, action="refresh")
+    user.follow()
+
+    assert token(user, "access-token") == refreshed.body["access_token"], "within a minute the same pair is answered"
+    assert body(user, "Latest refresh") == request
+    assert f'"access_token" : "{refreshed.body["access_token"]}"' in answer(user, "Latest refresh")
+    path, request = sent(programs(user, "End the consent")[0])
+    assert (path, request) == ("/tpp/token/revoke", {"token": refreshed.body["refresh_token"]})
+    assert world.tpp("POST", path, request, client_id=client_id).status == 200
+    assert "The client ended it" in user.get(f"/authorize/callback?state={state}").text
+
+
+def test_an_end_by_the_button_is_shown_with_its_answer(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    user.post("/authorize/callback", state=state, action="end")
+    user.follow()
+
+    assert "You ended it here" in user.text
+    assert answer(user, "End the consent").startswith("{}")
+    assert "<summary>Refresh the tokens</summary>" not in user.last.text
+
+
+@pytest.mark.parametrize(
+    "security", [{}, {"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}], ids=["public", "a key"]
+)
+def test_the_python_that_is_shown_is_python(
+    world: World, user: Person, client_id: str, security: dict[str, Any]
+) -> None:
+    with_tokens(world, user, client_id)
+    state = user.hidden("state")
+    if security:
+        world.hub.openbanking.clients.update(client_id, security=security)
+    user.get(f"/authorize/callback?state={state}")
+
+    for title in ("Token request", "Refresh the tokens", "End the consent"):
+        _, python = programs(user, title)
+        compile(python, title, "exec")
+        assert ("PrivateKeyJwt.load" in python) is bool(security)
+    open_request(user, client_id)
+    (python,) = re.findall(r'<code id="program-2">(.*?)</code>', user.last.text, re.DOTALL)
+    compile(html.unescape(python), "authorize", "exec")
+    assert "code_verifier=verifier" in html.unescape(python)
+
+
+def test_a_journey_whose_answers_were_not_stored_is_shown_without_them(
+    world: World, user: Person, client_id: str, email: str
+) -> None:
+    """Journeys of earlier versions have neither answers nor the reason of their end."""
+    state = with_tokens(world, user, client_id)
+    journeys = world.hub.website.journeys
+    journey = journeys.find(email, state)
+    assert journey is not None
+    kept = ("code", "code_verifier", "access_token", "refresh_token")
+    secrets = {name: value for name, value in journeys.unseal_secrets(journey).items() if name in kept}
+    old = {"sealed": journeys._seal(email, state, secrets), "refreshes": 1}
+    (item,) = [each for each in world.hub.store.scan("website") if each.get("state") == state]
+    key = {name: item[name] for name in ("owner", "part")}
+    world.hub.store.update("website", key, set=old)
+
+    user.get(f"/authorize/callback?state={state}")
+    assert body(user, "Token request")["authorization_code"] == secrets["code"]
+    assert answer(user, "Token request") == ""
+    assert "Latest refresh" not in user.last.text
+    world.hub.store.update("website", key, set={"ended_at": world.clock.time()})
+    assert "The consent has ended" in user.get(f"/authorize/callback?state={state}").text

@@ -1,0 +1,536 @@
+"""Back from the bank: a journey of one's own goes on, a stranger's is only shown, a payment is what the bank says."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import re
+from typing import Any
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+
+from chalicelib.foundation.http.outbound import TimedOut
+from chalicelib.openbanking.flows.callback_status import CallbackStatus, StatusResult
+from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
+from chalicelib.openbanking.protocol.tpp_calls import EndedBy
+from tests.openbanking.key_holder import KeyHolder
+from tests.openbanking.payer import Payer
+from tests.website.authorization.journey import SCOPES, approve, open_request, run, shown_request, token, with_tokens
+from tests.website.person import Person
+from tests.world import IBAN, World
+
+CODE = f"{'0' * 22}.{'A' * 43}"
+
+# -- with a journey of one's own
+
+
+@pytest.mark.parametrize(("version", "bic", "scopes"), [(1, "ALPHGB21", SCOPES), (2, "BETADEF1", ["accounts"])])
+@pytest.mark.parametrize("pkce", ["yes", None])
+def test_a_journey_of_ones_own_ends_with_tokens_that_work(
+    world: World, user: Person, client_id: str, version: int, bic: str, scopes: list[str], pkce: str | None
+) -> None:
+    open_request(user, client_id, bic)
+    url = run(user, client_id, scope=scopes, pkce=pkce)
+    if version == 1:
+        back = approve(world, url)
+    else:
+        answer = world.bank(2, "/consent", {"requestUrl": url, "scopes": scopes, "ibans": [IBAN]})
+        back = str(answer.body["callbackUrl"]).removeprefix("http://127.0.0.1:8000")
+    user.get(back)
+    user.follow()
+
+    assert user.last.headers["referrer-policy"] == "no-referrer"
+    assert "You have tokens" in user.text
+    assert "valid for 1 hour" in user.text
+    assert parse_qs(urlsplit(back).query)["code"][0] in user.text
+    consent = world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=token(user, "access-token"))
+    assert consent.body["scopes"] == scopes
+
+
+def test_the_verifier_that_is_shown_belongs_to_the_challenge_that_was_sent(
+    world: World, user: Person, client_id: str
+) -> None:
+    open_request(user, client_id)
+    challenge = shown_request(user)["code_challenge"]
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    verifier = re.search(r'"code_verifier" ?: ?"(\S{43})"', user.text)
+
+    assert verifier is not None
+    hashed = hashlib.sha256(verifier[1].encode()).digest()
+    assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == challenge
+
+
+def test_the_callback_parameters_are_those_that_came_back(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    came = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
+    user.get(back)
+    user.follow()
+    shown = user.last.text.partition("<h2>Callback parameters</h2>")[2].partition("</dl>")[0]
+    rows = dict(re.findall(r'<dt>(\w+)</dt><dd class="mono">([^<]+)</dd>', shown))
+
+    assert rows == {"authorization_code": came["code"], "state": came["state"], "iss": came["iss"]}
+
+
+def test_the_tokens_lead_to_their_consent(world: World, user: Person, client_id: str) -> None:
+    with_tokens(world, user, client_id)
+    consent_id = token(user, "consent-id")
+    assert f'<a href="/consents/{consent_id}">' in user.last.text
+
+    assert user.get(f"/consents/{consent_id}").status == 200
+
+
+def test_a_page_that_is_loaded_again_never_uses_the_code_twice(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    for _ in range(3):
+        user.get(back)
+        user.follow()
+
+    assert "You have tokens" in user.text
+    bearer = token(user, "access-token")
+    assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
+
+
+def test_an_answer_of_another_issuer_is_not_taken(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    user.get(re.sub(r"iss=[^&]+", "iss=https%3A%2F%2Fevil.example", back))
+
+    assert "it is only displayed" in user.text
+    user.get(back)
+    user.follow()
+    assert "You have tokens" in user.text
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        ("access_denied", "approve every permission at the bank"),
+        ("temporarily_unavailable", "Wait a minute"),
+        ("something_else", "a new request uses a new state"),
+    ],
+)
+def test_who_comes_back_without_a_consent_is_told_what_to_do(
+    user: Person, client_id: str, error: str, advice: str
+) -> None:
+    open_request(user, client_id)
+    state = shown_request(user)["state"]
+    run(user, client_id)
+    user.get(f"/authorize/callback?error={error}&error_description=%3Ci%3ENo&state={state}")
+    user.follow()
+
+    assert advice in user.text
+    assert "<i>No." in user.text
+    assert "<i>" not in user.last.text
+    user.get("/authorize")
+    assert "not approved" in user.text
+
+
+def test_a_code_that_has_expired_is_said_in_a_sentence(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    world.clock.advance(world.hub.settings.code_lifetime)
+    user.get(back)
+
+    assert "The authorization code has expired." in user.text
+
+
+def test_a_code_counts_whatever_the_browser_brought_before(world: World, user: Person, client_id: str) -> None:
+    """The PSU may open the cancel address in another tab, after the approval."""
+    open_request(user, client_id)
+    state = shown_request(user)["state"]
+    back = approve(world, run(user, client_id))
+    user.get(f"/authorize/callback?error=access_denied&state={state}")
+    user.follow()
+    assert "No consent came of it" in user.text
+    user.get(back)
+    user.follow()
+
+    assert "You have tokens" in user.text
+    assert "without a consent" not in user.text
+
+
+def test_an_error_in_the_address_does_not_hide_a_code(
+    world: World, user: Person, secret_client: tuple[str, str]
+) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    user.get(f"/authorize/callback?error=access_denied&state={state}")
+    user.follow()
+    user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
+    user.follow()
+
+    assert "You have tokens" in user.text
+
+
+def test_a_journey_without_tokens_cannot_be_said_to_have_ended(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    state = shown_request(user)["state"]
+    run(user, client_id)
+    user.get(f"/authorize/callback?state={state}")
+    for action in ("end", "refresh", "exchange"):
+        assert user.post("/authorize/callback", state=state, action=action).status == 303
+        user.follow()
+        assert "under way" in user.text
+        assert "Nothing was done: this authorization has moved on" in user.text
+        assert 'class="toast plain"' in user.last.text
+
+
+def test_a_consent_is_not_ended_by_one_click(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    bearer = token(user, "access-token")
+    link = f"/authorize/callback?state={state}&amp;ask=end"
+    assert f'href="{link}"' in user.last.text
+    assert 'value="end"' not in user.last.text
+
+    user.get(html.unescape(link))
+    assert "End this consent?" in user.text
+    assert world.tpp("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 200
+    user.post("/authorize/callback", state=user.hidden("state"), action=user.hidden("action"))
+    assert world.tpp("GET", "/tpp/consent", bearer=bearer, client_id=client_id).status == 401
+    assert "End this consent?" not in user.get(html.unescape(link)).text
+
+
+def test_the_question_asks_for_the_secret_that_ending_needs(
+    world: World, user: Person, secret_client: tuple[str, str]
+) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
+    user.get(f"/authorize/callback?state={state}&ask=end")
+
+    assert 'name="client_secret" type="password"' in user.last.text
+    user.post("/authorize/callback", state=state, action="end", client_secret=secret)
+    user.follow()
+    assert "The consent has ended" in user.text
+
+
+def test_a_client_with_a_secret_is_asked_for_it(world: World, user: Person, secret_client: tuple[str, str]) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    assert "Enter the client's secret" in user.text
+
+    wrong = user.post("/authorize/callback", state=state, action="exchange", client_secret="x")
+    assert (wrong.status, "enter its secret" in user.text) == (400, True)
+    user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
+    user.follow()
+    assert "You have tokens" in user.text
+    for action in ("refresh", "end"):
+        assert user.post("/authorize/callback", state=state, action=action).status == 400
+        assert user.post("/authorize/callback", state=state, action=action, client_secret=secret).status == 303
+        user.follow()
+    assert "The consent has ended" in user.text
+
+
+def test_no_page_of_a_journey_is_stored_passes_its_address_on_or_has_the_clients_secret(
+    world: World, user: Person, secret_client: tuple[str, str]
+) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    seen = []
+    for action in ("", "exchange", "refresh", "end"):
+        for typed in ("not the secret", secret) if action else ():
+            user.post("/authorize/callback", state=state, action=action, client_secret=typed)
+            seen.append(user.last)
+        queries = ("", "&ask=end", "&format=json")
+        seen += [user.get(f"/authorize/callback?state={state}{query}") for query in queries]
+
+    assert "The consent has ended" in user.get(f"/authorize/callback?state={state}").text
+    assert len(seen) == 18
+    for answer in seen:
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["content-type"] == "application/json" or (
+            answer.headers["referrer-policy"] == "no-referrer"
+        )
+        assert secret not in answer.text
+        assert "not the secret" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "security",
+    [{"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}, {"dpop_bound_access_tokens": True}],
+    ids=["a key", "bound tokens"],
+)
+def test_a_code_of_a_client_with_a_key_is_shown_for_its_application(
+    world: World, user: Person, client_id: str, security: dict[str, Any]
+) -> None:
+    world.hub.openbanking.clients.update(client_id, security=security)
+
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+
+    assert "which only your application has" in user.text
+    assert "Callback parameters" in user.text
+    assert 'value="exchange"' not in user.text
+
+
+def test_a_client_with_a_key_gets_no_secret(world: World, user: Person, client_id: str) -> None:
+    world.hub.openbanking.clients.update(
+        client_id, security={"auth_method": "private_key_jwt", "jwks": KeyHolder().jwks}
+    )
+
+    user.get(f"/clients/{client_id}/security")
+
+    assert "private_key_jwt" in user.text
+    assert 'value="rotate-secret"' not in user.last.text
+
+
+def test_the_token_is_offered_to_the_api_screens(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    bearer = token(user, "access-token")
+    link = re.search(r'href="(/specifications/account\?state=[^"]+)"', user.last.text)
+
+    assert link is not None
+    assert bearer in user.get(link[1]).text
+    assert user.last.headers["referrer-policy"] == "no-referrer"
+    assert bearer not in user.get("/specifications/account").text
+    assert state in link[1]
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [("bank", "The bank reported"), ("operator", "The operator ended it"), ("service", "was used twice")],
+)
+def test_a_consent_that_ended_elsewhere_is_noticed(
+    world: World, user: Person, client_id: str, email: str, by: EndedBy, said: str
+) -> None:
+    state = with_tokens(world, user, client_id)
+    address = f"/authorize/callback?state={state}"
+    live = re.search(r'data-live-check="([^"]+)"', user.last.text)
+    assert live is not None
+    assert user.get(html.unescape(live[1])).body == {"state": "tokens"}
+    (journey,) = world.hub.website.journeys.list_latest(email)
+    consent = world.hub.openbanking.consent_states.find(str(journey.consent_id))
+    assert consent is not None
+    world.hub.openbanking.token_flow.end_consent(consent, by)
+
+    assert user.get(html.unescape(live[1])).body == {"state": "ended"}
+    user.get(address)
+    assert "The consent has ended" in user.text
+    assert said in user.text
+    assert "data-live-check" not in user.last.text, "nothing changes any more"
+    assert 'value="refresh"' not in user.last.text
+
+
+def test_a_consent_that_has_reached_its_end_is_noticed(world: World, user: Person, client_id: str, email: str) -> None:
+    state = with_tokens(world, user, client_id)
+    (journey,) = world.hub.website.journeys.list_latest(email)
+    flow = world.hub.website.web_tpp_flow
+    world.clock.advance(181 * 24 * 3600)
+
+    assert flow.check_consent(journey).ended_by == "expired"
+    assert state == journey.state
+
+
+def test_the_stage_of_a_journey_is_for_its_user_only(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    address = f"/authorize/callback?state={state}&format=json"
+
+    assert user.get(address).body == {"state": "tokens"}
+    for other in (Person(world), Person.signed_in(world, "other@example.com")):
+        assert (other.get(address).status, other.last.body) == (404, {"state": None})
+
+
+def test_asking_for_the_stage_uses_no_code(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    assert user.get(f"{back}&format=json").body == {"state": "begun"}
+    user.get(back)
+    user.follow()
+
+    assert "You have tokens" in user.text
+
+
+# -- as somebody else
+
+
+@pytest.mark.parametrize("signed_in", [True, False])
+def test_a_code_of_somebody_elses_journey_is_only_shown(
+    world: World, user: Person, client_id: str, signed_in: bool
+) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    other = Person.signed_in(world, "other@example.com") if signed_in else Person(world)
+    answer = other.get(back)
+
+    code = parse_qs(urlsplit(back).query)["code"][0]
+    assert (answer.status, code in other.text) == (200, True)
+    assert "it is only displayed" in other.text
+    user.get(back)
+    user.follow()
+    assert "You have tokens" in user.text
+
+
+def test_a_journey_of_somebody_else_does_not_exist(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    bearer = token(user, "access-token")
+    other = Person.signed_in(world, "other@example.com")
+
+    assert other.get(f"/authorize/callback?state={state}").status == 200
+    assert bearer not in other.last.text
+    for action in ("exchange", "refresh", "end"):
+        assert other.post("/authorize/callback", state=state, action=action).status == 404
+    assert bearer not in other.get(f"/specifications/account?state={state}").text
+    assert bearer in user.get(f"/specifications/account?state={state}").text
+
+
+def test_the_callback_page_shows_code_and_state_and_how_to_go_on(visitor: Person) -> None:
+    visitor.get(f"/authorize/callback?authorization_code={CODE}&state=my%20state")
+
+    assert CODE in visitor.text
+    assert "my state" in visitor.text
+    assert "curl -s http://127.0.0.1:8000/tpp/token" in visitor.text
+
+
+@pytest.mark.parametrize("code", ["'; rm -rf ~ #", "\"}'", "$(id)", "<script>", "short"])
+def test_a_forged_code_never_gets_into_the_command_to_copy(visitor: Person, code: str) -> None:
+    text = visitor.get(f"/authorize/callback?code={quote(code)}").text
+
+    assert "curl" not in text
+    assert code not in text
+
+
+def test_the_callback_page_says_why_there_is_no_consent_and_what_to_do(visitor: Person) -> None:
+    visitor.get("/authorize/callback?error=access_denied&error_description=%3Cb%3ENo")
+
+    assert "without a consent" in visitor.text
+    assert "“<b>No”" in visitor.text
+    assert "approve every permission" in visitor.text
+    assert "<b>" not in visitor.last.text
+
+
+# -- after a payment
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_payment_page_shows_what_the_bank_says_and_not_what_the_address_says(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.pay()
+    payer.report(2 if version == 1 else "RJCT")
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "RJCT"}
+    bic = payer.side.bank.bic
+
+    text = world.call("GET", f"/payments/callback?bic={bic}&payment_id=P-1&status=4&message=all%20is%20well").text
+
+    assert "all is well" in text
+    assert "Failed" in text if version == 1 else "Rejected" in text
+    assert ("The bank reported" if version == 1 else "The bank says") in text
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "is_final", "headline"),
+    [
+        (1, 1, False, "Payment pending"),
+        (1, 4, True, "Payment completed"),
+        (2, "ACSP", False, "Payment pending"),
+        (2, "RJCT", True, "Payment rejected"),
+        (2, "CANC", True, "Payment cancelled"),
+    ],
+)
+def test_the_payment_page_says_what_became_of_it_and_asks_again_until_that_is_final(
+    world: World, version: int, status: Any, is_final: bool, headline: str
+) -> None:
+    payer = Payer(world, version)
+    payer.pay()
+    payer.report(status)
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": status}
+    address = f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1"
+    text = world.call("GET", address).text
+
+    assert (f'data-live="{html.escape(address)}"' in text) is not is_final
+    assert ("asks again by itself" in text) is not is_final
+    assert ("This status is final" in text) is is_final
+    assert f"<h1>{headline}</h1>" in text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "headline"),
+    [("unknown", "Payment not confirmed by the bank"), ("not_accepted", "Payment not accepted by the bank")],
+)
+def test_the_payment_page_says_that_the_bank_has_not_confirmed_a_payment(
+    world: World, monkeypatch: pytest.MonkeyPatch, outcome: PaymentOutcome, headline: str
+) -> None:
+    found = StatusResult("RCVD", from_bank=False, outcome=outcome)
+    monkeypatch.setattr(CallbackStatus, "look_up", lambda *_: found)
+
+    assert f"<h1>{headline}</h1>" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+
+
+def test_the_payment_page_does_not_ask_again_for_what_cannot_be_confirmed(world: World) -> None:
+    assert "data-live=" not in world.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-9&status=1").text
+
+
+def test_the_payment_page_falls_back_to_what_was_reported(world: World) -> None:
+    payer = Payer(world, 2, "direct")
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: TimedOut("late")
+
+    text = world.call("GET", f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1&status=ACSC").text
+
+    assert "The bank reported" in text
+    assert "Received" in text
+
+
+def test_after_a_revocation_the_payment_page_does_not_ask_in_the_psus_name(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+    world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+
+    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+    assert payer.calls == 1
+
+
+def test_nothing_is_asked_with_a_consent_that_has_ended(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+    world.clock.advance(181 * 24 * 3600)
+
+    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+    assert payer.calls == 1
+
+
+def test_the_payment_page_tells_nothing_of_clients_with_a_callback_of_their_own(world: World) -> None:
+    world.client = world.hub.openbanking.clients.create(
+        owner="tpp@example.com", title="Own", callback_urls=["http://127.0.0.1:8000/elsewhere"]
+    ).client
+    Payer(world, 1, "direct").pay()
+
+    text = world.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-1&status=4").text
+
+    assert "is not confirmed" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", "contains no payment"),
+        ("payment_id=P-9", "Call <code>GET /tpp/payment_status</code>"),
+        ("payment_id=P-9&bic=ALPHGB21", "is not confirmed"),
+        ("payment_id=P-9&bic=NOSUCHXX", "is not confirmed"),
+        (f"payment_id=P-9&bic={'A' * 3000}", "is not confirmed"),
+        ("payment_id=%3Cscript%3E&message=%3Cscript%3E&status=%3Cscript%3E", "&lt;script&gt;"),
+    ],
+)
+def test_an_address_that_cannot_be_confirmed_says_so(world: World, query: str, said: str) -> None:
+    answer = world.call("GET", f"/payments/callback?{query}")
+
+    assert answer.status == 200
+    assert said in answer.text
+    assert "<script>" not in answer.text

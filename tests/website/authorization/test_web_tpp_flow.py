@@ -1,0 +1,149 @@
+"""The web interface as a TPP: interrupted exchanges, refreshes that do not overtake each other, and the end."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
+from tests.website.authorization.journey import approve, open_request, run, shown_request, token, with_tokens
+from tests.website.person import Person
+from tests.world import World
+
+# -- an exchange that was interrupted
+
+
+@pytest.fixture
+def interrupted(world: World, user: Person, client_id: str, email: str) -> str:
+    """A journey whose exchange of the code began half a minute ago and never ended; answers its code."""
+    open_request(user, client_id)
+    state = shown_request(user)["state"]
+    code = parse_qs(urlsplit(approve(world, run(user, client_id))).query)["code"][0]
+    journey = world.hub.website.journeys.find(email, state)
+    assert journey is not None
+    world.hub.website.journeys.begin_exchange(world.hub.website.journeys.record_code(journey, code))
+    world.clock.advance(29)
+    user.get(f"/authorize/callback?state={state}")
+    assert user.post("/authorize/callback", state=state, action="exchange").status == 303
+    user.follow()
+    assert "You have tokens" not in user.text
+    world.clock.advance(1)
+    user.get(f"/authorize/callback?state={state}")
+    assert "was interrupted" in user.text
+    return code
+
+
+def test_an_exchange_that_was_interrupted_before_the_code_was_used_is_repeated(user: Person, interrupted: str) -> None:
+    user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
+    user.follow()
+
+    assert "You have tokens" in user.text
+
+
+def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_consent(
+    world: World, user: Person, client_id: str, email: str, interrupted: str
+) -> None:
+    (journey,) = world.hub.website.journeys.list_latest(email)
+    verifier = world.hub.website.journeys.unseal_secrets(journey)["code_verifier"]
+    lost = world.hub.openbanking.token_flow.redeem(TppCredentials(client_id), interrupted, None, verifier)
+    answer = user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
+
+    assert answer.status == 400
+    assert "No tokens came of it" in user.text
+    consent = world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=lost["access_token"])
+    assert consent.status == 401
+
+
+def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
+    world: World, user: Person, secret_client: tuple[str, str], email: str
+) -> None:
+    client_id, secret = secret_client
+    open_request(user, client_id)
+    user.get(approve(world, run(user, client_id)))
+    user.follow()
+    state = user.hidden("state")
+    journey = world.hub.website.journeys.find(email, state)
+    assert journey is not None
+    world.hub.website.journeys.begin_exchange(journey)
+    known = world.hub.website.journeys.unseal_secrets(journey)
+    world.hub.openbanking.token_flow.redeem(
+        TppCredentials(client_id, secret), known["code"], None, known["code_verifier"]
+    )
+    world.clock.advance(30)
+    assert user.post("/authorize/callback", state=state, action="exchange", client_secret="x").status == 400
+    assert "was interrupted" in user.text
+    user.post("/authorize/callback", state=state, action="exchange", client_secret=secret)
+
+    assert "No tokens came of it" in user.text
+
+
+# -- refreshing
+
+
+def test_tokens_are_refreshed(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    before = token(user, "access-token")
+    world.clock.advance(3600)
+    user.get(f"/authorize/callback?state={state}")
+    assert "expired: refresh it" in user.text
+    user.post("/authorize/callback", state=state, action="refresh")
+    user.follow()
+
+    assert token(user, "access-token") != before
+    assert "refreshed them once" in user.text
+    bearer = token(user, "access-token")
+    assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
+
+
+def test_a_refresh_that_is_sent_twice_gets_one_pair(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    for _ in range(2):
+        assert user.post("/authorize/callback", state=state, action="refresh").status == 303
+        user.follow()
+
+    bearer = token(user, "access-token")
+    assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 200
+
+
+def test_a_refresh_that_another_press_has_begun_is_not_begun_again(
+    world: World, user: Person, client_id: str, email: str
+) -> None:
+    """Two refreshes that overtake each other could use a token after its successor, which ends the consent."""
+    state = with_tokens(world, user, client_id)
+    journey = world.hub.website.journeys.find(email, state)
+    assert journey is not None
+    world.hub.website.journeys.begin_refresh(journey)
+    before = token(user, "access-token")
+    assert user.post("/authorize/callback", state=state, action="refresh").status == 303
+    user.follow()
+    assert token(user, "access-token") == before
+    world.clock.advance(30)
+    user.post("/authorize/callback", state=state, action="refresh")
+    user.follow()
+
+    assert token(user, "access-token") != before
+
+
+def test_a_consent_that_the_bank_has_ended_is_not_refreshed(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    bearer = token(user, "access-token")
+    world.tpp("POST", "/tpp/token/revoke", {"token": bearer}, client_id=client_id)
+    answer = user.post("/authorize/callback", state=state, action="refresh")
+
+    assert answer.status == 400
+    assert "The refresh token is not valid." in user.text
+    assert "The consent has ended" in user.text
+
+
+# -- the end
+
+
+def test_a_consent_is_ended(world: World, user: Person, client_id: str) -> None:
+    state = with_tokens(world, user, client_id)
+    bearer = token(user, "access-token")
+    user.post("/authorize/callback", state=state, action="end")
+    user.follow()
+
+    assert "The consent has ended" in user.text
+    assert world.tpp("GET", "/tpp/consent", client_id=client_id, bearer=bearer).status == 401

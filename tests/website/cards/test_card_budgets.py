@@ -1,0 +1,72 @@
+"""The pages of cards keep their budgets, also where a card has as much to show as a page can hold."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.ledger.entries import movement_key
+from chalicelib.cards.protocol.portal_messages import ACCOUNTS
+from chalicelib.website.cards.card_views import LATEST, MOVEMENTS
+from tests.cards.scenes import GERMANY, MadeCard, Scene
+from tests.website.cards.cards import link
+from tests.website.page_costs import BYTES, SECONDS, quickest
+from tests.website.person import Person
+from tests.world import World
+
+
+@pytest.fixture
+def scene(world: World) -> Scene:
+    return Scene(world)
+
+
+@pytest.fixture
+def colleague(world: World, user: Person, email: str) -> Person:
+    link(world, email)
+    return user
+
+
+def full_card(scene: Scene) -> MadeCard:
+    """A card with as many accounts, transactions, movements and messages as its page shows."""
+    holder = scene.holder(country_ison=GERMANY)
+    accounts = [scene.account(holder_id=holder) for _ in range(ACCOUNTS)]
+    made = scene.card_in("A", holder_id=holder, account_id=accounts, account_owner_id=[holder] * ACCOUNTS)
+    for number in accounts:
+        address = scene.address(number, method=2)
+        for payment in range(LATEST):
+            words = f"Invoice {payment} of the Meadow & Sons partnership"
+            scene.inbound(address, 1_234_567_00, sender_name="Meadow & Sons, Riverside", reference=words)
+        _move(scene, number)
+    for purchase in range(LATEST):
+        held = scene.purchase(made.card_id, 1_234_00, merchant_name=f"Riverside Books and Maps {purchase}", mcc="5942")
+        scene.clearing(held, 1_234_00)
+    return made
+
+
+def _move(scene: Scene, account_id: int) -> None:
+    """Add movements of the account's balance; written, since each would cost a payment otherwise."""
+    store = scene.hub.store
+    account = Account.from_item(store.get(*Account.key(account_id)) or {})
+    for number in range(1, MOVEMENTS + 1):
+        balances = {"settled": account.settled + 17 * number, "held": 29 * number, "reserved": number}
+        row = {"at": account.last_at + 1000 * number, **balances}
+        store.put("ledger", movement_key(account, account.movements + number)[1] | row)
+    moved = {"movements": account.movements + MOVEMENTS, "version": account.version + 1}
+    store.put("cards", (store.get(*account.place) or {}) | moved)
+
+
+@pytest.mark.parametrize("path", ["", "/statement"])
+def test_the_fullest_page_of_a_card_is_small_and_takes_little_time(scene: Scene, colleague: Person, path: str) -> None:
+    address = f"/cards/{full_card(scene).card_id}{path}"
+
+    size = len(colleague.get(address).text.encode())
+    assert size <= BYTES
+    assert quickest(lambda: colleague.get(address)) <= SECONDS
+
+
+@pytest.mark.parametrize("path", ["/cards/new", "/cards?digits=12&holder=Ada", "/cards/activity"])
+def test_forms_and_lists_of_cards_are_small_and_take_little_time(scene: Scene, colleague: Person, path: str) -> None:
+    scene.spendable(1_00)
+
+    assert len(colleague.get(path).text.encode()) <= BYTES
+    assert quickest(lambda: colleague.get(path)) <= SECONDS

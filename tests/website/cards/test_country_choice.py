@@ -1,0 +1,31 @@
+"""A country is chosen by its name; its codes are understood, too."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.fields.registries import country_numbers
+from chalicelib.website.cards.country_choice import country_choices, country_number
+
+
+@pytest.mark.parametrize("written", ["Germany", " germany ", "DE", "de", "DEU", "276"])
+def test_a_country_is_found_by_name_and_code(written: str) -> None:
+    assert country_number(written) == 276
+
+
+@pytest.mark.parametrize(("written", "number"), [("Cote d'Ivoire", 384), ("Turkiye", 792), ("008", 8), ("8", 8)])
+def test_nobody_needs_a_special_keyboard(written: str, number: int) -> None:
+    assert country_number(written) == number
+
+
+@pytest.mark.parametrize("written", ["", "Atlantis", "999", "Ger", "<b>"])
+def test_what_is_no_country_is_none(written: str) -> None:
+    assert country_number(written) is None
+
+
+def test_every_country_is_offered_once_in_the_order_of_the_names() -> None:
+    names = list(country_choices())
+
+    assert len(names) == len(country_numbers())
+    assert {country_number(name) for name in names} == set(country_numbers())
+    assert names[:3] == ["Afghanistan", "Åland Islands", "Albania"]

@@ -1,0 +1,191 @@
+"""The activity of a client: its latest calls with their status and times, and its errors by kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from chalicelib.foundation.http.outbound import NotReached
+from chalicelib.statistics import client_activity
+from chalicelib.statistics.client_activity import PER_MINUTE
+from chalicelib.website.clients.activity_views import SHOWN
+from tests.website.authorization.journey import with_tokens
+from tests.website.clients.busy_clients import fill_activity
+from tests.website.page_costs import BYTES, SECONDS, quickest
+from tests.website.person import Person
+from tests.world import Sent, World
+
+NO_CALLS = "No calls yet"
+
+
+@pytest.fixture
+def client_id(world: World, user: Person) -> str:
+    """The world's client, owned by the user."""
+    client_id = user.create_client("Budget Friend")
+    world.client = world.hub.openbanking.clients.get(client_id)
+    return client_id
+
+
+def shown(user: Person) -> list[str]:
+    """The calls in the table: method and route."""
+    return re.findall(r'data-label="Call"><span class="mono">([^<]+)</span>', user.last.text)
+
+
+def figures(user: Person) -> dict[str, str]:
+    """The figures on top of the page."""
+    return dict(re.findall(r"<div><dt>([^<]+)</dt><dd>([^<]+)</dd></div>", user.last.text.split("</dl>")[0]))
+
+
+def test_a_client_that_called_nothing_says_so(user: Person, client_id: str) -> None:
+    user.get(f"/clients/{client_id}/activity")
+
+    assert NO_CALLS in user.text
+
+
+def test_the_page_of_a_client_leads_to_its_activity(user: Person, client_id: str) -> None:
+    user.get(f"/clients/{client_id}")
+
+    assert f'href="/clients/{client_id}/activity"' in user.last.text
+
+
+def test_calls_are_shown_with_status_code_times_and_bank(world: World, user: Person, client_id: str) -> None:
+    def answer(sent: Sent) -> Mapping[str, object]:
+        world.clock.advance(0.12)
+        return {"status": "success", "accounts": []}
+
+    world.banks[1].answers["/accounts"] = answer
+    tokens = world.tokens(1)
+    good = world.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
+    bad = world.tpp("GET", "/tpp/account?nonsense=1", bearer=tokens["access_token"])
+    user.get(f"/clients/{client_id}/activity")
+
+    assert (good.status, bad.status) == (200, 400)
+    assert shown(user) == ["GET /tpp/account", "GET /tpp/accounts", "POST /tpp/token", "POST /tpp/authorize"]
+    assert good.headers["x-request-id"] in user.text
+    assert re.search(r"400 [A-Z_]+ Caller ALPHGB21 \d+ ms \u2013 2 Mar 2026, 09:00:00 UTC", user.text)
+    assert re.search(r"200 ALPHGB21 0 ms 120 ms 2 Mar 2026", user.text)
+    assert figures(user) == {
+        "Calls": "4",
+        "Errors": "1",
+        "Caller": "1",
+        "Limit of calls": "0",
+        "Bank": "0",
+        "This service": "0",
+    }
+    for secret in (tokens["access_token"], "nonsense", tokens["consent_id"]):
+        assert secret not in user.last.text
+
+
+def test_a_bank_that_cannot_be_reached_is_the_banks_error(world: World, user: Person, client_id: str) -> None:
+    bearer = world.tokens(1)["access_token"]
+    world.banks[1].answers["/accounts"] = lambda sent: NotReached("it is down")
+    world.tpp("GET", "/tpp/accounts", bearer=bearer)
+    user.get(f"/clients/{client_id}/activity")
+
+    assert figures(user)["Bank"] == "1"
+    assert "Errors by kind" in user.text
+    assert "1 error in 24 hours." in user.text
+    assert 'class="kind-bank"' in user.last.text
+
+
+def test_a_wrong_secret_is_shown_and_an_unknown_client_is_nobodys(world: World, user: Person) -> None:
+    client_id = user.create_client("Secretive", secret="yes")
+    assert world.tpp("GET", "/tpp/banks", client_id=client_id).status == 401
+    assert world.tpp("GET", "/tpp/banks", client_id="somebody").status == 401
+    user.get(f"/clients/{client_id}/activity")
+
+    assert shown(user) == ["GET /tpp/banks"]
+    assert "401 WRONG_CREDENTIALS Caller" in user.text
+
+
+def test_a_call_of_an_inactive_client_is_shown(world: World, user: Person, client_id: str) -> None:
+    world.hub.openbanking.clients.deactivate(client_id)
+    assert world.tpp("GET", "/tpp/banks").status == 401
+    user.get(f"/clients/{client_id}/activity")
+
+    assert shown(user) == ["GET /tpp/banks"]
+
+
+def test_calls_of_all_processes_are_shown_once_they_are_written(world: World, user: Person, client_id: str) -> None:
+    world.tpp("GET", "/tpp/banks")
+    world.hub.statistics.measurements.write()
+    world.writes_measurements()
+    world.tpp("GET", "/tpp/consents")
+    user.get(f"/clients/{client_id}/activity")
+
+    assert sorted(shown(user)) == ["GET /tpp/banks", "GET /tpp/consents"]
+
+
+def test_calls_are_filtered_by_the_class_of_their_status(world: World, user: Person, client_id: str) -> None:
+    world.tpp("GET", "/tpp/banks")
+    world.tpp("GET", "/tpp/consents?after=nothing")
+
+    for status, calls in (("2", ["GET /tpp/banks"]), ("4", ["GET /tpp/consents"]), ("5", []), ("x", None)):
+        user.get(f"/clients/{client_id}/activity?status={status}")
+        assert calls is None or shown(user) == calls
+    assert len(shown(user)) == 2
+    user.get(f"/clients/{client_id}/activity?status=5")
+    assert "None of the latest calls fits" in user.text
+
+
+def test_the_latest_calls_are_listed_and_all_are_counted(world: World, user: Person, client_id: str) -> None:
+    for _ in range(4):
+        for _ in range(PER_MINUTE + 1):
+            world.tpp("GET", "/tpp/banks")
+        world.clock.advance(60)
+    user.get(f"/clients/{client_id}/activity")
+
+    assert len(shown(user)) == SHOWN
+    assert "The latest of more calls." in user.text
+    assert figures(user)["Calls"] == str(4 * (PER_MINUTE + 1))
+    assert len(user.last.text.encode()) < 100_000
+
+
+def test_what_too_many_processes_kept_is_said_to_be_missing(
+    world: World, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 2)
+    monkeypatch.setattr(client_activity, "ROWS_READ", 2)
+    fill_activity(world, client_id, processes=3)
+    user.get(f"/clients/{client_id}/activity?status=2")
+
+    assert "those of the oldest hours are not all counted here" in user.text
+    assert "include all" not in user.text
+    assert "those before 2 Mar 2026, 09:01:00 UTC are not all listed here" in user.text
+    user.get("/")
+    assert re.search("Budget Friend .* at least 200 at least 20 ", user.text)
+
+
+def test_what_few_processes_kept_is_all_there(world: World, user: Person, client_id: str) -> None:
+    fill_activity(world, client_id, processes=1)
+    user.get(f"/clients/{client_id}/activity")
+
+    assert "not all" not in user.text
+    assert "at least" not in user.get("/").text
+
+
+def test_the_page_of_a_busy_client_is_small_and_takes_little_time(world: World, user: Person, client_id: str) -> None:
+    """A hundred processes serve the client: more rows than a page reads."""
+    fill_activity(world, client_id, processes=100)
+    address = f"/clients/{client_id}/activity"
+
+    assert len(user.get(address).text.encode()) <= BYTES
+    assert "not all counted" in user.text
+    assert quickest(lambda: user.get(address)) <= SECONDS
+
+
+def test_what_the_web_interface_does_is_no_call_of_the_client(world: World, user: Person, client_id: str) -> None:
+    with_tokens(world, user, client_id)
+    user.get(f"/clients/{client_id}/activity")
+
+    assert NO_CALLS in user.text
+
+
+def test_the_activity_of_somebody_elses_client_does_not_exist(world: World, user: Person, client_id: str) -> None:
+    world.tpp("GET", "/tpp/banks")
+    other = Person.signed_in(world, "other@example.com")
+
+    assert other.get(f"/clients/{client_id}/activity").status == 404
+    assert other.get("/clients/nothing/activity").status == 404

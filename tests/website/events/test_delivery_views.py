@@ -1,0 +1,370 @@
+"""Deliveries: what users see of their own clients' events and calls, and how they have an event sent again."""
+
+from __future__ import annotations
+
+import html
+import re
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.website.events.event_inspection import DETAILED
+from chalicelib.website.records.attempts import LIMITS
+from tests.dynamodb_calls import counted
+from tests.website.events.deliveries import send, send_test_event
+from tests.website.page_forms import rename
+from tests.website.person import Person
+from tests.world import Answer, World
+
+
+@pytest.fixture
+def client_id(world: World, user: Person) -> str:
+    """The world's client, owned by the user, with its events going to the world's receiver."""
+    client_id = user.create_client("Eventful", events_url=world.receiver.url)
+    world.client = world.hub.openbanking.clients.get(client_id)
+    return client_id
+
+
+def test_who_has_no_client_is_told_what_belongs_here(user: Person) -> None:
+    user.get("/deliveries")
+
+    assert "You have no clients yet" in user.text
+
+
+def test_a_test_event_is_sent_and_seen(world: World, user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+    user.get(f"/deliveries?client_id={client_id}")
+    assert "due" in user.text
+    send(world)
+    user.get("/deliveries")
+
+    assert [event["type"] for event in world.receiver.events] == ["test"]
+    assert re.search(r"test Event delivered 1 \d+ ms 204", user.text)
+    user.get(path)
+    assert "status 204" in user.text
+    assert '"message" : "This is a test."' in user.text
+
+
+def test_a_failed_attempt_shows_its_status_its_answer_and_when_the_next_is_made(
+    world: World, user: Person, client_id: str
+) -> None:
+    world.receiver.answers = [
+        Reply(503, b"<b>words of the receiver</b>", {"Set-Cookie": "secret=cookie", "Server": "nginx"}, 0.2)
+    ]
+    path = send_test_event(user, client_id)
+    send(world)
+    user.get("/deliveries")
+
+    assert re.search(r"due 1 \d+ ms 503 in \d seconds?", user.text)
+    user.get(path)
+    assert "The receiver responded with status 503." in user.text
+    assert "server nginx" in user.text
+    assert "set-cookie ***" in user.text
+    assert "webhook-signature ***" in user.text
+    assert f"webhook-id {path.rpartition('/')[2]}" in user.text
+    assert "<b>words of the receiver</b>" in user.text
+    for secret in ("secret=cookie", "<b>words", "v1,"):
+        assert secret not in user.last.text
+
+
+def progress(user: Person) -> str:
+    """What the page that is shown asks with, and the answer, which are the same until something happens."""
+    found = re.search(r'data-live-check="([^"]+)".* data-live-state="([^"]+)"', user.last.text)
+    assert found is not None
+    assert user.get(html.unescape(found[1])).body == {"state": found[2]}
+    return found[2]
+
+
+def test_the_page_of_an_event_asks_how_far_it_has_come_until_that_is_final(
+    world: World, user: Person, client_id: str
+) -> None:
+    world.receiver.answers = [Reply(503, b"busy", {}, 0.2)]
+    path = send_test_event(user, client_id)
+    user.get(path)
+    assert f'<noscript>, if JavaScript is enabled. <a href="{path}">Reload</a></noscript>' in user.last.text
+    seen = [progress(user)]
+    world.clock.advance(1)
+    assert user.get(f"{path}?format=json").body == {"state": seen[0]}
+    (delivery,) = world.recorded("event")
+    attempt = world.hub.delivery.worker.begin(delivery.delivery_id)
+    assert attempt is not None
+    user.get(path)
+    assert "An attempt is running" in user.text
+    seen.append(progress(user))
+    world.hub.delivery.worker.carry_out(attempt)
+    user.get(path)
+    seen.append(progress(user))
+    world.clock.advance(60)
+    send(world)
+    user.get(path)
+
+    assert len(set(seen)) == 3
+    assert "delivered" in user.text
+    assert not re.search("data-live=|data-live-check=|live[^>]*js|Reload", user.last.text), "nothing changes any more"
+    user.post(path)
+    user.follow()
+    assert progress(user)
+
+
+def test_how_far_an_event_has_come_is_its_owners(world: World, user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+
+    assert Person.signed_in(world, "other@example.com").get(f"{path}?format=json").status == 404
+    assert Person(world).get(f"{path}?format=json").status == 303
+
+
+def test_an_event_is_sent_again(world: World, user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+    send(world)
+    user.get(path)
+    user.post(path)
+    user.follow()
+    assert "being sent again" in user.text
+    send(world)
+
+    assert len(world.receiver.received) == 2
+    assert len({sent.headers["webhook-id"] for sent in world.receiver.received}) == 1
+
+
+def test_an_asynchronous_call_is_seen_and_not_sent_again(world: World, user: Person, client_id: str) -> None:
+    world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
+    bearer = world.tokens(1)["access_token"]
+    accepted = world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"prefer": "respond-async"})
+    send(world)
+    user.get("/deliveries")
+    path = f"/deliveries/{accepted.body['request_id']}"
+
+    assert accepted.status == 202
+    assert re.search(r"/tpp/accounts Asynchronous call · ALPHGB21 delivered", user.text)
+    user.get(path)
+    assert "x-api-key ***" in user.text
+    assert "Outcome status 200" in user.text
+    assert '"accounts" : []' in user.text
+    assert "cannot be resent" in user.text
+    assert user.post(path).status == 409
+    assert "its caller has already received an outcome" in user.text
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_an_event_that_is_being_sent_at_that_moment_is_looked_at_again(
+    world: World, user: Person, client_id: str, monkeypatch: pytest.MonkeyPatch, arrives: bool
+) -> None:
+    send_test_event(user, client_id)
+    (delivery,) = world.recorded("event")
+    user.get(f"/deliveries/{delivery.delivery_id}")
+    attempt = world.hub.delivery.worker.begin(delivery.delivery_id)
+    assert attempt is not None
+    world.receiver.answers = [] if arrives else [Reply(503, b"", {}, 0)]
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: world.hub.delivery.worker.carry_out(attempt))
+
+    user.get(user.post(f"/deliveries/{delivery.delivery_id}").headers["location"])
+
+    assert ("It has just been delivered" if arrives else "It is being sent again") in user.text
+    assert ('class="toast plain"' in user.last.text) is arrives, "nothing was done, so nothing succeeded"
+    assert world.delivery(delivery.delivery_id).due_at == (None if arrives else world.clock.time())
+
+
+def test_deliveries_are_shown_by_state(world: World, user: Person, client_id: str) -> None:
+    send_test_event(user, client_id)
+    send(world)
+    user.get(f"/deliveries?client_id={client_id}&state=delivered")
+    assert "delivered 1" in user.text
+    user.get(f"/deliveries?client_id={client_id}&state=failed")
+    assert "There is nothing here" in user.text
+
+
+def test_events_are_shown_by_type_and_time(world: World, user: Person, client_id: str) -> None:
+    send_test_event(user, client_id)
+    now = timestamp(world.clock.time())[:16]
+    world.clock.advance(3600)
+    later = timestamp(world.clock.time())[:16]
+
+    def rows(**fields: str) -> int:
+        user.get(f"/deliveries?{urlencode({'client_id': client_id, **fields})}")
+        return user.last.text.count('data-label="Recorded"')
+
+    assert rows() == rows(type="test") == rows(**{"from": now, "until": now}) == 1
+    assert rows(type="consent.revoked") == rows(type="relay") == rows(**{"from": later}) == 0
+    assert "There is nothing here" in user.text
+
+
+def test_a_time_that_is_none_is_refused_at_its_field(user: Person, client_id: str) -> None:
+    answer = user.get(f"/deliveries?client_id={client_id}&from=yesterday&until=2026-03-01T10:00")
+
+    assert answer.status == 400
+    assert "Enter a day and a time." in user.text
+    assert 'value="2026-03-01T10:00"' in answer.text
+
+
+def test_an_event_for_fetching_is_listed_and_shown(world: World, user: Person) -> None:
+    client_id = user.create_client("Polls")
+    world.hub.openbanking.clients.update(client_id, events="poll")
+    user.post(f"/clients/{client_id}", action="test-event")
+    user.get(f"/deliveries?client_id={client_id}&state=recorded")
+    assert "Event for fetching" in user.text
+    found = re.search(r'href="([^"]+at=\d+)"', user.last.text)
+    assert found is not None
+    path = html.unescape(found[1])
+
+    user.get(path)
+    assert "This is a test." in user.text
+    assert "GET /tpp/events" in user.text
+    assert user.get(path.replace("at=", "at=9")).status == 404
+    for at in ("x", "\u0661", "", "1-2"):
+        assert user.get(re.sub("at=[0-9]+", f"at={quote(at)}", path)).status == 404
+    other = Person.signed_in(world, "other@example.com")
+    assert other.get(path).status == 404
+
+
+# -- the rows that a script asks for
+
+
+def latest(user: Person, client_id: str, after: str = "", **fields: str) -> Answer:
+    return user.get(f"/deliveries/latest?{urlencode({'client_id': client_id, **fields, 'after': after})}")
+
+
+def cursor(answer: Answer) -> str:
+    found = re.search(r'data-cursor="([^"]+)"', answer.text)
+    assert found is not None
+    return found[1]
+
+
+def test_the_latest_rows_come_once_and_again_when_something_happens(world: World, user: Person, client_id: str) -> None:
+    first = latest(user, client_id)
+    assert (first.status, "<tr" in first.text, "<html" in first.text) == (200, False, False)
+    assert latest(user, client_id, cursor(first)).status == 204
+
+    send_test_event(user, client_id)
+    second = latest(user, client_id, cursor(first))
+    assert "due" in user.text
+    assert cursor(user.get(f"/deliveries?client_id={client_id}")) == cursor(second)
+    world.clock.advance(1)
+    assert latest(user, client_id, cursor(second)).status == 204
+
+    send(world)
+    third = latest(user, client_id, cursor(second))
+    assert "delivered" in user.text
+    assert latest(user, client_id, cursor(third)).status == 204
+    assert "<tr" not in latest(user, client_id, type="consent.revoked").text
+
+
+def test_the_latest_rows_keep_the_notice_for_the_next_page(user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+    latest(user, client_id)
+    user.get(path)
+
+    assert "on its way" in user.text
+
+
+def test_the_latest_rows_are_the_owners(world: World, user: Person, client_id: str) -> None:
+    assert latest(Person.signed_in(world, "other@example.com"), client_id).status == 404
+    assert latest(Person(world), client_id).status == 303
+
+
+def test_26_deliveries_stand_on_two_pages(world: World, user: Person, client_id: str) -> None:
+    for _ in range(26):
+        world.hub.openbanking.tpp_events.send_test(world.client)
+    user.get("/deliveries")
+    older = re.search(r'href="([^"]+)" rel="next"', user.last.text)
+    assert (user.last.text.count('data-label="Recorded"'), older is not None) == (25, True)
+    user.get(older[1].replace("&amp;", "&") if older else "")
+
+    assert user.last.text.count('data-label="Recorded"') == 1
+    assert 'rel="prev"' in user.last.text
+    assert user.get("/deliveries?before=x").status == 200
+
+
+def test_deliveries_of_somebody_elses_client_do_not_exist(world: World, user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+    other = Person.signed_in(world, "other@example.com")
+    other.create_client()
+
+    assert other.get(f"/deliveries?client_id={client_id}").status == 404
+    assert other.get(path).status == 404
+    assert other.post(path).status == 404
+    assert world.delivery(path.rpartition("/")[2]).attempts == 0
+
+
+def test_what_is_between_the_service_and_the_bank_is_not_the_clients_owners(
+    world: World, user: Person, client_id: str
+) -> None:
+    bearer = world.tokens(1)["access_token"]
+    world.tpp("POST", "/tpp/token/revoke", {"token": bearer})
+    (notice,) = world.recorded("revoke_token")
+    user.get("/deliveries")
+
+    assert "consent.revoked" in user.text
+    assert "revoke_token" not in user.text
+    assert user.get(f"/deliveries/{notice.delivery_id}").status == 404
+    assert user.post(f"/deliveries/{notice.delivery_id}").status == 404
+
+
+def test_without_an_events_url_nothing_is_sent(user: Person) -> None:
+    client_id = user.create_client("Deaf")
+    answer = user.post(f"/clients/{client_id}", action="test-event")
+
+    assert (answer.status, "no Events URL" in user.text) == (400, True)
+    user.get("/deliveries")
+    assert "It has no Events URL" in user.text
+
+
+def test_a_client_that_fetches_its_events_is_sent_a_test_event_and_stays_so_when_it_is_changed(
+    world: World, user: Person
+) -> None:
+    client_id = user.create_client("Polls")
+    clients = world.hub.openbanking.clients
+    clients.update(client_id, events="poll")
+
+    user.get(f"/clients/{client_id}")
+    assert "The client fetches them from GET /tpp/events" in user.text
+    assert "Send a test event" in user.text
+    answer = user.post(f"/clients/{client_id}", action="test-event")
+    assert (answer.status, answer.headers["location"]) == (303, f"/clients/{client_id}")
+    user.follow()
+    assert "the client can fetch it" in user.text
+    user.get("/deliveries")
+    assert "Event for fetching" in user.text
+    rename(user, client_id, title="Renamed")
+
+    changed = clients.get(client_id)
+    page = world.hub.delivery.event_log.page(f"client#{client_id}", None, 20)
+    assert (changed.title, changed.events_mode) == ("Renamed", "poll")
+    assert [event.type for event in page.events] == ["test"]
+
+
+def test_events_are_not_sent_by_hand_without_end(world: World, user: Person, client_id: str) -> None:
+    path = send_test_event(user, client_id)
+    for _ in range(LIMITS["events"].attempts - 1):
+        world.hub.website.attempts.count([("events", world.client.owner)])
+
+    assert user.post(f"/clients/{client_id}", action="test-event").status == 429
+    assert user.post(path).status == 429
+    assert "Too many attempts" in user.text
+    assert len(world.recorded()) == 1
+
+
+def test_an_id_that_no_delivery_can_have_is_not_looked_for(world: World, user: Person, client_id: str) -> None:
+    assert user.get(f"/deliveries/{'x' * 3000}").status == 404
+    with counted(world) as calls:
+        assert user.get(f"/deliveries/{'x' * 3000}?client_id={client_id}&at=1").status == 404
+    assert len(calls) == 1, "the session"
+
+
+def test_the_page_of_a_delivery_stays_small_however_much_there_is_to_show(
+    world: World, user: Person, email: str, client_id: str
+) -> None:
+    path = send_test_event(user, client_id)
+    headers = {f"X-Header-{number:02}-{'n' * 48}": "v" * 200 for number in range(40)}
+    for _ in range(10):
+        world.receiver.answers = [Reply(503, b'"' * 3000, {**headers, "Server": "s" * 200}, 0.1)]
+        send(world)
+        world.clock.advance(30 * 3600)
+    user = Person.signed_in(world, email)
+    answer = user.get(path)
+
+    assert user.text.count("status 503") == 20  # the tag and the sentence
+    assert answer.text.count("<summary>Headers</summary>") == DETAILED
+    assert answer.text.count("<summary>Beginning of the answer</summary>") == DETAILED
+    assert len(answer.text.encode()) < 100_000

@@ -1,0 +1,64 @@
+"""The filter of the events page: what its fields stand for, and what it says of a time that is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.delivery.client_events import CLIENT_STATES, LAST_SECOND, ClientSearch
+from chalicelib.website.events.event_filter import STATES, TYPES, EventFilter
+
+MARCH = 1_772_323_200
+"""1 March 2026, 00:00 UTC."""
+
+
+def search(**fields: str) -> ClientSearch:
+    return chosen(**fields).search("a-client")
+
+
+def chosen(**fields: str) -> EventFilter:
+    return EventFilter.of(lambda name: fields.get(name.replace("from", "from_"), ""))
+
+
+def test_without_a_choice_everything_is_searched() -> None:
+    assert search() == ClientSearch("a-client")
+    assert (chosen(client_id="x").is_set, chosen(client_id="x").is_first_page) == (False, True)
+
+
+def test_type_state_and_position_are_taken_and_unknown_ones_are_not() -> None:
+    assert search(type="consent.revoked", state="failed", before="5-abc") == ClientSearch(
+        "a-client", type="consent.revoked", state="failed", before=(5, "abc")
+    )
+    assert search(type="nothing", state="nothing", before="nothing") == ClientSearch("a-client")
+    assert chosen(type="test").is_set
+    assert not chosen(before="5-abc").is_first_page
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("2026-03-01T10:30", MARCH + 37_800, MARCH + 37_859),
+        ("2026-03-01T10:30:07", MARCH + 37_807, MARCH + 37_807),
+        ("2026-03-01", MARCH, MARCH + 86_399),
+        ("1969-12-31T23:00", 0, 59),
+        ("9999-12-31T23:59", LAST_SECOND, LAST_SECOND),
+    ],
+)
+def test_a_time_is_utc_and_lasts_as_long_as_it_is_exact(text: str, since: int, until: int) -> None:
+    assert search(from_=text) == ClientSearch("a-client", since=since)
+    assert search(until=text) == ClientSearch("a-client", until=until)
+
+
+@pytest.mark.parametrize("text", ["tomorrow", "2026-02-30T10:00", "1772442000", "2026-03-01T10:30 or so"])
+def test_a_time_that_is_none_is_said_so_and_filters_nothing(text: str) -> None:
+    assert chosen(from_=text).problems == {"from": "Enter a day and a time."}
+    assert search(from_=text) == ClientSearch("a-client")
+
+
+def test_an_end_before_the_beginning_is_said_so() -> None:
+    assert "before" in chosen(from_="2026-03-02", until="2026-03-01").problems["until"]
+    assert chosen(from_="2026-03-01T10:00", until="2026-03-01T10:00").problems == {}
+
+
+def test_there_is_a_label_for_each_state_and_for_calls() -> None:
+    assert list(STATES) == list(CLIENT_STATES)
+    assert {"relay", "payment", "payment.status_changed", "test"} <= TYPES.keys()

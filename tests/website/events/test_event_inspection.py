@@ -1,0 +1,107 @@
+"""What a delivery's page shows of its bodies: as they are, small enough for a page, and without what is lost."""
+
+from __future__ import annotations
+
+from chalicelib.delivery.delivery_record import BODY, part_key
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.flows.deferred_calls import request_text
+from chalicelib.website.events.event_inspection import (
+    FOLDED_VALUES,
+    SHOWN_CHARACTERS,
+    Inspection,
+    inspect_delivery,
+    show_body,
+)
+from tests.website.events.deliveries import send
+from tests.website.person import Person
+from tests.world import World
+
+
+def inspected(world: World, delivery_id: str) -> Inspection:
+    return inspect_delivery(world.hub.delivery.bodies, world.delivery(delivery_id), request_text)
+
+
+def sent_test_event(world: World, *answers: Reply) -> str:
+    """A test event with an attempt; its id."""
+    delivery_id = world.hub.openbanking.tpp_events.send_test(world.client)
+    world.receiver.answers = [*answers]
+    send(world)
+    return delivery_id
+
+
+def test_json_of_a_moderate_size_folds_with_its_numbers_as_they_were_written() -> None:
+    shown = show_body('{"amount": 1.50, "on": null, "rows": [1]}')
+
+    assert (shown.is_folded, shown.is_whole) == (True, True)
+    assert jsontext.dumps(shown.value) == '{"amount":1.50,"on":null,"rows":[1]}'
+    assert show_body(jsontext.dumps([0] * (FOLDED_VALUES - 1))).is_folded
+    assert not show_body(jsontext.dumps([0] * FOLDED_VALUES)).is_folded
+
+
+def test_what_is_no_json_is_text() -> None:
+    for text in ("<html>Bad Gateway</html>", "", "ok", "3", '{"a":1,"a":2}', "{"):
+        shown = show_body(text)
+        assert (shown.text, shown.is_folded, shown.is_whole) == (text, False, True)
+
+
+def test_of_a_long_body_the_beginning_is_shown() -> None:
+    shown = show_body("[" * (SHOWN_CHARACTERS + 7))
+
+    assert (len(shown.text), shown.size, shown.is_whole) == (SHOWN_CHARACTERS, SHOWN_CHARACTERS + 7, False)
+
+
+def test_an_event_has_its_payload_and_the_receivers_answers_latest_first(world: World) -> None:
+    world.wants_events()
+    delivery_id = sent_test_event(world, Reply(503, b"busy", {}, 0.1))
+    world.clock.advance(60)
+    send(world)
+    found = inspected(world, delivery_id)
+
+    assert found.payload is not None
+    assert found.payload.value["data"] == {"message": "This is a test."}
+    assert found.outcome is None
+    assert [each.reply.text if each.reply else None for each in found.attempts] == [None, "busy"]
+
+
+def test_an_asynchronous_call_has_its_request_without_what_belongs_to_the_service_and_its_outcome(world: World) -> None:
+    world.banks[1].answers["/accounts"] = lambda sent: {"status": "success", "accounts": []}
+    headers = {"prefer": "respond-async", "psu-ip-address": "192.0.2.7"}
+    accepted = world.tpp("GET", "/tpp/accounts", bearer=world.tokens(1)["access_token"], headers=headers)
+    send(world)
+    found = inspected(world, accepted.body["request_id"])
+
+    assert found.payload is not None
+    assert found.payload.value == {}
+    assert "192.0.2.7" not in found.payload.text
+    assert found.outcome is not None
+    assert found.outcome.value["accounts"] == []
+    (attempt,) = found.attempts
+    assert attempt.reply is not None
+    assert attempt.reply.value == {"status": "success", "accounts": []}
+
+
+def test_the_page_does_without_bodies_that_are_no_longer_stored(world: World, user: Person) -> None:
+    client_id = user.create_client("Eventful", events_url=world.receiver.url)
+    world.client = world.hub.openbanking.clients.get(client_id)
+    delivery_id = sent_test_event(world, Reply(500, b"busy", {}, 0.1))
+    (entry,) = world.delivery(delivery_id).history
+    for name in (BODY, entry["reply"]):
+        world.hub.store.delete(*part_key(delivery_id, name))
+
+    assert user.get(f"/deliveries/{delivery_id}").status == 200
+    assert "It is no longer stored" in user.text
+    assert "status 500" in user.text
+    assert "busy" not in user.text
+
+
+def test_a_delivery_of_an_earlier_version_is_shown(world: World, user: Person) -> None:
+    client_id = user.create_client("Eventful", events_url=world.receiver.url)
+    world.client = world.hub.openbanking.clients.get(client_id)
+    delivery_id = sent_test_event(world)
+    before = {"at": 1, "milliseconds": 250, "status": 503, "error": "it answered with status 503"}
+    key = {"delivery_id": delivery_id, "part": "record"}
+    world.hub.store.update("deliveries", key, set={"history": [before]})
+
+    user.get(f"/deliveries/{delivery_id}")
+    assert "It answered with status 503." in user.text

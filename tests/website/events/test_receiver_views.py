@@ -1,0 +1,167 @@
+"""The built-in receiver: it answers as its address says, and a client's owner sends its events there by a button."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from chalice.app import Response
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.foundation.http.web import BODY_BYTES, Incoming
+from chalicelib.website.events.receiver_views import BEHAVIOURS, answer_event, receiver_url
+from tests.website.events.deliveries import send, send_test_event
+from tests.website.person import Person
+from tests.world import World
+
+BODY = b'{"type":"test"}'
+
+
+def signed(world: World, client_id: str, body: bytes = BODY) -> Mapping[str, str]:
+    """The headers with which the service sends an event to a client."""
+    clients = world.hub.openbanking.clients
+    secrets = clients.events_secrets(clients.get(client_id))
+    headers = event_signing.headers(secrets, "an-event", world.clock.real.time(), body)
+    return {"content-type": "application/json", **headers}
+
+
+def received(
+    world: World, client_id: str, name: str, headers: Mapping[str, str], waited: list[float], body: bytes = BODY
+) -> Response:
+    """The receiver's answer to a request."""
+    incoming = Incoming(
+        method="POST",
+        route="/sandbox/receivers/{client_id}/{behaviour}",
+        headers=headers,
+        query=(),
+        body=body,
+        uri={"client_id": client_id, "behaviour": name},
+        context={},
+    )
+    return answer_event(world.hub.website, incoming, waited.append)
+
+
+@pytest.fixture
+def eventful(world: World, user: Person, client_id: str) -> str:
+    """A client that sends its events to the built-in receiver."""
+    user.post(f"/sandbox/receivers/{client_id}", behaviour="ok")
+    return client_id
+
+
+@pytest.mark.parametrize(("name", "status", "seconds"), [("ok", 200, 0), ("failing", 500, 0), ("slow", 200, 5)])
+def test_it_answers_as_its_address_says(world: World, eventful: str, name: str, status: int, seconds: int) -> None:
+    waited: list[float] = []
+    answer = received(world, eventful, name, signed(world, eventful), waited)
+
+    assert (answer.status_code, waited) == (status, [seconds])
+    assert jsontext.loads(answer.body)["receiver"] == "built-in"
+
+
+@pytest.mark.parametrize(("name", "status"), [("ok", 200), ("failing", 500)])
+def test_it_is_reached_over_http_without_a_session(world: World, eventful: str, name: str, status: int) -> None:
+    path = f"/sandbox/receivers/{eventful}/{name}"
+
+    assert world.call("POST", path, BODY, signed(world, eventful)).status == status
+
+
+def test_it_keeps_nobody_waiting_and_repeats_nothing_that_is_not_the_clients_event(
+    world: World, user: Person, eventful: str
+) -> None:
+    waited: list[float] = []
+    other, deaf, body = user.create_client(events_url="https://other.example/"), user.create_client(), b'{"<a>":1}'
+    own = signed(world, eventful, body)
+    for client_id, name, headers, sent, status in (
+        (eventful, "dancing", own, body, 404),
+        ("nobody", "slow", own, body, 404),
+        ("x" * 3000, "slow", own, body, 404),
+        (eventful, "slow", {}, body, 401),
+        (eventful, "slow", signed(world, other, body), body, 401),
+        (eventful, "slow", own, body + b" ", 401),
+        (deaf, "slow", own, body, 401),
+        (eventful, "slow", own, b" " * (BODY_BYTES + 1), 413),
+    ):
+        answer = received(world, client_id, name, headers, waited, sent)
+        assert (answer.status_code, answer.headers["Content-Type"]) == (status, "application/json")
+        assert not re.search("<a>|dancing|nobody|xxx", answer.body)
+
+    assert waited == []
+
+
+def test_a_clients_events_go_to_it_after_one_press_and_what_it_answered_is_shown(
+    world: World, user: Person, client_id: str
+) -> None:
+    user.get("/deliveries")
+    assert "No server to receive events?" in user.text
+    answer = user.post(f"/sandbox/receivers/{client_id}", behaviour="failing")
+    assert answer.status == 303
+    user.follow()
+    assert "now go to the built-in receiver" in user.text
+    assert "Answers 500 (in use)" in user.text
+
+    url = receiver_url(world.hub.settings.public_url, client_id, "failing")
+    client = world.hub.openbanking.clients.get(client_id)
+    assert client.events_url == url
+    made = received(world, client_id, "failing", signed(world, client_id), [])
+    world.receiver.url = url
+    world.receiver.answers = [Reply(made.status_code, made.body.encode(), {}, 0.1)]
+    path = send_test_event(user, client_id)
+    send(world)
+    user.get(path)
+    assert "status 500" in user.text
+    assert '"receiver" : "built-in"' in user.text
+
+
+def test_it_is_chosen_where_the_events_url_is_edited(world: World, user: Person, client_id: str) -> None:
+    user.get(f"/clients/{client_id}/settings")
+    form = re.search(
+        rf'action="(/sandbox/receivers/{client_id})" aria-label="Use the built-in receiver".*?</form>',
+        user.last.text,
+        re.DOTALL,
+    )
+    assert form is not None
+    assert re.findall('name="behaviour" value="([^"]+)"', form[0]) == [*BEHAVIOURS]
+
+    user.post(form[1], behaviour="slow")
+    user.get(f"/clients/{client_id}/settings")
+    assert "Answers 200 after 5 s (in use)" in user.text
+    assert receiver_url(world.hub.settings.public_url, client_id, "slow") in user.last.text
+
+
+def test_an_archived_client_is_not_offered_it(world: World, user: Person, client_id: str) -> None:
+    user.post(f"/clients/{client_id}", action="archive")
+    for page in (f"/clients/{client_id}/settings", f"/deliveries?client_id={client_id}"):
+        assert "/sandbox/receivers/" not in user.get(page).text
+
+    assert user.post(f"/sandbox/receivers/{client_id}", behaviour="ok").status == 400
+    assert world.hub.openbanking.clients.get(client_id).events_url is None
+
+
+def test_another_behaviour_is_chosen_and_keeps_the_secret(world: World, user: Person, client_id: str) -> None:
+    user.post(f"/sandbox/receivers/{client_id}", behaviour="ok")
+    before = world.hub.openbanking.clients.get(client_id)
+    user.post(f"/sandbox/receivers/{client_id}", behaviour="slow")
+    after = world.hub.openbanking.clients.get(client_id)
+
+    assert (after.events_url or "").endswith(f"/{client_id}/slow")
+    assert [each.sealed for each in after.event_secrets] == [each.sealed for each in before.event_secrets]
+
+
+def test_nobody_chooses_it_for_another_users_client_or_without_a_form(
+    world: World, user: Person, client_id: str
+) -> None:
+    other = Person.signed_in(world, "other@example.com")
+
+    assert other.post(f"/sandbox/receivers/{client_id}", behaviour="ok").status == 404
+    assert user.post(f"/sandbox/receivers/{client_id}", behaviour="dancing").status == 400
+    assert user.post(f"/sandbox/receivers/{client_id}", token="forged", behaviour="ok").status == 403
+    assert world.hub.openbanking.clients.get(client_id).events_url is None
+
+
+def test_in_production_it_is_not_offered(world: World, user: Person, client_id: str) -> None:
+    world.hub.settings = replace(world.hub.settings, stage="prod")
+    for page in (f"/deliveries?client_id={client_id}", f"/clients/{client_id}/settings"):
+        assert "built-in receiver" not in user.get(page).text
