@@ -8,6 +8,7 @@ from typing import Any
 
 from chalicelib.foundation.clock import timestamp
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
+from chalicelib.openbanking.protocol.payment_statuses import UNKNOWN
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -105,6 +106,15 @@ def change_value(value: object) -> str:
     return ", ".join(map(str, value)) or "none" if isinstance(value, list) else str(value)
 
 
+_PAYMENT_HEADLINES: Mapping[str, str] = {
+    "ACSC": "Payment completed",
+    "ACCC": "Payment completed",
+    "RJCT": "Payment rejected",
+    "CANC": "Payment cancelled",
+    UNKNOWN: "Payment status unknown",
+}
+"""What became of a payment, by the neutral form of its status; it is pending with any other."""
+
 END_REASONS: Mapping[str, str] = {
     "user": "You ended it here, and the bank was notified.",
     "tpp": "The client ended it, and the bank was notified.",
@@ -121,9 +131,10 @@ def is_final_status(status: object) -> bool:
     return any(version.statuses.is_final(status) for version in VERSIONS.values())
 
 
-def is_executed(status: object) -> bool:
-    """Whether a payment with this status, of any protocol version, is executed."""
-    return any(version.statuses.is_executed(status) for version in VERSIONS.values())
+def payment_headline(status: object) -> str:
+    """What became of a payment with this status, of any protocol version, in a few words."""
+    neutral = next(filter(None, (version.statuses.read(status) for version in VERSIONS.values())), UNKNOWN)
+    return _PAYMENT_HEADLINES.get(neutral, "Payment pending")
 
 
 def payment_status(status: object) -> str:

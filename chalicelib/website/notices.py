@@ -14,7 +14,7 @@ LIFETIME = 60
 
 
 class Notice(StrEnum):
-    """An action that was done; the values stand in the cookie."""
+    """An action that was done, or was no longer needed; the values stand in the cookie."""
 
     SIGNED_IN = "signed-in"
     SIGNED_OUT = "signed-out"
@@ -79,3 +79,6 @@ TEXTS: Mapping[str, str] = {
     Notice.TIME_MOVED: "Time has moved, and everything that became due on the way has been done.",
 }
 """What a page says of an action, by the value of the cookie; any other value says nothing."""
+
+NOTHING_DONE = frozenset({Notice.JOURNEY_CHANGED, Notice.EVENT_ARRIVED})
+"""The notices that say why nothing was done; a page shows them without the mark of success."""

@@ -37,36 +37,50 @@ def load_document(name: str, address: str) -> OpenApiDocument:
 class SpecificationScreen:
     """An API specification screen: the last segment of its URL, its title, its document, and the tag that it shows.
 
-    Without a ``tag``, it shows the whole document, action by action. ``note`` is an additional hint; ``sandbox_note``
-    is a hint for stages with demonstration banks and programmes.
+    Without a ``tag``, it shows the whole document, action by action. ``lead`` says in a sentence what its calls do;
+    ``sandbox_note`` is a hint for stages with demonstration banks and programmes, with the page of the documentation
+    that says more.
     """
 
     name: str
     title: str
     document: str
     tag: str | None
-    note: str = ""
+    lead: str
     sandbox_note: str = ""
+    sandbox_page: str = ""
 
 
-_PSU = "PSU is short for payment service user: the person at the bank."
-_CONFIRMATION = (
-    "A payment that was initiated has a confirmation_url: the person at the bank opens it, and confirms there."
-)
+_PSU = "a PSU (payment service user: the person at the bank)"
 _REFERENCES = (
-    "The demonstration banks let a payment fail as its reference says: TEST-NO-FUNDS, TEST-REFUSED, TEST-TIMEOUT, "
+    "To make a payment fail, put one of these into its reference: TEST-NO-FUNDS, TEST-REFUSED, TEST-TIMEOUT, "
     "TEST-MALFORMED, TEST-LATE-REJECT, TEST-UNKNOWN, TEST-PENDING."
 )
 _ACTIONS = (
-    "Every action is a POST to one address, and its name stands in the body. What is sent again with the same "
-    "request_reference_id gets the same answer; so each example has a new one."
+    "Issue and manage cards. Every action is a POST to one address; a repeated request_reference_id repeats the answer."
 )
-_DEMONSTRATION = "On a local stack, make run prints the credential of a demonstration programme."
+_CREDENTIAL = "On a local stack, make run prints the credential of a demonstration programme."
 _SCREENS = (
-    SpecificationScreen("authorization", "Authorization", "tpp", "Authorization", _PSU),
-    SpecificationScreen("account", "Account", "tpp", "Account", _PSU),
-    SpecificationScreen("payments", "Payments", "tpp", "Payments", _CONFIRMATION, _REFERENCES),
-    SpecificationScreen("cards", "Cards", "cards", None, _ACTIONS, _DEMONSTRATION),
+    SpecificationScreen(
+        "authorization",
+        "Authorization",
+        "tpp",
+        "Authorization",
+        f"Ask {_PSU} for a consent, get its tokens, and end it.",
+    ),
+    SpecificationScreen(
+        "account", "Account", "tpp", "Account", f"Read the accounts, balances, payments and transactions of {_PSU}."
+    ),
+    SpecificationScreen(
+        "payments",
+        "Payments",
+        "tpp",
+        "Payments",
+        f"Initiate payments, which {_PSU} confirms at their confirmation_url, and ask for their status.",
+        _REFERENCES,
+        "/docs/sandbox#test-references",
+    ),
+    SpecificationScreen("cards", "Cards", "cards", None, _ACTIONS, _CREDENTIAL, "/docs/sandbox"),
 )
 SCREENS: Sequence[SpecificationScreen] = tuple(screen for screen in _SCREENS if screen.document in DOCUMENTS)
 """The screens with an existing document."""

@@ -90,6 +90,11 @@ class Visit(pages.Visit):
         """What the page says of the action that led to it; empty if none did."""
         return notices.TEXTS.get(self.cookie(notices.COOKIE), "")
 
+    @property
+    def is_nothing_done(self) -> bool:
+        """Whether the notice says that nothing was done."""
+        return self.cookie(notices.COOKIE) in notices.NOTHING_DONE
+
     def link(self, place: str, **query: str) -> str:
         return f"{self.website.shared.settings.public_path}{place}" + (f"?{urlencode(query)}" if query else "")
 

@@ -90,14 +90,13 @@ def show_specification(visit: Visit) -> Response:
         return message_page(visit, "No such specification", what, place, "To the API", "Choose one from the menu.")
     journey = visit.website.journeys.find(visit.email, visit.field("state")) if visit.email else None
     settings = visit.website.shared.settings
-    about, groups = _contents(found, settings.public_url, settings.is_sandbox)
+    groups = _operation_groups(found, settings.public_url, settings.is_sandbox)
     return page(
         visit,
         "specification.html",
         referrer=NO_REFERRER,
         screen=found,
         screens=SCREENS,
-        about=about,
         groups=groups,
         modules=static_files().modules("explorer.js"),
         user=digest(visit.email) if visit.email else "",
@@ -111,13 +110,10 @@ def show_specification(visit: Visit) -> Response:
 
 
 @cache
-def _contents(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> tuple[str, Sequence[OperationGroup]]:
-    """A screen's summary sentence and its operations, in the order of the document."""
+def _operation_groups(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> Sequence[OperationGroup]:
+    """A screen's operations in groups."""
     document = jsontext.loads(load_document(shown.document, public_url).text)
-    if shown.tag is None:
-        return document["info"]["summary"], _action_groups(document, is_sandbox)
-    abouts = {tag["name"]: tag["description"] for tag in document["tags"]}
-    return abouts[shown.tag], list(_tpp_groups(document, shown.tag))
+    return _action_groups(document, is_sandbox) if shown.tag is None else list(_tpp_groups(document, shown.tag))
 
 
 def _tpp_groups(document: dict[str, Any], tag: str) -> Iterator[OperationGroup]:

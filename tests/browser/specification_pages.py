@@ -116,7 +116,7 @@ def authorized(visitor: Visitor, version: int) -> None:
         box.check()
     user.run_request(visitor)
     psu.approve(visitor, version)
-    visitor.follow("Use the token in the API screens")
+    visitor.follow("Use in API screens")
     ready(visitor)
 
 

@@ -97,7 +97,10 @@ def test_the_rules_of_a_field_are_shown_and_what_breaks_them_is_told(visitor: Vi
     page = visitor.page
     direct_payment(visitor)
     bic = page.get_by_label("bic required")
-    assert "8 to 11 characters" in page.locator(".x-field", has=bic).inner_text()
+    rules = page.locator(".x-field", has=bic).inner_text()
+    assert "A BIC of 8 or 11 characters" in rules
+    assert "8 to 11 characters" not in rules, "what the description says is not said again"
+    assert "1 to 18 characters" in page.locator(".x-field", has=page.get_by_label("reference", exact=True)).inner_text()
     bic.fill("DEMO")
     bic.blur()
 
@@ -158,6 +161,8 @@ def test_shortcuts_lead_to_the_search_and_execute_a_call(visitor: Visitor) -> No
     screen(visitor, "authorization", "banks")
     lock(visitor, visitor.stack["client"]["client_id"])
     page.locator("body").press("/")
+    assert page.evaluate("() => document.activeElement.id") != "search-operations", "a single key may be a slip"
+    page.locator("body").press("Control+k")
     assert page.evaluate("() => document.activeElement.id") == "search-operations"
     page.keyboard.press("Control+Enter")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import Page
 
 from tests.browser import checks, user
-from tests.browser.specification_pages import screen
+from tests.browser.specification_pages import authorized, execute, executed, lock, screen
 from tests.browser.visitor import Visitor, Visitors
 
 pytestmark = pytest.mark.pages
@@ -33,6 +35,57 @@ def test_beside_the_menu_the_form_and_the_answer_have_room(visitors: Visitors) -
     assert table.evaluate("element => element.scrollWidth <= element.clientWidth")
     for entry in page.locator(".sidebar .menu a").all():
         assert entry.evaluate("element => element.scrollWidth <= element.clientWidth"), entry.inner_text()
+
+
+def test_a_balance_is_in_sight_without_scrolling(visitors: Visitors) -> None:
+    visitor = visitors(width=1280)
+    page = visitor.page
+    authorized(visitor, 1)
+    executed(page, "accounts")
+    execute(page, "Balance of Everyday Account")
+    words = page.locator(".x-words")
+
+    assert re.fullmatch(r"Everyday Account: [\d,]+\.\d{2} GBP", words.inner_text())
+    for place in (page.locator("#operation-title"), page.get_by_role("button", name="Execute", exact=True), words):
+        box = place.bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] < box["y"] + box["height"] <= 800
+    assert page.evaluate("() => scrollY") == 0
+
+
+def test_neither_program_nor_answer_scrolls_by_itself(visitors: Visitors) -> None:
+    visitor = visitors(width=1280)
+    page = visitor.page
+    screen(visitor, "payments", "direct_payment_initiation")
+    lock(visitor, visitor.stack["client"]["client_id"])
+    execute(page)
+    blocks = page.locator(".x-sample pre, .x-body, .x-body .json").all()
+
+    assert len(blocks) == 3
+    for block in blocks:
+        assert block.evaluate("element => element.scrollHeight <= element.clientHeight + 2")
+
+
+def test_locked_credentials_are_one_line_that_unfolds(visitors: Visitors) -> None:
+    visitor = visitors(width=1280)
+    page = visitor.page
+    authorized(visitor, 1)
+    box = page.locator("#credentials").bounding_box()
+    assert box is not None
+    assert box["height"] <= 60
+    said = page.locator("#credentials-state").inner_text()
+    assert re.match(r"Locked\. Client Budget Friend · access token \w{8}… · Demo Bank One, valid until ", said)
+    page.get_by_role("button", name="Show credentials").click()
+    assert page.locator("#access-token").is_visible()
+    assert "Permissions: account.list" in page.locator("#credentials-more").inner_text()
+    page.locator("#access-token").fill("wrong")
+    visitor.forgive("401 (Unauthorized)")
+    page.locator("#access-token").press("Tab")
+    page.get_by_text("These credentials will be refused.").wait_for()
+    page.reload()
+
+    page.get_by_text("Locked. Client Budget Friend").wait_for()
+    assert not page.locator("#access-token").is_visible(), "the address names the journey, whose token is good"
 
 
 def test_a_screen_that_has_room_for_both_shows_the_whole_menu(visitors: Visitors) -> None:

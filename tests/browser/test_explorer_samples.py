@@ -152,7 +152,7 @@ def test_the_programs_for_tokens_succeed(visitor: Visitor, programs: Programs) -
     user.create_client(visitor)
     user.authorize(visitor, 2)
     refresh_token = page.locator("#refresh-token").inner_text()
-    visitor.follow("Use the token in the API screens")
+    visitor.follow("Use in API screens")
     ready(visitor)
     before = page.locator("#access-token").input_value()
     go_to_screen(visitor, "Authorization")

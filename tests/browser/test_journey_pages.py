@@ -50,7 +50,7 @@ def test_a_payment_is_made_from_the_form_to_its_final_status_without_copying(vis
 
     if version == 2:  # bank one executes at once
         visitor.page.get_by_text("Not final yet").wait_for()
-    visitor.page.get_by_text("Final", exact=True).wait_for(timeout=SETTLED)
+    visitor.page.get_by_role("heading", name="Payment completed").wait_for(timeout=SETTLED)
     assert paid.body["payment_id"] in visitor.page.locator("main").inner_text()
     said = visitor.page.locator("main").inner_text()
     assert ("Confirmed" in said) if version == 1 else ("account completed" in said)

@@ -29,7 +29,8 @@ def test_with_the_token_of_a_journey_accounts_and_payments_are_tried_without_typ
 ) -> None:
     authorized(visitor, version)
     page = visitor.page
-    assert "access token are filled in and locked" in page.get_by_role("main").inner_text()
+    assert "Locked. Client Budget Friend · access token " in page.locator("#credentials-state").inner_text()
+    assert not page.locator("#access-token").is_visible()
     client_id, token = page.locator("#client-id").input_value(), page.locator("#access-token").input_value()
     for read in ("accounts", operation):
         done = executed(page, read)

@@ -38,7 +38,6 @@ def sign_in(visitor: Visitor, email: str, password: str = PASSWORD) -> None:
 def sign_out(visitor: Visitor) -> None:
     """By the menu of the account."""
     visitor.page.locator("summary[aria-label^='Account ']").click()
-    visitor.follow("Sign out")
     visitor.press("Sign out")
 
 

@@ -137,7 +137,7 @@ def _journey() -> Stops:
         ("request-refused", _asks_for_nothing),
         ("refused", _is_refused),
         ("tokens", lambda visitor: user.authorize(visitor, 1)),
-        ("specification", follows("Use the token in the API screens")),
+        ("specification", follows("Use in API screens")),
         ("specification-answer", lambda visitor: _executes(visitor, "accounts")),
         ("specification-balance", _asks_for_a_balance),
         ("specification-payment", _initiates_a_payment),

@@ -104,12 +104,12 @@ def test_the_cards_screen_lists_every_action_with_its_summary_in_groups(world: W
 
 
 def test_in_prod_nothing_of_the_simulator_is_shown(world: World) -> None:
-    specification_views._contents.cache_clear()
+    specification_views._operation_groups.cache_clear()
     world.hub.settings = replace(world.hub.settings, stage="prod")
     try:
         text = shown(world, "cards").text
     finally:
-        specification_views._contents.cache_clear()
+        specification_views._operation_groups.cache_clear()
 
     assert "createHolder" in text
     assert not re.search("simulate|Simulator|data-is-sandbox", text)
@@ -265,7 +265,9 @@ def test_a_journey_brings_its_client_and_token_and_says_so(world: World, cookie:
     text = shown(world, "account", cookie, state="a-state").text
 
     assert f'data-client-id="{world.client.client_id}" data-access-token="{TOKEN}"' in text
-    assert "From your authorization at Bank of version 1" in text
+    assert (
+        f"Locked. Client Budget Friend · access token {TOKEN[:8]}… · Bank of version 1, valid until 29 Aug 2026" in text
+    )
 
 
 def test_the_journey_of_somebody_else_brings_nothing(world: World, cookie: str) -> None:

@@ -25,7 +25,7 @@ class SampleCall:
     Attributes:
         name: an identifier within the page; ``title`` is its heading.
         address: the URL; the method is POST.
-        body: the body as indented JSON.
+        body: the body's members.
         programs: the same call as a program, by language.
         answer: the response's members, if it has been made and its response was stored.
     """
@@ -33,7 +33,7 @@ class SampleCall:
     name: str
     title: str
     address: str
-    body: str
+    body: Mapping[str, Any]
     programs: Mapping[str, str]
     answer: Mapping[str, Any] | None = None
 
@@ -115,7 +115,7 @@ def _sample(
     answer: Mapping[str, Any] | None,
 ) -> SampleCall:
     programs = {"curl": curl_command(base, path, client, body), "Python": _python_program(base, client, lines)}
-    return SampleCall(name, title, f"{base}{path}", json.dumps(body, indent=2), programs, answer)
+    return SampleCall(name, title, f"{base}{path}", body, programs, answer)
 
 
 def _read_answer(stored: str | None) -> Mapping[str, Any] | None:

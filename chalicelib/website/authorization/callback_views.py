@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from chalice.app import Response
 
@@ -15,8 +16,8 @@ from chalicelib.website.authorization import call_samples
 from chalicelib.website.authorization.call_samples import SampleCall
 from chalicelib.website.display_text import (
     END_REASONS,
-    is_executed,
     is_final_status,
+    payment_headline,
     payment_status,
     refusal_advice,
     return_advice,
@@ -25,6 +26,9 @@ from chalicelib.website.notices import Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 from chalicelib.website.records.attempts import client_network
 from chalicelib.website.records.journeys import Journey, JourneyChanged
+
+if TYPE_CHECKING:
+    from chalicelib.openbanking.flows.callback_status import StatusResult
 
 _CALLBACK = "/authorize/callback"
 _NOTICES: Mapping[str, Notice] = {
@@ -100,7 +104,7 @@ def payment_callback(visit: Visit) -> Response:
         "payment.html",
         referrer=NO_REFERRER,
         is_final=is_final,
-        is_executed=known is not None and is_executed(known.status),
+        headline=_payment_headline(payment_id, known),
         address=visit.link("/payments/callback", **{name: query[name] for name in _PAYMENT_FIELDS if name in query}),
         payment_id=payment_id,
         told=query.get("status"),
@@ -110,6 +114,14 @@ def payment_callback(visit: Visit) -> Response:
         known=known,
         known_meaning=payment_status(known.status) if known else "",
     )
+
+
+def _payment_headline(payment_id: str, known: StatusResult | None) -> str:
+    if not payment_id:
+        return "The bank sends people back here after a payment"
+    if known is None or known.outcome == "unknown":
+        return "Payment not confirmed by the bank"
+    return "Payment not accepted by the bank" if known.outcome else payment_headline(known.status)
 
 
 def _end_consent_page(visit: Visit, journey: Journey) -> Response:

@@ -38,10 +38,12 @@ export function summaryOf(answer) {
   ];
 }
 
-// Everything below the summary. `act` does a step that is not a link.
-export function answerView(answer, steps, act) {
+// Everything below the summary: the answer in words, if there are any, and what one does next with it. `act` does a step
+// that is not a link.
+export function answerView(answer, words, steps, act) {
   if (answer.failure) return [h("p", { class: "alert" }, answer.failure)];
   return [
+    words ? h("p", { class: "x-words" }, words) : null,
     steps.length ? h("div", { class: "x-steps", role: "group", "aria-label": "Next steps" }, steps.map((step) => stepView(step, act))) : null,
     bodyView(answer),
     headersView(answer.headers),

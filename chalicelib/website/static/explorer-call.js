@@ -47,7 +47,7 @@ export class CallPanel {
       "div",
       { class: "code-block x-sample" },
       h("fieldset", { class: "code-tabs" }, h("legend", { class: "hidden" }, "Language of the request"), radios),
-      h("div", { class: "code-panel" }, h("pre", { class: "scroll", tabindex: "0", role: "region", "aria-label": "The request as a program" }, this.code), copyButton(this.code, "the request")),
+      h("div", { class: "code-panel" }, h("pre", { role: "group", "aria-label": "The request as a program" }, this.code), copyButton(this.code, "the request")),
     );
   }
 
@@ -169,7 +169,8 @@ export class CallPanel {
     const { answer, origin } = shown;
     this.steps = answer.failure ? [] : this.explorer.party.steps(origin, answer, this.explorer);
     this.status.replaceChildren(...summaryOf(answer));
-    this.content.replaceChildren(...answerView(answer, this.steps, (step) => this.act(step)));
+    const words = answer.failure ? "" : this.explorer.party.words(origin, answer, this.explorer.memory);
+    this.content.replaceChildren(...answerView(answer, words, this.steps, (step) => this.act(step)));
     if (isNew) this.#bringIntoView();
   }
 
@@ -179,8 +180,15 @@ export class CallPanel {
     if (top >= 0 && top < innerHeight * 0.6) return;
     const isStill = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const isBeside = getComputedStyle(this.place).position === "sticky";
-    if (isBeside) this.place.scrollTop = 0;
-    (isBeside ? this.place.parentElement : this.section).scrollIntoView({ block: "start", behavior: isStill ? "auto" : "smooth" });
+    const behavior = isStill ? "auto" : "smooth";
+    if (!isBeside) this.section.scrollIntoView({ block: "start", behavior });
+    else {
+      const above = this.section.offsetTop; // what of the column is above the answer
+      const scrolled = Math.max(0, above - innerHeight * 0.4);
+      this.place.scrollTo({ top: scrolled, behavior });
+      const seen = this.place.getBoundingClientRect().top + above - scrolled;
+      if (seen > innerHeight * 0.6) this.place.parentElement.scrollIntoView({ block: "start", behavior });
+    }
   }
 
   async act(step) {

@@ -46,6 +46,7 @@ export function cardsParty(place, form) {
     isSecret: (name) => SECRETS.includes(name),
     kindOf: (name) => (NAMED.includes(name) ? name : undefined),
     given: () => null,
+    isComplete: () => true,
     needs: () => "A credential of a programme manager",
 
     lacking: (operation, held) => (
@@ -67,8 +68,8 @@ export function cardsParty(place, form) {
       } catch {
         return { sentence: "Locked. The service did not answer, so nobody knows whether the credential is good." };
       }
-      if (body.status_code === 1101) return { sentence: `This credential will be refused. The service says: “${body.message}”` };
-      return { sentence: "Locked. Every request carries the credential; what answers name is filled into other actions." };
+      if (body.status_code === 1101) return { isRefused: true, sentence: `This credential will be refused. The service says: “${body.message}”` };
+      return { sentence: `Locked. Access key ${held.access_key} · every request carries the credential` };
     },
 
     headers: () => ({}),
@@ -104,5 +105,6 @@ export function cardsParty(place, form) {
     },
 
     steps: () => [],
+    words: () => "",
   };
 }

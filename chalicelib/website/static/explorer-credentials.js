@@ -1,16 +1,24 @@
-// Credentials: entered once, and kept for this browser tab and this user until Logout or the session's end.
+// Credentials: entered once, and kept for this browser tab and this user until Logout or the session's end. Once they are
+// locked and good, their fields are folded, and a line says what they are.
 
 export class Credentials {
   // `party` says what is entered and learnt; `changed` is called with what has been learnt each time.
   constructor(form, party, { service, changed }) {
     Object.assign(this, { form, party, service, changed, held: null, latest: 0 });
     this.button = form.querySelector("button[type=submit]");
+    this.toggle = form.querySelector("[aria-expanded]");
+    this.entry = document.getElementById("credentials-entry");
+    this.more = document.getElementById("credentials-more");
     this.state = form.querySelector("[role=status]");
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       if (this.held) this.release();
-      else this.take();
+      else {
+        this.take();
+        this.#fold(party.isComplete(this.held));
+      }
     });
+    this.toggle.addEventListener("click", () => this.#fold(!this.entry.hidden));
     for (const name of party.replaceable) {
       party.fields[name].addEventListener("change", () => this.held && this.take());
     }
@@ -19,7 +27,10 @@ export class Credentials {
   start() {
     const given = this.party.given(this.form, this.#kept()) ?? this.#kept();
     this.form.querySelector("fieldset").disabled = false;
-    if (given) this.#hold(given);
+    if (given) {
+      this.#hold(given);
+      this.#fold(this.party.isComplete(given));
+    }
     return this.#learn();
   }
 
@@ -49,7 +60,8 @@ export class Credentials {
       field.value = "";
       field.readOnly = false;
     }
-    this.#show("Lock", false);
+    this.#show(false);
+    this.#fold(false);
     return this.#learn();
   }
 
@@ -67,12 +79,23 @@ export class Credentials {
       field.value = this.held[name] ?? "";
       field.readOnly = !this.party.replaceable.includes(name);
     }
-    this.#show("Logout", true);
+    this.#show(true);
   }
 
-  #show(label, isQuiet) {
-    this.button.textContent = label;
-    this.button.classList.toggle("quiet", isQuiet);
+  #show(isLocked) {
+    this.button.textContent = isLocked ? "Logout" : "Lock";
+    this.button.title = isLocked ? "Forget these credentials in this browser tab" : "";
+    this.button.classList.toggle("quiet", isLocked);
+    this.button.classList.toggle("slim", isLocked);
+    this.form.classList.toggle("locked", isLocked);
+    this.toggle.hidden = !isLocked;
+  }
+
+  #fold(isFolded) {
+    if (isFolded && this.entry.contains(document.activeElement)) this.toggle.focus();
+    this.entry.hidden = isFolded;
+    this.toggle.setAttribute("aria-expanded", String(!isFolded));
+    this.toggle.firstElementChild.textContent = isFolded ? "Show" : "Hide";
   }
 
   // Asks the service about the credentials; only the latest question counts.
@@ -84,6 +107,8 @@ export class Credentials {
     const learnt = await this.party.learn(this.service, this.held, this.form);
     if (mine !== this.latest) return;
     this.state.textContent = learnt.sentence;
+    this.more.textContent = learnt.more ?? "";
+    if (learnt.isRefused) this.#fold(false);
     this.changed(learnt, !isLocked);
   }
 }

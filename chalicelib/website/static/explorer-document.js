@@ -112,15 +112,22 @@ export function choicesOf(schema) {
   return values.filter((value) => typeof value !== "string" || !numbers.has(value.replace(/^0+(?=\d)/, "")));
 }
 
+// What a description says already is not repeated as a rule.
+const FORMAT_SAID = { uri: /\bURL\b/, uuid: /\bUUID\b/, iban: /\bIBAN\b/, date: /YYYY-MM-DD/ };
+const LENGTH_SAID = /\b(characters|digits|length)\b/;
+const NUMBER_SAID = /\b(number|amount)\b/i;
+
 const ABOVE = 1e15; // a bound beyond which a number is only as long as its digits
 
 export function rulesOf(schema) {
   const types = typesOf(schema);
+  const said = schema.description ?? "";
+  const isLengthSaid = LENGTH_SAID.test(said);
   const rules = [];
-  if (schema.format) rules.push(FORMATS[schema.format] ?? schema.format);
+  if (schema.format) rules.push(FORMAT_SAID[schema.format]?.test(said) ? null : FORMATS[schema.format] ?? schema.format);
   else if (types.includes("integer") && !types.includes("string")) rules.push("a whole number");
-  else if (types.includes("number")) rules.push("a number");
-  if (types.includes("string") && !schema.enum && !schema.format?.startsWith("date")) {
+  else if (types.includes("number") && !NUMBER_SAID.test(said)) rules.push("a number");
+  if (types.includes("string") && !schema.enum && !isLengthSaid && !schema.format?.startsWith("date")) {
     rules.push(between(schema.minLength, schema.maxLength, "characters"));
   }
   if (types.includes("array")) rules.push(between(schema.minItems, schema.maxItems, "entries"));
@@ -128,7 +135,7 @@ export function rulesOf(schema) {
   const least = schema.minimum !== undefined && schema.minimum > -ABOVE ? `from ${schema.minimum}` : null;
   const most = schema.maximum !== undefined && schema.maximum < ABOVE ? `to ${schema.maximum}` : null;
   rules.push(above, [least, most].filter(Boolean).join(" "));
-  if (schema.pattern && schema.pattern.length <= 40 && !schema.pattern.includes("\\u")) rules.push(`pattern ${schema.pattern}`);
+  if (schema.pattern && !schema.format && !isLengthSaid && schema.pattern.length <= 40 && !schema.pattern.includes("\\u")) rules.push(`pattern ${schema.pattern}`);
   if (schema.uniqueItems) rules.push("no entry twice");
   if (schema.default !== undefined) rules.push(`default ${JSON.stringify(schema.default)}`);
   return rules.filter(Boolean);

@@ -35,7 +35,7 @@ export function labelled(control, schema, { name, required, shown = name }) {
       "p",
       { class: "x-about", id: about },
       inline(schema.description ?? ""),
-      rules.length ? [" ", h("span", { class: "x-rules" }, rules.join(" · "))] : null,
+      (schema.description && rules.length ? " · " : "") + rules.join(" · "),
       h("span", { class: "x-problem" }),
     ),
   );

@@ -4,6 +4,7 @@ export class OperationList {
   constructor(nav) {
     this.nav = nav;
     this.search = nav.querySelector("input[type=search]");
+    if (/^Mac|^iP/.test(navigator.platform)) nav.querySelector("kbd").textContent = "⌘K";
     this.groups = nav.querySelector(".x-groups");
     this.links = [...nav.querySelectorAll("a[data-operation]")];
     this.none = nav.querySelector("[data-none]");
@@ -57,10 +58,9 @@ export class OperationList {
     next.focus();
   }
 
-  // `/` leads to the search, unless one is typing.
+  // Ctrl+K or ⌘K leads to the search.
   #seek(event) {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.target.closest("input, textarea, select, [contenteditable]")) return;
+    if (event.key.toLowerCase() !== "k" || event.ctrlKey === event.metaKey || event.altKey || event.shiftKey) return;
     event.preventDefault();
     this.search.focus();
     this.search.select();

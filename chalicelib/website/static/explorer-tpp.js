@@ -3,6 +3,7 @@
 
 import { isObject } from "./explorer-exact.js";
 import { stepsOfTpp } from "./explorer-steps.js";
+import { wordsOf } from "./explorer-words.js";
 
 const KINDS = {
   account_id: "account_id", iban: "iban", sender_iban: "iban", payment_id: "payment_id", request_id: "request_id",
@@ -17,9 +18,14 @@ function basic({ client, secret }) {
   return `Basic ${btoa(`${encodeURIComponent(client)}:${encodeURIComponent(secret)}`)}`;
 }
 
+function dayOf(time) {
+  return new Date(time).toLocaleDateString("en-GB", { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" });
+}
+
 export function tppParty(place, form) {
   const field = (id) => document.getElementById(id);
   const { firstScopes, paymentCallback } = place.dataset;
+  const optionOf = (held) => [...form.querySelectorAll("option")].find((each) => each.value === held?.client);
 
   return {
     name: "tpp",
@@ -35,6 +41,9 @@ export function tppParty(place, form) {
       if (!client) return null;
       return { ...(kept?.client === client ? kept : {}), client, token };
     },
+
+    // Whether nothing is missing for the calls of a consent.
+    isComplete: (held) => Boolean(held.token),
 
     // What an operation wants and is not there, in a sentence; nothing if it can be called.
     lacking(operation, held, values) {
@@ -73,10 +82,14 @@ export function tppParty(place, form) {
       } catch {
         return { sentence: "Locked. The service did not answer, so nobody knows whether the credentials are good." };
       }
-      if (!answer.ok) return { sentence: `These credentials will be refused. The service says: “${body.details ?? body.title}”` };
-      if (!held.token) return { sentence: "Locked. Calls for a person's data carry an access token as well." };
-      const until = body.valid_until.slice(0, 10);
-      return { consent: body, sentence: `Locked. A consent at ${body.bic} until ${until}: ${body.scopes.join(", ")}.` };
+      if (!answer.ok) return { isRefused: true, sentence: `These credentials will be refused. The service says: “${body.details ?? body.title}”` };
+      const client = `Locked. Client ${optionOf(held)?.label ?? held.client}${held.secret ? " with its secret" : ""}`;
+      if (!held.token) return { sentence: `${client}. Calls for a person's data carry an access token as well.` };
+      return {
+        consent: body,
+        sentence: `${client} · access token ${held.token.slice(0, 8)}… · ${held.token === form.dataset.accessToken ? form.dataset.bankName : body.bic}, valid until ${dayOf(body.valid_until)}`,
+        more: `Permissions: ${body.scopes.join(", ")}. The client secret and the access token can be replaced here.`,
+      };
     },
 
     // A direct payment is asked for by its bank, and without a bearer. Where there is no bearer, a client shows its secret.
@@ -93,8 +106,7 @@ export function tppParty(place, form) {
 
     // What examples can say of the PSU's bank and accounts.
     facts({ consent }, held) {
-      const option = [...form.querySelectorAll("option")].find((each) => each.value === held?.client);
-      const callback = option?.dataset.paymentCallback;
+      const callback = optionOf(held)?.dataset.paymentCallback;
       const client = held?.client;
       if (!consent) return { client, callback, parameters: {} };
       const version = firstScopes.split(" ").includes(consent.scopes[0]) ? 1 : 2;
@@ -145,6 +157,7 @@ export function tppParty(place, form) {
 
     renewed: () => null,
     steps: (origin, answer, { service }) => stepsOfTpp(origin, answer, service),
+    words: (origin, answer, memory) => wordsOf(origin, answer, new Map(memory.values("account_id").map(({ value, label }) => [value, label]))),
 
     // Remembers what an answer names.
     learnFrom(answer, memory) {

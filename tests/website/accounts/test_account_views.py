@@ -402,7 +402,8 @@ def test_a_session_ends_on_the_server(world: World, user: Person) -> None:
 
 def test_after_signing_out_the_cookie_is_worth_nothing_wherever_it_is(user: Person) -> None:
     copied = Person(user.world, dict(user.cookies))
-    user.get("/sign-out")
+    menu = user.get("/clients").text.partition('<form method="post" action="/sign-out" data-forget>')[2]
+    assert 'name="form_token"' in menu.partition("</form>")[0]
     answer = user.post("/sign-out")
 
     assert (answer.status, COOKIE in user.cookies) == (303, False)

@@ -64,7 +64,7 @@ def test_the_form_token_never_gets_into_an_address(user: Person, client_id: str)
     """The page's form is sent by GET, too, to show the request: only the button that runs it carries the token."""
     open_request(user, client_id)
 
-    assert re.findall(r"<(\w+)[^>]*name=\"form_token\"", user.last.text) == ["button"]
+    assert re.findall(r"<(\w+)[^>]*name=\"form_token\"", user.last.text.partition("<main")[2]) == ["button"]
 
 
 def test_the_latest_journeys_are_listed_the_newest_first(world: World, user: Person, client_id: str) -> None:

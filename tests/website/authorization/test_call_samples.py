@@ -28,9 +28,10 @@ def section(user: Person, title: str) -> str:
 
 
 def body(user: Person, title: str) -> dict[str, Any]:
-    found = re.search(r"<pre><code>(.*?)</code>", section(user, title), re.DOTALL)
-    assert found is not None
-    members: dict[str, Any] = json.loads(html.unescape(found[1]))
+    """The body that is shown, without markup and the numbers of what is folded."""
+    shown = section(user, title).partition('<div class="json">')[2].partition("As curl and Python")[0]
+    text = re.sub(r'<span class="json-folded">\d+</span>|<[^>]+>', "", shown)
+    members: dict[str, Any] = json.loads(html.unescape(text))
     return members
 
 

@@ -12,6 +12,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from chalicelib.foundation.http.outbound import TimedOut
+from chalicelib.openbanking.flows.callback_status import CallbackStatus, StatusResult
+from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from tests.openbanking.key_holder import KeyHolder
 from tests.openbanking.payer import Payer
@@ -54,11 +56,31 @@ def test_the_verifier_that_is_shown_belongs_to_the_challenge_that_was_sent(
     challenge = shown_request(user)["code_challenge"]
     user.get(approve(world, run(user, client_id)))
     user.follow()
-    verifier = re.search(r"code_verifier (\S{43}) ", user.text)
+    verifier = re.search(r'"code_verifier" ?: ?"(\S{43})"', user.text)
 
     assert verifier is not None
     hashed = hashlib.sha256(verifier[1].encode()).digest()
     assert base64.urlsafe_b64encode(hashed).rstrip(b"=").decode() == challenge
+
+
+def test_the_callback_parameters_are_those_that_came_back(world: World, user: Person, client_id: str) -> None:
+    open_request(user, client_id)
+    back = approve(world, run(user, client_id))
+    came = {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
+    user.get(back)
+    user.follow()
+    shown = user.last.text.partition("<h2>Callback parameters</h2>")[2].partition("</dl>")[0]
+    rows = dict(re.findall(r'<dt>(\w+)</dt><dd class="mono">([^<]+)</dd>', shown))
+
+    assert rows == {"authorization_code": came["code"], "state": came["state"], "iss": came["iss"]}
+
+
+def test_the_tokens_lead_to_their_consent(world: World, user: Person, client_id: str) -> None:
+    with_tokens(world, user, client_id)
+    consent_id = token(user, "consent-id")
+    assert f'<a href="/consents/{consent_id}">' in user.last.text
+
+    assert user.get(f"/consents/{consent_id}").status == 200
 
 
 def test_a_page_that_is_loaded_again_never_uses_the_code_twice(world: World, user: Person, client_id: str) -> None:
@@ -158,6 +180,7 @@ def test_a_journey_without_tokens_cannot_be_said_to_have_ended(world: World, use
         user.follow()
         assert "under way" in user.text
         assert "Nothing was done: this authorization has moved on" in user.text
+        assert 'class="toast plain"' in user.last.text
 
 
 def test_a_consent_is_not_ended_by_one_click(world: World, user: Person, client_id: str) -> None:
@@ -412,10 +435,17 @@ def test_the_payment_page_shows_what_the_bank_says_and_not_what_the_address_says
 
 
 @pytest.mark.parametrize(
-    ("version", "status", "is_final"), [(1, 1, False), (1, 4, True), (2, "ACSP", False), (2, "RJCT", True)]
+    ("version", "status", "is_final", "headline"),
+    [
+        (1, 1, False, "Payment pending"),
+        (1, 4, True, "Payment completed"),
+        (2, "ACSP", False, "Payment pending"),
+        (2, "RJCT", True, "Payment rejected"),
+        (2, "CANC", True, "Payment cancelled"),
+    ],
 )
-def test_the_payment_page_asks_again_until_the_status_is_final(
-    world: World, version: int, status: Any, is_final: bool
+def test_the_payment_page_says_what_became_of_it_and_asks_again_until_that_is_final(
+    world: World, version: int, status: Any, is_final: bool, headline: str
 ) -> None:
     payer = Payer(world, version)
     payer.pay()
@@ -426,8 +456,21 @@ def test_the_payment_page_asks_again_until_the_status_is_final(
 
     assert (f'data-live="{html.escape(address)}"' in text) is not is_final
     assert ("asks again by itself" in text) is not is_final
-    assert ('<span class="tag good">Final' in text) is (status == 4)
-    assert ('<span class="tag bad">Final' in text) is (status == "RJCT")
+    assert ("This status is final" in text) is is_final
+    assert f"<h1>{headline}</h1>" in text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "headline"),
+    [("unknown", "Payment not confirmed by the bank"), ("not_accepted", "Payment not accepted by the bank")],
+)
+def test_the_payment_page_says_that_the_bank_has_not_confirmed_a_payment(
+    world: World, monkeypatch: pytest.MonkeyPatch, outcome: PaymentOutcome, headline: str
+) -> None:
+    found = StatusResult("RCVD", from_bank=False, outcome=outcome)
+    monkeypatch.setattr(CallbackStatus, "look_up", lambda *_: found)
+
+    assert f"<h1>{headline}</h1>" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
 
 
 def test_the_payment_page_does_not_ask_again_for_what_cannot_be_confirmed(world: World) -> None:

@@ -162,6 +162,7 @@ def test_an_event_that_is_being_sent_at_that_moment_is_looked_at_again(
     user.get(user.post(f"/deliveries/{delivery.delivery_id}").headers["location"])
 
     assert ("It has just been delivered" if arrives else "It is being sent again") in user.text
+    assert ('class="toast plain"' in user.last.text) is arrives, "nothing was done, so nothing succeeded"
     assert world.delivery(delivery.delivery_id).due_at == (None if arrives else world.clock.time())
 
 

@@ -17,7 +17,7 @@ def test_nothing_of_a_journey_is_stored_in_clear(world: World, user: Person, cli
     for name in ("access-token", "refresh-token"):
         assert token(user, name).partition(".")[2] not in stored
     for name in ("authorization_code", "code_verifier"):
-        found = re.search(rf"{name} (\S+)", user.text)
+        found = re.search(rf'"{name}" ?: ?"([^"]+)"', user.text)
         assert found is not None
         assert found[1] not in stored
 
