@@ -87,7 +87,7 @@ def test_the_limits_to_attempts_are_the_codes() -> None:
 
 def test_the_numbers_of_lists_and_journeys_are_the_codes() -> None:
     clients, journey = table("## Clients", "Field"), table("### The journey", "Subject")
-    deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Deliveries"))
+    deliveries = re.sub(r"\s+", " ", section(WEBSITE, "## Events"))
 
     assert f"{pagination.PAGE} a page" in section(WEBSITE, "## Clients")
     listed = re.sub(r"\s+", " ", section(WEBSITE, "## Clients"))
@@ -157,15 +157,15 @@ def test_what_the_table_of_the_website_holds_is_documented() -> None:
     assert found["website, user#…"][-1] == f"{journeys.RETENTION_SECONDS // DAYS} days"
 
 
-# -- What browsers are told
+# -- Response headers
 
 
 def exceptions() -> dict[str, str]:
-    return {where: said for where, (said,) in table("## What browsers are told", "Where").items()}
+    return {where: said for where, (said,) in table("## Response headers", "Where").items()}
 
 
 def test_the_headers_of_every_page_are_documented_as_they_are_sent(world: World) -> None:
-    (block,) = blocks(section(WEBSITE, "## What browsers are told"), "text")
+    (block,) = blocks(section(WEBSITE, "## Response headers"), "text")
     sent = world.call("GET", "/terms").headers
 
     for name, _, value in (line.partition(": ") for line in block.splitlines()):

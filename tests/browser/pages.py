@@ -28,7 +28,7 @@ WALKS: tuple[Walk, ...] = (
 IMAGES: Mapping[str, str] = {
     "website-journey-specification-balance": "explorer",
     "website-journey-tokens": "tokens",
-    "website-deliveries-built-in-receiver": "event",
+    "website-deliveries-delivered": "event",
     "performance-banks": "performance",
 }
 """Pages that the README shows, and the images of ``docs/images`` with what a wide window shows of them."""

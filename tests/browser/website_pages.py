@@ -189,6 +189,7 @@ def _deliveries() -> Stops:
         ("filtered", opens("/deliveries?type=test&from=2026-01-01T00:00")),
         ("filter-refused", opens("/deliveries?from=yesterday")),
         ("built-in-receiver", _uses_the_built_in_receiver),
+        ("delivered", _sees_an_event_arrive),
         ("not-found", opens("/deliveries/nothing")),
     )
 
@@ -408,6 +409,12 @@ def _opens_no_deliveries(visitor: Visitor) -> None:
 def _uses_the_built_in_receiver(visitor: Visitor) -> None:
     visitor.open("/deliveries")
     visitor.press("Answers 500")
+
+
+def _sees_an_event_arrive(visitor: Visitor) -> None:
+    visitor.press("Answers 200")
+    visitor.press("Send a test event")
+    visitor.page.locator("article.attempt").get_by_text("status 200").wait_for()
 
 
 def _sends_a_test_event(visitor: Visitor) -> None:
