@@ -162,7 +162,7 @@ def test_the_programs_for_tokens_succeed(visitor: Visitor, programs: Programs) -
     programs.run("token")
     tokens = execute(page).body
     page.get_by_role("button", name="Use the access token as bearer").click()
-    page.locator("#credentials-state", has_text="Locked. A consent at").wait_for()
+    page.locator("#credentials-state", has_text="valid until").wait_for()
 
     assert page.locator("#access-token").input_value() == tokens["access_token"] != before
 
