@@ -44,7 +44,7 @@ def test_nothing_says_that_time_was_moved_before_it_is(visitor: Visitor) -> None
 def test_a_move_is_made_with_the_form_and_then_said_on_every_page(visitor: Visitor) -> None:
     user.register(visitor)
     visitor.follow("Clock")
-    assert ahead_by(visitor) == "nothing: it was not moved"
+    assert ahead_by(visitor) == "Not moved"
 
     move(visitor, "2", "days")
 
