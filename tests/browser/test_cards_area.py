@@ -12,6 +12,7 @@ from tests.browser.card_pages import simulates
 from tests.browser.checks import too_wide
 from tests.browser.visitor import HEIGHT, Visitor, Visitors
 
+pytestmark = pytest.mark.pages
 A4 = 718
 """The width of a sheet within Chromium's margins, in CSS pixels."""
 NEW = {
@@ -27,10 +28,7 @@ NEW = {
 }
 
 
-@pytest.mark.parametrize(
-    "javascript",
-    [pytest.param(False, id="without JavaScript"), pytest.param(True, id="with JavaScript", marks=pytest.mark.pages)],
-)
+@pytest.mark.parametrize("javascript", [False, True], ids=["without JavaScript", "with JavaScript"])
 def test_from_a_new_card_to_a_purchase_that_was_collected(visitors: Visitors, javascript: bool) -> None:
     visitor = visitors(javascript=javascript, width=1280 if javascript else 390)
     card_pages.sign_in(visitor)
@@ -54,7 +52,6 @@ def test_from_a_new_card_to_a_purchase_that_was_collected(visitors: Visitors, ja
     assert "475.00 EUR" in visitor.page.locator("tbody tr").first.inner_text()
 
 
-@pytest.mark.pages
 def test_the_picture_of_a_balance_has_its_words(visitor: Visitor) -> None:
     card_pages.sign_in(visitor)
     visitor.open(f"/cards/{card_pages.new_card(visitor)}")
@@ -73,7 +70,6 @@ def test_the_picture_of_a_balance_has_its_words(visitor: Visitor) -> None:
     assert box["width"] > 600
 
 
-@pytest.mark.pages
 def test_one_form_is_open_at_a_time_and_the_keyboard_gets_there(visitor: Visitor) -> None:
     card_pages.sign_in(visitor)
     visitor.open(f"/cards/{card_pages.new_card(visitor)}")
@@ -88,7 +84,6 @@ def test_one_form_is_open_at_a_time_and_the_keyboard_gets_there(visitor: Visitor
     ]
 
 
-@pytest.mark.pages
 @pytest.mark.parametrize("javascript", [True, False])
 def test_the_first_field_that_is_wrong_has_the_focus_and_is_on_the_screen(visitors: Visitors, javascript: bool) -> None:
     visitor = visitors(javascript=javascript)
@@ -106,7 +101,6 @@ def test_the_first_field_that_is_wrong_has_the_focus_and_is_on_the_screen(visito
     assert 0 < box["y"] < HEIGHT
 
 
-@pytest.mark.pages
 def test_a_card_is_issued_managed_used_and_its_statement_downloaded_with_the_keyboard_alone(visitor: Visitor) -> None:
     page, keyboard = visitor.page, visitor.page.keyboard
     card_pages.sign_in(visitor)
@@ -153,7 +147,6 @@ def opens_with_keys(visitor: Visitor, form: str) -> None:
     visitor.page.keyboard.press("Enter")
 
 
-@pytest.mark.pages
 def test_a_printed_statement_is_not_cut_off(visitor: Visitor) -> None:
     card_pages.sign_in(visitor)
     visitor.open("/cards/1/statement")

@@ -1,6 +1,6 @@
 """A TPP developer who opens the web interface, reads nothing first, and gets as far as tokens and a balance.
 
-One such way is played whenever tests run: nothing works in a browser where it does not.
+The way to a balance at one bank is played whenever tests run: nothing works in a browser where it does not.
 """
 
 from __future__ import annotations
@@ -15,15 +15,9 @@ from tests.browser.visitor import Visitor, Visitors
 from tests.e2e.parties import Tpp
 
 
-@pytest.mark.parametrize(
-    ("version", "javascript"),
-    [
-        pytest.param(1, True, id="1-with JavaScript"),
-        pytest.param(1, False, id="1-without JavaScript", marks=pytest.mark.pages),
-        pytest.param(2, True, id="2-with JavaScript", marks=pytest.mark.pages),
-        pytest.param(2, False, id="2-without JavaScript", marks=pytest.mark.pages),
-    ],
-)
+@pytest.mark.pages
+@pytest.mark.parametrize("javascript", [True, False], ids=["with JavaScript", "without JavaScript"])
+@pytest.mark.parametrize("version", [1, 2])
 def test_from_registering_to_tokens_that_work(visitors: Visitors, version: int, javascript: bool) -> None:
     visitor = visitors(javascript=javascript, width=390 if version == 2 else 1280)
     user.register(visitor)

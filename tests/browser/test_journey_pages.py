@@ -8,6 +8,7 @@ from tests.browser import checks, psu, user
 from tests.browser.specification_pages import answered, ready
 from tests.browser.visitor import Visitor
 
+pytestmark = pytest.mark.pages
 SETTLED = 150_000
 """Milliseconds; a demonstration bank settles after 20 s, in a job that runs each minute."""
 
@@ -31,7 +32,6 @@ def test_a_journey_page_notices_by_itself_that_the_bank_ended_the_consent(visito
     assert not checks.findings(journey)
 
 
-@pytest.mark.pages
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_payment_is_made_from_the_form_to_its_final_status_without_copying(visitor: Visitor, version: int) -> None:
     user.register(visitor)

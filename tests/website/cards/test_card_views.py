@@ -40,6 +40,10 @@ USE = {
 ON_THE_WEB = {"transaction_type": 0, "amount": 120_00, "currency_ison": 840, "merchant_name": "Riverside Books"}
 
 
+BATCH = 100
+"""The writes of a transaction."""
+
+
 @pytest.fixture
 def scene(world: World) -> Scene:
     return Scene(world)
@@ -56,6 +60,16 @@ def colleague(world: World, user: Person, email: str) -> Person:
     """A user who is linked to the demonstration's programme manager."""
     link(world, email)
     return user
+
+
+def list_others(world: World, card: Card, count: int) -> None:
+    """List as many newer cards of somebody else."""
+    rows = [
+        put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "", "0" * 16, "attempt")
+        for number in range(count)
+    ]
+    for first in range(0, count, BATCH):
+        world.hub.store.transact(rows[first : first + BATCH])
 
 
 def simulate(person: Person, card: MadeCard, action: str, **fields: Any) -> Answer:
@@ -288,10 +302,8 @@ def test_one_of_ten_thousand_cards_is_found_and_the_list_stays_flat(
     world: World, scene: Scene, colleague: Person
 ) -> None:
     made = scene.card(card_name_line_3="OLDEST CARD")
-    card, store = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {}), world.hub.store
-    for number in range(10_000):
-        row = put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "", "0" * 16, "attempt")
-        store.put("cards", row.item)
+    card = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {})
+    list_others(world, card, 10_000)
     with counted(world) as search:
         text = colleague.get("/cards?holder=oldest&status=N").text
     with counted(world) as page:
@@ -309,9 +321,7 @@ def test_a_search_without_a_match_is_bounded_says_so_and_goes_on(
     monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
     made = scene.card(card_name_line_3="OLDEST CARD")
     card = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {})
-    for number in range(1_000):
-        row = put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "", "0" * 16, "attempt")
-        world.hub.store.put("cards", row.item)
+    list_others(world, card, 1_000)
     with counted(world) as calls:
         colleague.get("/cards?holder=oldest")
     (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
