@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from infra.docs.site import TARGET, markdown_copy, texts
 from infra.docs.site_pages import MENU, PACKAGE_PAGES, SOURCE, page_names
 from infra.openapi.document import ROOT
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[Path, str]:
+    """The files of the site; rendering all takes seconds."""
+    return texts()
+
+
+@pytest.fixture
+def index(written: dict[Path, str]) -> Any:
+    return json.loads(written[TARGET / "index.json"])
 
 
 def test_every_document_stands_in_the_menu_once() -> None:
@@ -37,8 +50,7 @@ def test_links_in_the_copy_of_a_documents_markdown_lead_to_copies(page: str, tar
     assert markdown_copy(page, f"[here]({target})") == f"[here]({copied})"
 
 
-def test_the_index_has_titles_and_summaries_without_markup() -> None:
-    index = json.loads(texts()[TARGET / "index.json"])
+def test_the_index_has_titles_and_summaries_without_markup(index: Any) -> None:
     entry = next(each for each in index["menu"]["Reference"] if each["page"] == "reference/settings")
 
     assert list(index["menu"]) == list(MENU)
@@ -47,8 +59,7 @@ def test_the_index_has_titles_and_summaries_without_markup() -> None:
     assert index["home"]["page"] == "README"
 
 
-def test_the_index_lists_the_parts_of_a_long_page_with_their_anchors() -> None:
-    index = json.loads(texts()[TARGET / "index.json"])
+def test_the_index_lists_the_parts_of_a_long_page_with_their_anchors(index: Any) -> None:
     parts = {each["page"]: each.get("parts") for each in index["menu"]["Reference"]}
     events = next(each for each in parts["reference/tpp-api"] if each["page"] == "reference/tpp-api/events")
 
@@ -57,9 +68,7 @@ def test_the_index_lists_the_parts_of_a_long_page_with_their_anchors() -> None:
     assert {"consentauthorised", "paymentstatus_changed"} <= set(events["anchors"])
 
 
-def test_every_part_is_a_file_and_every_file_is_a_page_or_a_part() -> None:
-    written = texts()
-    index = json.loads(written[TARGET / "index.json"])
+def test_every_part_is_a_file_and_every_file_is_a_page_or_a_part(written: dict[Path, str], index: Any) -> None:
     entries = [index["home"], *(each for entries in index["menu"].values() for each in entries)]
     named = [each["page"] for entry in entries for each in (entry, *entry.get("parts", ()))]
 
