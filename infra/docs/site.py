@@ -57,7 +57,7 @@ def _index(sources: Mapping[str, str]) -> dict[str, object]:
 
 def _entry(page: str, text: str) -> dict[str, object]:
     """A page's title and first sentence, and its parts, if it is divided."""
-    tokens = markdown().parse(text.partition("\n## ")[0])
+    tokens = markdown().parse(text)
     headings = (plain(content) for opened, content in pairwise(tokens) if opened.type == "heading_open")
     paragraphs = (content for opened, content in pairwise(tokens) if opened.type == "paragraph_open")
     entry: dict[str, object] = {"page": page, "title": next(headings), "summary": _summary(next(paragraphs))}
