@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
+from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from infra.docs.renderer import Renderer
 from infra.docs.site_pages import DIVIDED, HOME, MENU, PACKAGE_PAGES, SOURCE, file_of, page_names, page_of
-from infra.docs.site_parts import Section, markdown, part_name, parts, plain, sections
+from infra.docs.site_parts import Section, part_name, parts, plain, sections
 from infra.openapi.document import ROOT
 
 TARGET = ROOT / "chalicelib" / "website" / "docs"
@@ -57,7 +58,7 @@ def _index(sources: Mapping[str, str]) -> dict[str, object]:
 
 def _entry(page: str, text: str) -> dict[str, object]:
     """A page's title and first sentence, and its parts, if it is divided."""
-    tokens = markdown().parse(text)
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
     headings = (plain(content) for opened, content in pairwise(tokens) if opened.type == "heading_open")
     paragraphs = (content for opened, content in pairwise(tokens) if opened.type == "paragraph_open")
     entry: dict[str, object] = {"page": page, "title": next(headings), "summary": _summary(next(paragraphs))}
