@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 
+_LETTERS = str.maketrans(
+    {"æ": "ae", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "ł": "l", "œ": "oe", "ø": "o", "þ": "th", "ŧ": "t"}
+)
+"""Latin letters of Europe that Unicode does not decompose into a letter and a diacritic."""
+
 
 def fold(text: str) -> str:
-    """``"zoe oneil"`` for ``"Zoë ONeil"``."""
-    letters = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(letter for letter in letters if not unicodedata.combining(letter))
+    """``"zoe oneil"`` for ``"Zoë ONeil"``, and ``"soren"`` for ``"Søren"``."""
+    letters = unicodedata.normalize("NFKD", text).casefold()
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).translate(_LETTERS)

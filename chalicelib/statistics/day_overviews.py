@@ -121,7 +121,7 @@ class DayOverview:
         return cls({bic: (*row[:-1], int(row[-1], 16)) for bic, row in rows.items()}, item["revision"])
 
 
-def measured(overviews: Mapping[date, DayOverview]) -> dict[date, DayOverview]:
+def without_made_up_rows(overviews: Mapping[date, DayOverview]) -> dict[date, DayOverview]:
     """The overviews without the rows of made-up days."""
     return {
         day: DayOverview(

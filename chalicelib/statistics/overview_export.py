@@ -1,7 +1,7 @@
 """The figures of all banks for some days, as CSV and JSON: one row per bank.
 
 Names and units are those of the day records' export. Unknown values are empty, ``null`` in JSON, never 0. Made-up days
-do not count (``day_overviews.measured``).
+do not count (``day_overviews.without_made_up_rows``).
 """
 
 from __future__ import annotations
@@ -43,6 +43,11 @@ def _downtime(bank: BankDays) -> Value:
     return bank.figures.unavailability_minutes if bank.figures.used_days else None
 
 
+def _count_of(number: Callable[[BankFigures], int]) -> Callable[[BankDays], Value]:
+    """A number of requests; unknown if no day has figures."""
+    return lambda bank: number(bank.figures) if bank.figures.days else None
+
+
 COLUMNS: tuple[BankColumn, ...] = (
     BankColumn("from", "First of the days, UTC", lambda bank: bank.days.since.isoformat()),
     BankColumn("to", "Last of the days", lambda bank: bank.days.until.isoformat()),
@@ -52,8 +57,8 @@ COLUMNS: tuple[BankColumn, ...] = (
     BankColumn("used_days", "Days with requests to the bank", lambda bank: bank.figures.used_days),
     BankColumn("uptime_percent", "Part of these days that it was not down", lambda bank: bank.figures.availability),
     BankColumn("downtime_minutes", "Downtime of these days", _downtime),
-    BankColumn("requests", "Requests to the bank", lambda bank: bank.figures.requests),
-    BankColumn("bank_failures", "Failures caused by the bank", lambda bank: bank.figures.failures),
+    BankColumn("requests", "Requests to the bank", _count_of(lambda figures: figures.requests)),
+    BankColumn("bank_failures", "Failures caused by the bank", _count_of(lambda figures: figures.failures)),
     BankColumn(
         "error_response_rate_percent", "Requests that failed by its fault", lambda bank: bank.figures.error_rate
     ),

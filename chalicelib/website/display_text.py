@@ -107,13 +107,11 @@ def change_value(value: object) -> str:
 
 
 _PAYMENT_HEADLINES: Mapping[str, str] = {
-    "ACSC": "Payment completed",
-    "ACCC": "Payment completed",
     "RJCT": "Payment rejected",
     "CANC": "Payment cancelled",
     UNKNOWN: "Payment status unknown",
 }
-"""What became of a payment, by the neutral form of its status; it is pending with any other."""
+"""What became of a payment that is not executed, by the neutral form of its status; it is pending with any other."""
 
 END_REASONS: Mapping[str, str] = {
     "user": "You ended it here, and the bank was notified.",
@@ -133,6 +131,8 @@ def is_final_status(status: object) -> bool:
 
 def payment_headline(status: object) -> str:
     """What became of a payment with this status, of any protocol version, in a few words."""
+    if any(version.statuses.is_executed(status) for version in VERSIONS.values()):
+        return "Payment completed"
     neutral = next(filter(None, (version.statuses.read(status) for version in VERSIONS.values())), UNKNOWN)
     return _PAYMENT_HEADLINES.get(neutral, "Payment pending")
 

@@ -15,6 +15,10 @@ from chalicelib.foundation.search_text import fold
         ("Straße", "strasse"),
         ("Åland Islands", "aland islands"),
         ("Κρόνος", "κρονοσ"),
+        ("Søren Łódź Đorđe", "soren lodz dorde"),
+        ("ÆGIR Œuvre Þór Ðúra ẞ", "aegir oeuvre thor dura ss"),
+        ("İstanbul Diyarbak\u0131r", "istanbul diyarbakir"),
+        ("Kestrel™", "kestreltm"),
         ("", ""),
     ],
 )

@@ -43,7 +43,7 @@ def test_a_row_has_exact_figures() -> None:
 def test_what_is_unknown_is_empty() -> None:
     (row,) = csv.DictReader(io.StringIO(as_csv(build_rows([UNKNOWN]))))
 
-    unknown = {"uptime_percent", "downtime_minutes", "error_response_rate_percent"}
+    unknown = {"uptime_percent", "downtime_minutes", "requests", "bank_failures", "error_response_rate_percent"}
     unknown |= {f"bank_p{percent}_ms" for percent in PERCENTILES}
     assert {name for name, value in row.items() if value == ""} == unknown
     assert jsontext.loads(as_json(build_rows([UNKNOWN])))["banks"][0]["uptime_percent"] is None

@@ -200,7 +200,7 @@ def _row_key(card: Card) -> dict[str, str]:
 
 
 def _searched_members(card: Card, pan: str) -> dict[str, Any]:
-    """The members by which the list is searched; rows of earlier versions lack them."""
+    """The members by which the list is searched; rows of earlier versions lack them or have ``name`` not folded."""
     return {
         "status": card.stored_status,
         "expiry": _month_number((card.expiry_year, card.expiry_month)),
@@ -230,12 +230,15 @@ class CardSearch:
     last_four: str | None = None
 
     def rows(self, now: int) -> Search:
-        """The condition of rows in the list of cards, which cards of earlier versions meet, too."""
+        """The condition of rows in the list of cards; rows of earlier versions, which lack the member, meet it, too.
+
+        Where ``holder_name`` is missing, ``name`` is not folded.
+        """
         wanted = {
             "status": None if self.status is None else _has_status(self.status, now),
             "program_id": None if self.program_id is None else Attr("program_id").eq(self.program_id),
             "holder_id": None if self.holder_id is None else Attr("holder_id").eq(self.holder_id),
-            "name": None if self.name is None else _has_name(fold(self.name)),
+            "holder_name": None if self.name is None else _has_name(fold(self.name)),
             "last_four": None if self.last_four is None else Attr("last_four").eq(self.last_four),
         }
         conditions = [Attr(name).not_exists() | condition for name, condition in wanted.items() if condition]
@@ -254,7 +257,7 @@ class CardSearch:
 
 def _has_name(name: str) -> ConditionBase:
     """The condition of a row that has a folded name."""
-    return Attr("name").contains(name) | Attr("holder_name").contains(name)
+    return Attr("holder_name").contains(name) | Attr("name").contains(name)
 
 
 def _has_status(status: str, now: int) -> ConditionBase:

@@ -87,7 +87,7 @@ CARD_ACTIONS: tuple[CardAction, ...] = (
     ),
 )
 BY_ACTION = {each.action: each for each in CARD_ACTIONS}
-_CURRENT = {"risk_rules_group_id": "risk_group_id"}
+_MEMBERS_SHOWN = {"risk_rules_group_id": "risk_group_id"}
 """Members of ``showCard`` whose names differ from those of the forms."""
 
 NEW_CARD: Mapping[str, tuple[str, ...]] = {
@@ -122,8 +122,8 @@ NEW_CARD: Mapping[str, tuple[str, ...]] = {
     ),
 }
 """The fields of a new card, by heading."""
-_CHOSEN = {"card_virtual": "1"}
-"""What is chosen at first; otherwise the first of the choices."""
+_DEFAULTS = {"card_virtual": "1"}
+"""The default values of choices; others begin with the first of their choices."""
 HELP: Mapping[str, str] = {
     "Holder": (
         "With the id of an existing holder, leave the other fields of the holder empty. "
@@ -211,7 +211,7 @@ def card_fields(form: CardAction, model: type[Request], shown: Mapping[str, Any]
     offered: dict[str, Choices] = {}
     if form.kind:
         (member,) = form.members
-        return [form_field(model, member, shown["groups"][form.kind], str(shown["card"][_CURRENT.get(member, member)]))]
+        return [form_field(model, member, shown["groups"][form.kind], _current_group(form, shown))]
     if form.action == "changeCardStatus":
         status = shown["card"]["status"]
         moves = CARD_MOVES.get(status, frozenset()) - {status}
@@ -222,10 +222,20 @@ def card_fields(form: CardAction, model: type[Request], shown: Mapping[str, Any]
 
 def offered_actions(shown: Mapping[str, Any]) -> list[CardAction]:
     """The forms that a card's state and its groups permit, from the response of ``showCard``."""
-    card, groups = shown["card"], shown["groups"]
+    card = shown["card"]
     possible = [each for each in CARD_ACTIONS if card["status"] in each.states]
-    possible = [each for each in possible if not each.kind or len(groups[each.kind]) > 1]
+    possible = [each for each in possible if not each.kind or _has_another_group(each, shown)]
     return [each for each in possible if each.action != "unblockPin" or card["pin_status"] == PIN_IS_BLOCKED]
+
+
+def _has_another_group(form: CardAction, shown: Mapping[str, Any]) -> bool:
+    """Whether the programme allows a group besides the card's own, which it may no longer allow."""
+    return not set(shown["groups"][form.kind]) <= {_current_group(form, shown)}
+
+
+def _current_group(form: CardAction, shown: Mapping[str, Any]) -> str:
+    (member,) = form.members
+    return str(shown["card"][_MEMBERS_SHOWN.get(member, member)])
 
 
 def new_card_fields(
@@ -238,7 +248,7 @@ def new_card_fields(
         "order_shipping_method": shipping,
     }
     return {
-        heading: [form_field(model, member, offered.get(member), _CHOSEN.get(member, "")) for member in members]
+        heading: [form_field(model, member, offered.get(member), _DEFAULTS.get(member, "")) for member in members]
         for heading, members in NEW_CARD.items()
     }
 

@@ -35,7 +35,7 @@ from chalicelib.website.display_text import sentence
 from chalicelib.website.pages import Visit, page
 
 LATEST = 10  # messages, and transactions of an account, on the page of a card
-FEWER = 5  # transactions of each of several accounts, to keep the page small
+LATEST_OF_SEVERAL = 5  # transactions of each of several accounts, to keep the page small
 MOVEMENTS = 60  # movements in the chart of an account's balance
 _NO_ERRORS: Mapping[str, str] = {}
 
@@ -126,7 +126,7 @@ def _card_page(
         states={each["trans_link"]: each["state"] for each in shown["authorizations"]},
         charts={number: asdict(made) for number, made in charts.items() if made},
         size=(WIDTH, HEIGHT),
-        latest=LATEST if len(shown["accounts"]) == 1 else FEWER,
+        latest=LATEST if len(shown["accounts"]) == 1 else LATEST_OF_SEVERAL,
         simulations=SIMULATIONS,
         offers=build_offers(shown),
         defaults=build_defaults(shown),

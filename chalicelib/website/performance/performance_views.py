@@ -13,8 +13,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.statistics import export, overview_export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
-from chalicelib.statistics.day_overviews import BankFigures, DayOverview
-from chalicelib.statistics.day_overviews import measured as measured_overviews
+from chalicelib.statistics.day_overviews import DayOverview, without_made_up_rows
 from chalicelib.statistics.day_records import DayRecord, measured
 from chalicelib.statistics.days import DayRange, yesterday
 from chalicelib.statistics.overview_export import BankDays
@@ -152,14 +151,9 @@ def _overview(visit: Visit, wanted: PerformanceQuery, overviews: Mapping[date, D
         "sparkline_size": (SPARKLINE_WIDTH, SPARKLINE_HEIGHT),
         "down_now": statistics.open_downtimes.bics() if wanted.banks else frozenset(),
         "formats": list(FORMATS),
-        "has_measured": any(overview.rows for overview in measured_overviews(overviews).values()),
+        "has_measured": any(overview.rows for overview in without_made_up_rows(overviews).values()),
         "has_figures": any(overview.rows for overview in overviews.values()),
         "has_latest": wanted.latest in overviews,
-        "has_measured_requests": any(
-            BankFigures(*row).requests
-            for overview in measured_overviews(overviews).values()
-            for row in overview.rows.values()
-        ),
         "made_up": any(line.figures.made_up_days for line in lines.rows),
         "unit": "day" if len(days.periods) == len(days) else "week",
     }
@@ -199,7 +193,7 @@ def _download_days(format: str, bank: Bank, days: DayRange, records: Sequence[Da
 
 def _download_banks(format: str, wanted: PerformanceQuery, overviews: Mapping[date, DayOverview]) -> Response:
     """All banks, not only those of a page, in the order of the pages."""
-    lines = worst_first(wanted.banks, measured_overviews(overviews))
+    lines = worst_first(wanted.banks, without_made_up_rows(overviews))
     banks = (BankDays(line.bank.bic, line.bank.name, wanted.days, line.figures) for line in lines)
     rows = overview_export.build_rows(banks)
     text = overview_export.as_csv(rows) if format == "csv" else overview_export.as_json(rows)

@@ -9,25 +9,12 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.issuing.account_record import Account
-from chalicelib.cards.issuing.card_record import Card, put_row, update_listed
 from chalicelib.cards.ledger.entries import movement_key
 from chalicelib.cards.portal.portal import MODES, NAME, Portal
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_records import CARD_FIELDS
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from tests.cards.scenes import (
-    DAY,
-    EUR,
-    EVERYDAY,
-    HOLDER_BLOCK,
-    MANAGER,
-    OTHER_MANAGER,
-    PERSON,
-    PREPAID,
-    USD,
-    MadeCard,
-    Scene,
-)
+from tests.cards.scenes import DAY, EUR, MANAGER, OTHER_MANAGER, USD, MadeCard, Scene
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
 
@@ -154,122 +141,6 @@ def test_a_reissued_card_is_listed_once(portal: Portal, stage: Scene) -> None:
     stage.data("reissueCard", card_id=made.card_id, generate_new_pan=1, generate_new_pin=1, card_name_line_3="ZOE O")
 
     assert [each["card_id"] for each in listed(portal)["data"]].count(made.card_id) == 1
-
-
-# -- searches
-
-
-def found(portal: Portal, **wanted: Any) -> list[int]:
-    return [each["card_id"] for each in listed(portal, **wanted)["data"]]
-
-
-def test_cards_are_found_by_number_holder_name_status_and_programme(portal: Portal, stage: Scene) -> None:
-    made = stage.card(card_name_line_3="ADA LOVELACE", card_program_id=EVERYDAY)
-    other = stage.card()
-
-    assert made.card_id in found(portal, last_four=made.pan[-4:])
-    assert found(portal, holder_id=made.holder_id) == [made.card_id]
-    assert found(portal, name="lovel") == [made.card_id]
-    assert found(portal, name="lovel", program_id=EVERYDAY, status="N", last_four=made.pan[-4:]) == [made.card_id]
-    for wrong in ({"status": "B"}, {"program_id": PREPAID}, {"holder_id": other.holder_id}, {"name": "babbage"}):
-        assert found(portal, **{"holder_id": made.holder_id, "name": "lovel"} | wrong) == []
-
-
-def test_cards_are_found_by_the_name_of_the_holder(portal: Portal, stage: Scene) -> None:
-    person, firm = {"holder_first_name": "Åsa", "holder_last_name": "Lindqvist"}, {"holder_type": 1}
-    made = stage.card(**HOLDER_BLOCK | person, card_name_line_3="A L")
-    shop = stage.card(**HOLDER_BLOCK | firm, holder_business_name="Kestrel Cycles Ltd", card_name_line_3="A L")
-
-    assert [found(portal, name=each) for each in ("asa lindq", "ÅSA", "A\u030asa")] == [[made.card_id]] * 3
-    assert found(portal, name="kestrel cycles") == [shop.card_id]
-    assert [each["holder_name"] for each in listed(portal, name="kestrel")["data"]] == ["Kestrel Cycles Ltd"]
-
-
-def test_a_holder_who_changed_the_name_is_found_by_the_name_at_the_cards_issue(portal: Portal, stage: Scene) -> None:
-    holder = stage.holder(last_name="Oldname")
-    made = stage.card(holder_id=holder, card_name_line_3="A L")
-    stage.data("updateHolder", holder_id=holder, **PERSON | {"last_name": "Newname"})
-
-    assert found(portal, name="oldname") == [made.card_id]
-    assert stage.card(holder_id=holder).card_id in found(portal, name="newname")
-
-
-def test_the_search_follows_every_change_of_status(portal: Portal, stage: Scene) -> None:
-    made = stage.card()
-    statuses = []
-    for action, members in (
-        ("activateCard", {}),
-        ("changeCardStatus", {"status": "T"}),
-        ("changeCardStatus", {"status": "L"}),
-        ("reissueCard", {"generate_new_pan": 1, "generate_new_pin": 1, "card_name_line_3": "ZOE O"}),
-    ):
-        stage.data(action, card_id=made.card_id, **members)
-        statuses += [status for status in "NATRLSEB" if found(portal, status=status, holder_id=made.holder_id)]
-
-    assert statuses == ["A", "T", "L", "N"]
-
-
-def test_a_risk_rule_that_changes_a_status_changes_the_search(portal: Portal, stage: Scene) -> None:
-    """The list's row is written with the card, whatever changed it."""
-    card = Card.from_item(stage.hub.store.get(*Card.key(stage.card_in("A").card_id)) or {})
-    stage.hub.store.transact(update_listed(card, "attempt", stored_status="R"))
-
-    assert found(portal, status="R", holder_id=card.holder_id) == [card.id]
-
-
-def test_an_expired_card_is_found_as_such(portal: Portal, stage: Scene) -> None:
-    made = stage.card_in("E")
-    later = stage.apart(days=62)
-
-    def statuses(scene: Scene) -> list[str]:
-        portal = scene.hub.cards.flows.portal
-        return [status for status in "AE" if found(portal, status=status, holder_id=made.holder_id)]
-
-    assert (statuses(stage), statuses(later)) == (["A"], ["E"])
-
-
-def test_a_reissued_card_is_found_by_its_new_number(portal: Portal, stage: Scene) -> None:
-    made = stage.card()
-    words = {"generate_new_pan": 1, "generate_new_pin": 1, "card_name_line_3": "GRACE HOPPER"}
-    again = stage.data("reissueCard", card_id=made.card_id, **words)
-
-    assert found(portal, holder_id=made.holder_id, last_four=again["pan"][-4:], name="hopper") == [made.card_id]
-    if again["pan"][-4:] != made.pan[-4:]:
-        assert found(portal, holder_id=made.holder_id, last_four=made.pan[-4:]) == []
-
-
-def test_a_card_of_an_earlier_version_is_found_too(portal: Portal, stage: Scene) -> None:
-    """Its row in the list has nothing but its id."""
-    made = stage.card_in("T")
-    card = Card.from_item(stage.hub.store.get(*Card.key(made.card_id)) or {})
-    row = put_row(card, "", made.pan, "attempt").item
-    stage.hub.store.put("cards", {name: row[name] for name in ("owner", "part", "card_id", "written_by")})
-
-    assert found(portal, holder_id=made.holder_id, last_four=made.pan[-4:], status="T", name="ONEIL") == [made.card_id]
-    assert found(portal, holder_id=made.holder_id, name="neil-smith") == [made.card_id]
-    assert found(portal, holder_id=made.holder_id, name="babbage") == []
-    assert made.card_id not in found(portal, holder_id=made.holder_id, status="B")
-    stage.data("changeCardStatus", card_id=made.card_id, status="A")
-    assert found(portal, holder_id=made.holder_id, status="A") == [made.card_id]
-
-
-def test_activity_is_found_by_answer_kind_and_time(portal: Portal, stage: Scene) -> None:
-    made = stage.spendable(100_00)
-    held = stage.purchase(made.card_id, 25_00)
-    stage.purchase(made.card_id, 900_00)
-    stage.sim("simulateReversal", trans_link=held["trans_link"])
-    stage.clock.advance(5)
-    now = stage.clock.time()
-
-    def messages(**wanted: Any) -> list[tuple[int, str]]:
-        rows = portal.read(MANAGER, "listActivity", item_count=100, card_id=made.card_id, **wanted)["data"]
-        return [(row["authorize_type"], row["response_code"]) for row in rows]
-
-    assert messages(approved=0) == [(1, "51")]
-    assert messages(approved=1) == [(4, "00"), (1, "00")]
-    assert messages(approved=1, authorize_type=4) == [(4, "00")]
-    assert messages(date_from=now - DAY, date_to=now) == messages()
-    assert messages(date_from=now + 10) == messages(date_to=now - DAY) == []
 
 
 # -- statements

@@ -191,6 +191,15 @@ def test_of_made_up_days_only_there_is_no_link_to_a_download(world: World, visit
     assert "All of these days are made up." in visitor.text
 
 
+def test_a_measured_day_without_requests_is_downloaded_and_not_called_made_up(world: World, visitor: Person) -> None:
+    measured(world, BIC, YESTERDAY - timedelta(days=1), invented=True)
+    measured(world, BIC, YESTERDAY, answered=0)
+    visitor.get("/performance")
+
+    assert "Some of these days are made up." in visitor.text
+    assert "format=csv" in visitor.last.text
+
+
 def many(world: World, monkeypatch: pytest.MonkeyPatch, banks: int, days: int) -> None:
     """So many banks, with figures of so many days."""
     (first, *_) = world.hub.openbanking.banks.directory()
