@@ -183,8 +183,8 @@ def retry_advice(seconds: int) -> str:
 
 
 ENDED_BY: Mapping[EndedBy, str] = {
-    "tpp": "by the client",
-    "bank": "by the bank",
+    "tpp": "by the client, or here by its owner",
+    "bank": "by the bank, or by its customer there",
     "operator": "by the operator of this service",
     "service": "by this service, because a code or token was used twice",
 }

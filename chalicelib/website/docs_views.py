@@ -28,7 +28,7 @@ _TRY_OUT: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class DocsPage:
     """A page, or a part of it with the parts before and after."""
 
     document: Document
@@ -58,7 +58,7 @@ def show_document(visit: Visit) -> Response:
     return page(
         visit,
         "docs.html",
-        shown=found,
+        docs_page=found,
         menu_sections=menu(),
         html=read_html(found.page).replace(_ADDRESS, visit.link("/docs")),
         screen=_find_screen(found.page),
@@ -83,16 +83,17 @@ def answer_llms(base: str) -> Response:
 
 
 @cache
-def _pages() -> Mapping[str, Shown]:
+def _pages() -> Mapping[str, DocsPage]:
     """All pages and parts by name."""
-    return {each.page: each for document in documents() for each in _shown(document)}
+    return {each.page: each for document in documents() for each in _pages_of(document)}
 
 
-def _shown(document: Document) -> Iterator[Shown]:
-    yield Shown(document)
+def _pages_of(document: Document) -> Iterator[DocsPage]:
+    """The page of a document, then its parts in their order."""
+    yield DocsPage(document)
     parts: Sequence[Part | None] = [None, *document.parts, None]
     for previous, part, following in zip(parts, parts[1:], parts[2:], strict=False):
-        yield Shown(document, part, previous, following)
+        yield DocsPage(document, part, previous, following)
 
 
 def _find_screen(name: str) -> SpecificationScreen | None:

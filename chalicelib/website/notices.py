@@ -69,7 +69,7 @@ TEXTS: Mapping[str, str] = {
     Notice.TOKENS_REFRESHED: "The tokens have been refreshed.",
     Notice.CONSENT_ENDED: "The consent has ended.",
     Notice.JOURNEY_CHANGED: (
-        "Nothing was done: this authorization has moved on, or an earlier press is still at work."
+        "Nothing was done: this authorization has moved on, or the first submission is still running."
     ),
     Notice.CARD_ISSUED: "The card has been issued. Activate it before it is used.",
     Notice.CARD_ACTIVATED: "The card is active: it can be used now.",

@@ -91,9 +91,9 @@ class Visit(pages.Visit):
         return notices.TEXTS.get(self.cookie(notices.COOKIE), "")
 
     @property
-    def is_nothing_done(self) -> bool:
-        """Whether the notice says that nothing was done."""
-        return self.cookie(notices.COOKIE) in notices.NOTHING_DONE
+    def notice_kind(self) -> str:
+        """The kind of the notice's toast: ``plain`` if nothing was done, else ``good``."""
+        return "plain" if self.cookie(notices.COOKIE) in notices.NOTHING_DONE else "good"
 
     def link(self, place: str, **query: str) -> str:
         return f"{self.website.shared.settings.public_path}{place}" + (f"?{urlencode(query)}" if query else "")

@@ -53,16 +53,22 @@ def headers(keys: Sequence[str], message_id: str, timestamp: int, body: bytes) -
     }
 
 
-def is_signed(keys: Sequence[str], received: Mapping[str, str], body: bytes, now: int) -> bool:
-    """Whether an attempt with the ``received`` headers (lower case) is recent and signed with one of ``keys``."""
-    message_id, sent_at = received.get("webhook-id", ""), received.get("webhook-timestamp", "")
+def has_recent_headers(received: Mapping[str, str], now: int) -> bool:
+    """Whether ``received`` (lower case) has the headers of a recent attempt; the signature is not verified."""
+    sent_at = received.get("webhook-timestamp", "")
     if not (sent_at.isascii() and sent_at.isdigit() and len(sent_at) <= len(str(now))):
         return False
-    if not keys or abs(now - int(sent_at)) > TOLERANCE_SECONDS:
+    is_complete = bool(received.get("webhook-id") and received.get("webhook-signature"))
+    return is_complete and abs(now - int(sent_at)) <= TOLERANCE_SECONDS
+
+
+def is_signed(keys: Sequence[str], received: Mapping[str, str], body: bytes, now: int) -> bool:
+    """Whether an attempt with the ``received`` headers (lower case) is recent and signed with one of ``keys``."""
+    if not keys or not has_recent_headers(received, now):
         return False
-    expected = headers(keys, message_id, int(sent_at), body)["webhook-signature"].split()
-    given = received.get("webhook-signature", "").encode().split()
-    return any(hmac.compare_digest(each, signature.encode()) for signature in expected for each in given)
+    expected = headers(keys, received["webhook-id"], int(received["webhook-timestamp"]), body)
+    known, given = expected["webhook-signature"].split(), received["webhook-signature"].encode().split()
+    return any(hmac.compare_digest(each, signature.encode()) for signature in known for each in given)
 
 
 def _signature(key: str, content: bytes) -> str:

@@ -117,7 +117,7 @@ def field_refusals(simulation: Simulation, message: str) -> dict[str, str]:
 def refusals_by_field(labels: Mapping[str, str], message: str) -> dict[str, str]:
     """The errors in a refusal by member; empty if any of them concerns a member without a label.
 
-    Members are called by their labels. When a field is required is said by the page.
+    Labels replace member names. The page says when a field is required.
     """
     parts = [part.partition(" ") for part in message.split("; ")]
     if not all(name in labels for name, *_ in parts):

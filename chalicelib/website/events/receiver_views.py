@@ -46,26 +46,32 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
 def answer_event(website: WebsiteContainer, incoming: Incoming, wait: Callable[[float], None] = time.sleep) -> Response:
     """``POST /sandbox/receivers/{client_id}/{behaviour}``: the receiver's answer to an event of the client.
 
-    401 for what is not signed with the client's events secret, 404 for an unknown client or behaviour, 413 for a body
-    that no event has.
+    401 for what is not signed with the events secret of a client, 404 for an unknown behaviour, 413 for a body that no
+    event has. Nothing is read for a request without the headers of a recent event.
     """
     behaviour = BEHAVIOURS.get(incoming.uri["behaviour"])
     if behaviour is None:
         return json_answer({"message": f"the built-in receiver has these behaviours: {', '.join(BEHAVIOURS)}"}, 404)
     if len(incoming.body) > BODY_BYTES:
         return json_answer({"message": f"an event has at most {BODY_BYTES} bytes"}, 413)
-    try:
-        client = website.openbanking.clients.get(incoming.uri["client_id"])
-        secrets = website.openbanking.clients.events_secrets(client)
-    except UnknownClient:
-        return json_answer({"message": "no client has this Client ID"}, 404)
-    except Unsealable:
-        secrets = []
-    if not event_signing.is_signed(secrets, incoming.headers, incoming.body, website.shared.clock.real.time()):
+    if not _is_event(website, incoming):
         return json_answer({"message": "this is not signed with the client's events secret"}, 401)
     wait(behaviour.seconds)
     taken = "received" if behaviour.status == 200 else "not received: this receiver always fails"
     return json_answer({"receiver": "built-in", "event": taken}, behaviour.status)
+
+
+def _is_event(website: WebsiteContainer, incoming: Incoming) -> bool:
+    """Whether the request is signed with an events secret of the client in its address."""
+    now = website.shared.clock.real.time()
+    if not event_signing.has_recent_headers(incoming.headers, now):
+        return False
+    clients = website.openbanking.clients
+    try:
+        secrets = clients.events_secrets(clients.get(incoming.uri["client_id"]))
+    except (UnknownClient, Unsealable):
+        return False
+    return event_signing.is_signed(secrets, incoming.headers, incoming.body, now)
 
 
 def receiver_choices(visit: Visit, client: Client | None) -> Mapping[str, Any]:

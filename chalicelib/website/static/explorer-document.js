@@ -112,7 +112,7 @@ export function choicesOf(schema) {
   return values.filter((value) => typeof value !== "string" || !numbers.has(value.replace(/^0+(?=\d)/, "")));
 }
 
-// What a description says already is not repeated as a rule.
+// Omit rules that the description states.
 const FORMAT_SAID = { uri: /\bURL\b/, uuid: /\bUUID\b/, iban: /\bIBAN\b/, date: /YYYY-MM-DD/ };
 const LENGTH_SAID = /\b(characters|digits|length)\b/;
 const NUMBER_SAID = /\b(number|amount)\b/i;

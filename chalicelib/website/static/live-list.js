@@ -62,9 +62,14 @@ function renew(shown, found) {
   }
   const backTo = Number(found.dataset.backTo ?? 0);
   const gone = [...before.values()].filter((row) => Number(row.dataset.at) >= backTo);
-  for (const row of [...gone, ...[...shown.rows].slice(ROWS)]) if (!row.contains(document.activeElement)) row.remove();
+  remove(gone);
+  remove([...shown.rows].slice(ROWS));
   shown.dataset.cursor = found.dataset.cursor;
   return added;
+}
+
+function remove(rows) {
+  for (const row of rows) if (!row.contains(document.activeElement)) row.remove();
 }
 
 function replace(row, made) {

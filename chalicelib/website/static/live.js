@@ -1,7 +1,8 @@
 // Parts of a page that change by themselves: #live is looked up again while its page is seen, and replaced if its state
 // has changed. It has the address of the page (data-live, which is absent once nothing changes any more), its state and
 // what to say of it, perhaps the address of the state alone as JSON (data-live-check), and a rank: what is known better is
-// replaced by what is known less well only when that is final.
+// replaced by what is known less well only when that is final. Its element with data-live-hint, if any, says that the page
+// follows it, and has a link instead once that is over.
 
 const SLOWEST = 60; // seconds between two looks, if they fail
 const PATIENCE = 30 * 60; // seconds after which nothing is expected any more
@@ -77,7 +78,20 @@ async function turn() {
 function plan(wait = delay) {
   clearTimeout(timer);
   const isOver = performance.now() - begun > PATIENCE * 1000;
-  if (part().dataset.live && !document.hidden && !isOver) timer = setTimeout(turn, wait * 1000);
+  if (!part().dataset.live || document.hidden) return;
+  if (isOver) end();
+  else timer = setTimeout(turn, wait * 1000);
+}
+
+function end() {
+  const hint = part().querySelector("[data-live-hint]");
+  if (!hint) return;
+  said.textContent = "This page no longer follows it.";
+  const reload = document.createElement("a");
+  reload.href = part().dataset.live;
+  reload.textContent = "Reload";
+  hint.replaceChildren(`${said.textContent} `, reload);
+  delete hint.dataset.liveHint;
 }
 
 document.addEventListener("visibilitychange", () => plan(0));

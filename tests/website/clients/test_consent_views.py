@@ -164,7 +164,7 @@ def test_a_consent_ends_after_a_question_and_bank_and_client_are_told(
     user.follow()
 
     assert "The consent has ended." in user.text
-    assert "by the client" in user.text
+    assert "by the client, or here by its owner" in user.text
     assert "End this consent" not in user.text
     assert state(world, tokens["consent_id"]) == "revoked"
     assert [delivery.topic for delivery in world.recorded("event")].count("consent.revoked") == 1

@@ -14,6 +14,7 @@ from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.http.web import BODY_BYTES, Incoming
 from chalicelib.website.events.receiver_views import BEHAVIOURS, answer_event, receiver_url
+from tests.dynamodb_calls import counted
 from tests.website.events.deliveries import send, send_test_event
 from tests.website.person import Person
 from tests.world import World
@@ -68,27 +69,46 @@ def test_it_is_reached_over_http_without_a_session(world: World, eventful: str, 
     assert world.call("POST", path, BODY, signed(world, eventful)).status == status
 
 
-def test_it_keeps_nobody_waiting_and_repeats_nothing_that_is_not_the_clients_event(
-    world: World, user: Person, eventful: str
-) -> None:
+def test_an_unsigned_request_is_refused_at_once(world: World, user: Person, eventful: str) -> None:
     waited: list[float] = []
-    other, deaf, body = user.create_client(events_url="https://other.example/"), user.create_client(), b'{"<a>":1}'
+    other, without_events = user.create_client(events_url="https://other.example/"), user.create_client()
+    body = b'{"<a>":1}'
     own = signed(world, eventful, body)
     for client_id, name, headers, sent, status in (
-        (eventful, "dancing", own, body, 404),
-        ("nobody", "slow", own, body, 404),
-        ("x" * 3000, "slow", own, body, 404),
+        (eventful, "unknown", own, body, 404),
+        ("nobody", "slow", own, body, 401),
+        ("x" * 3000, "slow", own, body, 401),
         (eventful, "slow", {}, body, 401),
         (eventful, "slow", signed(world, other, body), body, 401),
         (eventful, "slow", own, body + b" ", 401),
-        (deaf, "slow", own, body, 401),
+        (without_events, "slow", own, body, 401),
         (eventful, "slow", own, b" " * (BODY_BYTES + 1), 413),
     ):
         answer = received(world, client_id, name, headers, waited, sent)
         assert (answer.status_code, answer.headers["Content-Type"]) == (status, "application/json")
-        assert not re.search("<a>|dancing|nobody|xxx", answer.body)
+        assert not re.search("<a>|unknown|nobody|xxx", answer.body)
 
     assert waited == []
+
+
+@pytest.mark.parametrize(
+    "changes", [{"webhook-timestamp": ""}, {"webhook-timestamp": "1"}, {"webhook-signature": ""}, {"webhook-id": ""}]
+)
+def test_nothing_is_read_for_a_request_whose_headers_cannot_be_an_events(
+    world: World, eventful: str, changes: Mapping[str, str]
+) -> None:
+    headers = {**signed(world, eventful), **changes}
+    with counted(world) as calls:
+        answer = received(world, eventful, "ok", headers, [])
+
+    assert (answer.status_code, calls) == (401, [])
+
+
+def test_a_stranger_does_not_learn_which_clients_exist(world: World, eventful: str) -> None:
+    unsigned = {**signed(world, eventful), "webhook-signature": "v1,AAAA"}
+    known, unknown = (received(world, client_id, "ok", unsigned, []) for client_id in (eventful, "nobody"))
+
+    assert (known.status_code, known.body) == (unknown.status_code, unknown.body)
 
 
 def test_a_clients_events_go_to_it_after_one_press_and_what_it_answered_is_shown(
@@ -156,7 +176,7 @@ def test_nobody_chooses_it_for_another_users_client_or_without_a_form(
     other = Person.signed_in(world, "other@example.com")
 
     assert other.post(f"/sandbox/receivers/{client_id}", behaviour="ok").status == 404
-    assert user.post(f"/sandbox/receivers/{client_id}", behaviour="dancing").status == 400
+    assert user.post(f"/sandbox/receivers/{client_id}", behaviour="unknown").status == 400
     assert user.post(f"/sandbox/receivers/{client_id}", token="forged", behaviour="ok").status == 403
     assert world.hub.openbanking.clients.get(client_id).events_url is None
 
