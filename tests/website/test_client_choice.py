@@ -59,6 +59,36 @@ def test_the_client_whose_page_was_opened_is_the_chosen_one(world: World, user: 
 
 @LISTS
 def test_an_archived_or_a_foreign_client_is_not_the_chosen_one(
+def test_a_list_does_not_choose_the_client_for_the_others(world: World, user: Person, email: str) -> None:
+    inactive = make_client(world, email, "Inactive", active=False)
+    active = make_client(world, email, "Active")
+    user.get(f"/clients/{inactive}")
+
+    assert chosen(user, "/authorize") == active
+    assert chosen(user, "/consents") == inactive
+
+
+def test_an_archived_client_does_not_replace_the_last_one(world: World, user: Person, email: str) -> None:
+    own = make_client(world, email, "Own")
+    newest = make_client(world, email, "Newest")
+    archived = make_client(world, email, "Archived")
+    world.hub.openbanking.clients.archive(archived)
+    user.get(f"/consents?client_id={own}")
+    for path in ("/consents", "/deliveries"):
+        user.get(f"{path}?client_id={archived}")
+
+    assert chosen(user, "/consents") == own != newest
+
+
+def test_the_last_client_is_forgotten_at_the_end_of_the_session(world: World, user: Person, email: str) -> None:
+    user.get(f"/clients/{make_client(world, email, 'Own')}")
+    assert CLIENT_COOKIE in user.cookies
+    user.post("/sign-out")
+
+    assert CLIENT_COOKIE not in user.cookies
+    assert "Max-Age=0;" in user.set_cookie(CLIENT_COOKIE)
+
+
     world: World, user: Person, email: str, path: str
 ) -> None:
     archived = make_client(world, email, "Archived")

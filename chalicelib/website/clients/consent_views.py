@@ -45,7 +45,7 @@ def list_consents(visit: Visit) -> Response:
     return page(
         visit,
         "consents.html",
-        remembers=client,
+        last_client=client,
         has_archived_only=choice.has_archived_only,
         clients=choice.clients,
         client=client,
@@ -70,7 +70,7 @@ def show_consent(visit: Visit) -> Response:
     return page(
         visit,
         "consent.html",
-        remembers=client,
+        last_client=client,
         consent=consent,
         client=client,
         bank_name=_bank_name(visit, consent),
