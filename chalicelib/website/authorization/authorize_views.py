@@ -77,12 +77,14 @@ def _first_page(visit: Visit) -> Response:
     choice = choose_client(
         openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client, active=True
     )
+    has_none = not (choice.clients or choice.examined)
     wanted = visit.field("bank").strip()
     banks = [bank for bank in openbanking.banks.directory() if is_named(bank, wanted)]
     return page(
         visit,
         "authorize.html",
-        has_inactive=not choice.clients and bool(openbanking.client_list.page(visit.user, ClientFilter(), 1).clients),
+        examined=choice.examined,
+        has_inactive=has_none and bool(openbanking.client_list.page(visit.user, ClientFilter(), 1).clients),
         last_client=choice.client if visit.field("client_id") else None,
         clients=choice.clients,
         chosen=choice.client.client_id if choice.client else "",

@@ -47,6 +47,7 @@ def list_consents(visit: Visit) -> Response:
         "consents.html",
         last_client=client,
         has_archived_only=choice.has_archived_only,
+        examined=choice.examined,
         clients=choice.clients,
         client=client,
         banks=banks,

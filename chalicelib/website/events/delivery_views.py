@@ -47,6 +47,7 @@ def list_deliveries(visit: Visit) -> Response:
         status=400 if chosen.problems else 200,
         last_client=client,
         has_archived_only=choice.has_archived_only,
+        examined=choice.examined,
         clients=choice.clients,
         client=client,
         chosen=chosen,
