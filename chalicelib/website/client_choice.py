@@ -16,11 +16,13 @@ class ClientChoice:
     Attributes:
         client: ``None`` if there is none, or none has the wanted id.
         has_archived_only: whether the user has clients, but archived ones only.
+        examined: how many of the newest clients were examined, if none of them can be offered and there are older ones.
     """
 
     clients: Sequence[Client]
     client: Client | None
     has_archived_only: bool = False
+    examined: int = 0
 
 
 def choose_client(client_list: ClientList, owner: str, wanted: str, last: str, *, active: bool = False) -> ClientChoice:
@@ -28,10 +30,12 @@ def choose_client(client_list: ClientList, owner: str, wanted: str, last: str, *
 
     The ``last`` one counts only if it is among those on offer, so it costs no read, and grants nothing.
     """
-    clients = client_list.choices(owner, wanted, active=active)
+    offered = client_list.choices(owner, wanted, active=active)
+    clients = offered.clients
     by_id = {client.client_id: client for client in clients}
-    if wanted:
-        return ClientChoice(clients, by_id.get(wanted))
+    examined = offered.examined if offered.is_cut and not clients else 0
+    if wanted or examined:
+        return ClientChoice(clients, by_id.get(wanted), examined=examined)
     if not clients:
         archived = [] if active else client_list.page(owner, ClientFilter(archived=True), 1).clients
         return ClientChoice(clients, None, has_archived_only=bool(archived))

@@ -124,12 +124,17 @@ class Visit(pages.Visit):
         )
 
     def client_cookie(self, client: Client | None) -> str:
-        """The ``Set-Cookie`` value that stores the client of a page in the browser; empty if it has it, or for none."""
-        if client is None or client.client_id == self.last_client:
+        """The ``Set-Cookie`` value that stores the client of a page in the browser or, with ``None``, deletes it.
+
+        Empty if there is nothing to change. An archived client is not stored.
+        """
+        client_id = client.client_id if client else ""
+        if client_id == self.last_client or (client and client.is_archived):
             return ""
         settings = self.website.shared.settings
+        seconds = LIFETIME if client else 0
         place = settings.public_path or "/"
-        return pages.cookie(CLIENT_COOKIE, client.client_id, LIFETIME, path=place, secure=settings.requires_https)
+        return pages.cookie(CLIENT_COOKIE, client_id, seconds, path=place, secure=settings.requires_https)
 
     def known_browser_cookie(self, email: str, value: str) -> str:
         """The ``Set-Cookie`` value that identifies a browser on its next sign-in; only sent to ``/sign-in``."""
@@ -145,21 +150,20 @@ def page(
     status: int = 200,
     leads_to: Iterable[str] = (),
     referrer: str = "same-origin",
-    remembers: Client | None = None,
+    last_client: Client | None = None,
     **values: Any,
 ) -> Response:
     """Render a template with ``values``.
 
     Args:
-        remembers: the client with which lists begin from now on.
         leads_to: the URLs to which its forms may be submitted or redirected.
         referrer: ``NO_REFERRER`` on pages with codes or tokens.
+        last_client: the client with which lists begin from now on, unless it is archived.
     """
     text = _render(visit.website, visit, template, values)
     shown = visit.notice_cookie(None) if visit.cookie(notices.COOKIE) else ""
-    return pages.html_answer(
-        text, status, _headers(leads_to, referrer), visit.cookie_to_set, shown, visit.client_cookie(remembers)
-    )
+    chosen = visit.client_cookie(last_client) if last_client else ""
+    return pages.html_answer(text, status, _headers(leads_to, referrer), visit.cookie_to_set, shown, chosen)
 
 
 def fragment(visit: Visit, template: str, **values: Any) -> Response:

@@ -158,7 +158,7 @@ def _action(method: str, action: str, content: dict[str, Any]) -> DocumentedOper
 
 
 def _client_choices(visit: Visit, email: str) -> Sequence[ClientChoice]:
-    found = visit.website.openbanking.client_list.choices(email, active=True)
+    found = visit.website.openbanking.client_list.choices(email, active=True).clients
     return [ClientChoice(client.client_id, client.title, _payment_callback(visit, client)) for client in found]
 
 

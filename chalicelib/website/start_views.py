@@ -67,6 +67,7 @@ def show_start(visit: Visit) -> Response:
         "start.html",
         clients=list(zip(clients, progress.activities, strict=True)),
         has_more=own.next is not None,
+        examined=own.examined,
         titles={client.client_id: client.title for client in clients},
         calls=progress.calls[:CALLS],
         failures=[each for each in progress.calls if each[1].error][:CALLS],

@@ -1,31 +1,25 @@
-"""The activity of clients: what is kept of a call, when it is written, and what a page reads of all processes."""
+"""The activity of clients: what is kept of a call, and when it is written."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.dynamodb.store import Operation, Page, Put, StoreUnavailable
-from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.statistics import client_activity, current_call
 from chalicelib.statistics.client_activity import (
     CALLS_KEPT,
     ERROR_KINDS,
     HOUR_ROWS_READ,
-    HOURS,
     HOURS_KEPT,
     MAX_KEPT,
     PER_MINUTE,
     ROWS_READ,
-    Activity,
-    ActivityReader,
     ClientCall,
     ErrorKind,
     HourOfCalls,
@@ -36,44 +30,7 @@ from chalicelib.statistics.measurements import WRITE_INTERVAL, Measurements
 from tests.documents import CAPACITY
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
-
-START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-HOUR = int(START.timestamp())
-CLIENT = "a-client"
-
-
-class Table:
-    """A store of one table, which may be told to fail; ``transactions`` counts what it was sent."""
-
-    def __init__(self) -> None:
-        self.items: dict[tuple[str, str], dict[str, Any]] = {}
-        self.transactions = 0
-        self.queries: list[str] = []
-        self.before: Callable[[], object] = lambda: None
-
-    def transact(self, operations: Sequence[Operation]) -> None:
-        self.transactions += 1
-        self.before()
-        for put in operations:
-            assert isinstance(put, Put)
-            assert put.condition is None
-            self.items[put.item["subject"], put.item["part"]] = put.item
-
-    def query(self, table: str, partition: tuple[str, str], **which: Any) -> Page:
-        self.queries.append(partition[1])
-        first = which.get("between", ("part", "", "~"))[1]
-        rows = [item for (subject, part), item in self.items.items() if subject == partition[1] and part >= first]
-        rows.sort(key=lambda item: item["part"], reverse=True)
-        limit = which["limit"]
-        return Page(rows[:limit], {"part": rows[limit - 1]["part"]} if len(rows) > limit else None)
-
-    def rows(self, table: str, partition: tuple[str, str]) -> list[dict[str, Any]]:
-        """No bank is down."""
-        return []
-
-    def of(self, kind: str) -> list[dict[str, Any]]:
-        """The items whose partition begins so, in the order of their keys."""
-        return [item for (subject, _), item in sorted(self.items.items()) if subject.startswith(f"{kind}#")]
+from tests.statistics.client_calls import CLIENT, HOUR, START, Table, ask, process, read
 
 
 @pytest.fixture
@@ -89,37 +46,6 @@ def table() -> Table:
 @pytest.fixture
 def instance(table: Table, clock: ManualClock) -> Measurements:
     return process(table, clock)
-
-
-def process(table: Table, clock: ManualClock) -> Measurements:
-    return Measurements(lambda: table, clock, Metrics("dev"))  # type: ignore[arg-type, return-value]
-
-
-def read(instance: Measurements, table: Table, clock: ManualClock, client_id: str = CLIENT) -> Activity:
-    return ActivityReader(table, clock, instance.activity).of_client(client_id)  # type: ignore[arg-type]
-
-
-def ask(
-    instance: Measurements,
-    clock: ManualClock,
-    status: int = 200,
-    client_id: str | None = CLIENT,
-    route: str = "/tpp/accounts",
-    bank: current_call.Outcome | None = None,
-    fault: Any = None,
-    seconds: float = 0.25,
-) -> None:
-    """A request; of a bank, if it is asked, 0.2 s of it."""
-    with instance.measure() as call:
-        call.method, call.route, call.request_id = "GET", route, "an-id"
-        if client_id:
-            current_call.record_client(client_id)
-        if bank:
-            current_call.record_bank_request("ALPHGB21", "AISP", clock.time(), bank, 0.2)
-        if fault:
-            current_call.record_failure(fault)
-        clock.advance(seconds)
-        call.status = status
 
 
 # -- what is kept of a call
@@ -289,108 +215,7 @@ def test_memory_is_limited_and_what_was_dropped_and_begins_again_adds_up(
     assert [(line["message"], line["rows"]) for line in lines.all()] == [("activity dropped", 2)]
 
 
-# -- what is read
-
-
-def test_the_rows_of_all_processes_are_added_and_those_not_written_yet_are_included(
-    instance: Measurements, table: Table, clock: ManualClock
-) -> None:
-    other = process(table, clock)
-    ask(other, clock, 500)
-    ask(other, clock, 400)
-    other.write()
-    ask(instance, clock, 429)
-    instance.write()
-    ask(instance, clock, 200)
-    activity = read(instance, table, clock)
-
-    assert (activity.total, activity.errors) == (4, 3)
-    assert dict(activity.hours[-1].errors) == {"hub": 1, "caller": 1, "limit": 1}
-    assert sorted(call.status for call in activity.calls) == [200, 400, 429, 500]
-
-
-def test_the_latest_hours_are_read_and_no_others(instance: Measurements, table: Table, clock: ManualClock) -> None:
-    for _ in range(HOURS + 3):
-        ask(instance, clock)
-        clock.advance(3600)
-    clock.advance(-3600)
-    instance.write()
-    activity = read(instance, table, clock)
-
-    assert [hour.start for hour in activity.hours] == [HOUR + (number + 3) * 3600 for number in range(HOURS)]
-    assert [hour.calls for hour in activity.hours] == [1] * HOURS
-    assert all(call.at > clock.time() - CALLS_KEPT for call in activity.calls)
-
-
-def test_the_newest_call_is_first(instance: Measurements, table: Table, clock: ManualClock) -> None:
-    for status in (200, 201, 204):
-        ask(instance, clock, status)
-        clock.advance(61)
-    instance.write()
-
-    assert [call.status for call in read(instance, table, clock).calls] == [204, 201, 200]
-
-
-def test_several_clients_take_two_queries_each(instance: Measurements, table: Table, clock: ManualClock) -> None:
-    ask(instance, clock, client_id="one")
-    ask(instance, clock, client_id="two")
-    reader = ActivityReader(table, clock, instance.activity)  # type: ignore[arg-type]
-    found = reader.of_clients(["one", "two", "three"])
-
-    assert [activity.total for activity in found] == [1, 1, 0]
-    kinds, clients = ("activity", "recent"), ("one", "two", "three")
-    assert sorted(table.queries) == sorted(f"{kind}#{each}" for kind in kinds for each in clients)
-    assert reader.of_clients([]) == []
-
-
-def test_of_more_processes_than_are_read_the_latest_hours_count_and_the_rest_is_said_to_be_missing(
-    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
-    for _ in range(2):
-        for _ in range(3):
-            other = process(table, clock)
-            ask(other, clock)
-            other.write()
-        clock.advance(3600)
-    activity = read(instance, table, clock)
-
-    assert [hour.calls for hour in activity.hours[-3:]] == [1, 3, 0]
-    assert not activity.is_whole
-
-
-def test_the_rows_that_a_page_reads_are_shared_out_among_its_clients(
-    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
-    for client_id in ("one", "two"):
-        for _ in range(3):
-            other = process(table, clock)
-            ask(other, clock, client_id=client_id)
-            other.write()
-    reader = ActivityReader(table, clock, instance.activity)  # type: ignore[arg-type]
-
-    assert [(each.total, each.is_whole) for each in reader.of_clients(["one", "two"])] == [(2, False)] * 2
-    assert [(each.total, each.is_whole) for each in reader.of_clients(["one"])] == [(3, True)]
-
-
-def test_of_more_rows_of_calls_than_are_read_it_is_said_from_when_on_all_are_listed(
-    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_activity, "ROWS_READ", 3)
-    ask(instance, clock, seconds=0)
-    instance.write()
-    assert read(instance, table, clock).listed_from == 0
-    for _ in range(2):
-        clock.advance(60)
-        for _ in range(2):
-            other = process(table, clock)
-            ask(other, clock, seconds=0)
-            other.write()
-    activity = read(process(table, clock), table, clock)
-
-    assert [call.at for call in activity.calls] == [HOUR + 120, HOUR + 120, HOUR + 60]
-    assert activity.listed_from == HOUR + 120
+# -- rows
 
 
 def test_members_of_later_versions_are_left_out() -> None:

@@ -6,6 +6,8 @@ import re
 
 import pytest
 
+from chalicelib.openbanking.records import client_list
+from chalicelib.website import start_views
 from chalicelib.website.pages import CLIENT_COOKIE
 from tests.dynamodb_calls import counted
 from tests.website.person import Person
@@ -57,6 +59,36 @@ def test_the_client_whose_page_was_opened_is_the_chosen_one(world: World, user: 
     assert chosen(user, "/consents") == own
 
 
+def test_a_list_does_not_choose_the_client_for_the_others(world: World, user: Person, email: str) -> None:
+    inactive = make_client(world, email, "Inactive", active=False)
+    active = make_client(world, email, "Active")
+    user.get(f"/clients/{inactive}")
+
+    assert chosen(user, "/authorize") == active
+    assert chosen(user, "/consents") == inactive
+
+
+def test_an_archived_client_does_not_replace_the_last_one(world: World, user: Person, email: str) -> None:
+    own = make_client(world, email, "Own")
+    newest = make_client(world, email, "Newest")
+    archived = make_client(world, email, "Archived")
+    world.hub.openbanking.clients.archive(archived)
+    user.get(f"/consents?client_id={own}")
+    for path in ("/consents", "/deliveries"):
+        user.get(f"{path}?client_id={archived}")
+
+    assert chosen(user, "/consents") == own != newest
+
+
+def test_the_last_client_is_forgotten_at_the_end_of_the_session(world: World, user: Person, email: str) -> None:
+    user.get(f"/clients/{make_client(world, email, 'Own')}")
+    assert CLIENT_COOKIE in user.cookies
+    user.post("/sign-out")
+
+    assert CLIENT_COOKIE not in user.cookies
+    assert "Max-Age=0;" in user.set_cookie(CLIENT_COOKIE)
+
+
 @LISTS
 def test_an_archived_or_a_foreign_client_is_not_the_chosen_one(
     world: World, user: Person, email: str, path: str
@@ -85,9 +117,47 @@ def test_the_chosen_client_costs_no_read(world: World, user: Person, email: str)
 
 
 @pytest.mark.parametrize("path", ["/consents", "/deliveries"])
-def test_whose_clients_are_all_archived_reads_so(world: World, user: Person, email: str, path: str) -> None:
+def test_a_user_with_archived_clients_only_is_told_so(world: World, user: Person, email: str, path: str) -> None:
     world.hub.openbanking.clients.archive(make_client(world, email, "Archived"))
     user.get(path)
 
     assert "All your clients are archived" in user.text
     assert "You have no clients yet" not in user.text
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("/consents", "Your newest 4 clients are archived"),
+        ("/deliveries", "Your newest 4 clients are archived"),
+        ("/authorize", "None of your newest 4 clients is active"),
+        ("/authorize?client_id=unknown", "None of your newest 4 clients is active"),
+        ("/", "Your newest 4 clients are archived"),
+    ],
+)
+def test_a_user_whose_older_clients_were_not_examined_is_told_so(
+    world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, text: str
+) -> None:
+    monkeypatch.setattr(start_views, "CLIENTS", 1)
+    monkeypatch.setattr(client_list, "CHOICES", 1)
+    monkeypatch.setattr(client_list, "EXAMINED", 4)
+    older = make_client(world, email, "Older")
+    for _ in range(4):
+        world.hub.openbanking.clients.archive(make_client(world, email, "Archived"))
+    user.get(path)
+
+    assert text in user.text
+    assert not re.search("All your clients|You have no|Create a client and authorize", user.text)
+    assert chosen(user, f"/consents?client_id={older}") == older
+
+
+@pytest.mark.parametrize(
+    ("path", "queries"), [("/clients", 2), ("/consents", 2), ("/deliveries", 2), ("/authorize", 3)]
+)
+def test_without_a_client_a_list_takes_one_query_more(world: World, user: Person, path: str, queries: int) -> None:
+    """That of archived, or of inactive, clients; ``/authorize`` also reads the latest journeys."""
+    user.get(path)
+    with counted(world) as calls:
+        user.get(path)
+
+    assert calls == ["BatchGetItem", *["Query"] * queries]

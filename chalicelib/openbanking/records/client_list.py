@@ -1,15 +1,17 @@
 """A user's clients, newest first, page by page.
 
 The index ``newest`` has every client under its owner, sorted by the time of its creation. It is not sharded: a user
-creates few clients per second. A page takes one query, or two if its filter drops many of the first rows. The index may
-lag behind, except for a whole Client ID, which is read from the table, strongly consistent.
+creates few clients per second. A page takes one query, or two if its filter drops many of the first rows. A query ends
+at 1 MB, so a page may examine fewer clients than ``EXAMINED``. The index may lag behind, except for a whole Client ID,
+which is read from the table, strongly consistent.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from chalicelib.foundation.dynamodb.store import Item, Store
+from chalicelib.foundation.dynamodb.store import Item, Page, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.client_record import CLIENT_ID_LENGTH, TABLE, Client, client_key
 
@@ -30,20 +32,20 @@ class ClientFilter:
         title: a part of the title, in any case.
         client_id: a part of the Client ID, in lower case.
         active: ``None`` for both.
-        archived: whether to list the archived clients, or all others.
+        archived: whether to list the archived clients, or all others; ``None`` for both.
     """
 
     title: str = ""
     client_id: str = ""
     active: bool | None = None
-    archived: bool = False
+    archived: bool | None = False
 
     def matches(self, client: Client) -> bool:
         return (
             self.title.casefold() in client.title.casefold()
             and self.client_id in client.client_id
             and self.active in (None, client.active)
-            and self.archived == client.is_archived
+            and self.archived in (None, client.is_archived)
         )
 
 
@@ -51,12 +53,13 @@ class ClientFilter:
 class ClientPage:
     """A page of clients; pass ``next`` as ``after`` to get the following page. It is ``None`` on the last page.
 
-    ``is_cut`` says that the search ended before the page was full: older clients may match.
+    ``is_cut`` says that the search ended before the page was full, after ``examined`` clients: older ones may match.
     """
 
     clients: list[Client]
     next: str | None = None
     is_cut: bool = False
+    examined: int = 0
 
 
 class ClientList:
@@ -66,38 +69,56 @@ class ClientList:
         self._store = store
 
     def page(self, owner: str, wanted: ClientFilter, limit: int, after: str = "") -> ClientPage:
-        """At most ``limit`` clients that match; ``after`` is the cursor of a page, anything else stands for none."""
+        """At most ``limit`` clients that match; ``after`` is the cursor of a page, anything else stands for none.
+
+        A whole Client ID is found in any state, unless ``wanted`` names one.
+        """
         if _WHOLE_ID.fullmatch(wanted.client_id):
+            names_state = wanted.active is not None or wanted.archived
+            wanted = wanted if names_state else replace(wanted, archived=None)
             return ClientPage([client for client in self._find(owner, wanted.client_id) if wanted.matches(client)])
         found: list[Client] = []
-        position = _read_cursor(owner, after)
+        examined, position = 0, _read_cursor(owner, after)
         for size in (limit + 1, EXAMINED - limit - 1):
-            rows = self._store.query(
-                TABLE, ("owner", owner), index=INDEX, after=position, limit=size, newest_first=True
-            )
-            found += [client for item in rows.items if wanted.matches(client := Client.from_item(item))]
+            rows = self._query(owner, size, position)
+            examined += len(rows.items)
+            found += _matching(rows, wanted)
             if len(found) > limit:
                 return ClientPage(found[:limit], _cursor(found[limit - 1].created_at, found[limit - 1].client_id))
             if rows.next is None:
                 return ClientPage(found)
             position = rows.next
         assert position is not None, "the last query did not reach the oldest client"
-        return ClientPage(found, _cursor(position["created_at"], position["client_id"]), is_cut=True)
+        return ClientPage(found, _cursor(position["created_at"], position["client_id"]), True, examined)
 
-    def choices(self, owner: str, chosen: str = "", *, active: bool = False) -> list[Client]:
+    def choices(self, owner: str, chosen: str = "", *, active: bool = False) -> ClientPage:
         """The newest clients that are not archived, and the ``chosen`` one; if ``active``, only active ones.
 
         At most ``CHOICES`` and the chosen one, which may be archived, and is read on its own if it is not among them.
+        If the newest ``CHOICES`` are not all offered, twice as many more are examined; only if none is, ``EXAMINED``.
         """
-        newest = self.page(owner, ClientFilter(active=active or None), CHOICES).clients
-        if not chosen or any(client.client_id == chosen for client in newest):
-            return newest
-        return newest + [client for client in self._find(owner, chosen) if client.active or not active]
+        wanted = ClientFilter(active=active or None)
+        rows = self._query(owner, CHOICES)
+        examined, newest = len(rows.items), _matching(rows, wanted)
+        if len(newest) < CHOICES and rows.next is not None:
+            rows = self._query(owner, 2 * CHOICES if newest else EXAMINED - CHOICES, rows.next)
+            examined, newest = examined + len(rows.items), (newest + _matching(rows, wanted))[:CHOICES]
+        is_cut = len(newest) < CHOICES and rows.next is not None
+        if chosen and all(client.client_id != chosen for client in newest):
+            newest += [client for client in self._find(owner, chosen) if client.active or not active]
+        return ClientPage(newest, is_cut=is_cut, examined=examined)
+
+    def _query(self, owner: str, limit: int, after: Item | None = None) -> Page:
+        return self._store.query(TABLE, ("owner", owner), index=INDEX, after=after, limit=limit, newest_first=True)
 
     def _find(self, owner: str, client_id: str) -> list[Client]:
         """The user's client with this id, or none."""
         item = self._store.get(*client_key(client_id)) if len(client_id) <= CLIENT_ID_LENGTH else None
         return [Client.from_item(item)] if item is not None and item.get("owner") == owner else []
+
+
+def _matching(rows: Page, wanted: ClientFilter) -> list[Client]:
+    return [client for item in rows.items if wanted.matches(client := Client.from_item(item))]
 
 
 def _cursor(created_at: int, client_id: str) -> str:

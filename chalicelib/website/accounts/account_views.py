@@ -118,7 +118,8 @@ def sign_out_form(visit: Visit) -> Response:
 
 def sign_out(visit: Visit) -> Response:
     visit.website.sessions.end(visit.session)
-    return pages.see_other(visit.link("/"), visit.session_cookie(None), visit.notice_cookie(Notice.SIGNED_OUT))
+    cookies = (visit.session_cookie(None), visit.client_cookie(None), visit.notice_cookie(Notice.SIGNED_OUT))
+    return pages.see_other(visit.link("/"), *cookies)
 
 
 def begin_session(

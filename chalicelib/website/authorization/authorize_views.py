@@ -77,13 +77,15 @@ def _first_page(visit: Visit) -> Response:
     choice = choose_client(
         openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client, active=True
     )
+    has_none = not (choice.clients or choice.examined)
     wanted = visit.field("bank").strip()
     banks = [bank for bank in openbanking.banks.directory() if is_named(bank, wanted)]
     return page(
         visit,
         "authorize.html",
-        has_inactive=not choice.clients and bool(openbanking.client_list.page(visit.user, ClientFilter(), 1).clients),
-        remembers=choice.client,
+        examined=choice.examined,
+        has_inactive=has_none and bool(openbanking.client_list.page(visit.user, ClientFilter(), 1).clients),
+        last_client=choice.client if visit.field("client_id") else None,
         clients=choice.clients,
         chosen=choice.client.client_id if choice.client else "",
         part=paginate(sorted(banks, key=lambda bank: bank.name.casefold()), visit.field("page")),
@@ -98,7 +100,7 @@ def _request_page(visit: Visit, choice: AuthorizationChoice, problem: str = "", 
         visit,
         "authorize_request.html",
         status=status,
-        remembers=choice.client,
+        last_client=choice.client,
         leads_to=(choice.bank.authorization_url, body["redirect_uri"]),
         choice=choice,
         is_shared_callback=body["redirect_uri"] == visit.website.openbanking.clients.default_callback,

@@ -135,7 +135,7 @@ def client_page(
         _TEMPLATES[tab],
         status=status,
         referrer=NO_REFERRER if any(secrets) else "same-origin",
-        remembers=None if client.is_archived else client,
+        last_client=client,
         client=client,
         tab=tab,
         tabs=TABS,

@@ -13,7 +13,7 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records import clients as client_records
-from chalicelib.openbanking.records.client_list import EXAMINED, ClientFilter
+from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client, Identity, Registered
 from chalicelib.website.clients.client_page_views import (
     NOTHING,
@@ -52,7 +52,6 @@ def list_clients(visit: Visit) -> Response:
         wanted=wanted,
         is_first=not after,
         has_none=has_none and not client_list.page(visit.user, ClientFilter(archived=True), 1).clients,
-        examined=EXAMINED,
     )
 
 

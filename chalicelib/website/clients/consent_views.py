@@ -45,8 +45,9 @@ def list_consents(visit: Visit) -> Response:
     return page(
         visit,
         "consents.html",
-        remembers=client,
+        last_client=client,
         has_archived_only=choice.has_archived_only,
+        examined=choice.examined,
         clients=choice.clients,
         client=client,
         banks=banks,
@@ -70,7 +71,7 @@ def show_consent(visit: Visit) -> Response:
     return page(
         visit,
         "consent.html",
-        remembers=client,
+        last_client=client,
         consent=consent,
         client=client,
         bank_name=_bank_name(visit, consent),

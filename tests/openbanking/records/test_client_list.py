@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
+from chalicelib.foundation.dynamodb.store import Page
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_list import ClientFilter, ClientList
@@ -99,7 +101,7 @@ def test_a_page_examines_only_so_many_clients_says_so_and_the_next_goes_on(
     create(world, owner, 14, archived=7)
     with counted(world) as calls:
         first = clients.page(owner, ALL, 3)
-    assert (first.clients, first.is_cut) == ([], True)
+    assert (first.clients, first.is_cut, first.examined) == ([], True, 6)
     assert calls == ["Query", "Query"]
     assert first.next is not None
     second = clients.page(owner, ALL, 3, first.next)
@@ -120,6 +122,35 @@ def test_a_whole_id_is_looked_up_for_its_owner_only(
     assert calls == ["BatchGetItem"]
     assert clients.page("other@example.com", ClientFilter(client_id=oldest), 3).clients == []
     assert clients.page(owner, ClientFilter(client_id=oldest, archived=True), 3).clients == []
+
+
+def test_a_whole_id_is_found_in_any_state_unless_a_state_is_chosen(
+    world: World, clients: ClientList, owner: str
+) -> None:
+    (archived,) = create(world, owner, 1, archived=1)
+
+    def is_found(**chosen: Any) -> bool:
+        return bool(clients.page(owner, ClientFilter(client_id=archived, **chosen), 3).clients)
+
+    assert is_found()
+    assert is_found(archived=True)
+    assert not is_found(active=True)
+    assert not is_found(active=False)
+
+
+def test_a_query_that_ends_at_its_size_limit_is_reported_with_the_number_examined(
+    world: World, clients: ClientList, owner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    create(world, owner, 12, archived=12)
+    query = world.hub.store.query
+
+    def small_query(*place: Any, limit: int, **which: Any) -> Page:
+        return query(*place, limit=min(limit, 5), **which)
+
+    monkeypatch.setattr(world.hub.store, "query", small_query)
+    page = clients.page(owner, ALL, 3)
+
+    assert (page.clients, page.is_cut, page.examined) == ([], True, 4 + 5)
 
 
 @pytest.mark.parametrize("after", ["x", "1", "-", "1-", "1-\n", f"1-{'x' * 65}", "9" * 14 + "-x"])
@@ -156,7 +187,8 @@ def own(world: World, owner: str, monkeypatch: pytest.MonkeyPatch) -> Sequence[s
 
 def offered(world: World, owner: str, chosen: str = "", *, active: bool = False) -> str:
     """The titles of the clients that a form offers."""
-    return "".join(client.title for client in world.hub.openbanking.client_list.choices(owner, chosen, active=active))
+    choices = world.hub.openbanking.client_list.choices(owner, chosen, active=active)
+    return "".join(client.title for client in choices.clients)
 
 
 @pytest.mark.parametrize(
@@ -189,3 +221,31 @@ def test_nobody_elses_client_is_offered(world: World, own: Sequence[str], owner:
 
     assert offered(world, owner, foreign.client_id) == "43"
     assert offered(world, owner, "x" * 500) == "43"
+
+
+@pytest.mark.parametrize(
+    ("archived", "found", "rows"), [(0, 3, [3]), (1, 3, [3, 6]), (4, 3, [3, 17]), (21, 0, [3, 17])]
+)
+def test_a_form_reads_few_clients_beyond_those_it_offers(
+    world: World,
+    clients: ClientList,
+    owner: str,
+    monkeypatch: pytest.MonkeyPatch,
+    archived: int,
+    found: int,
+    rows: list[int],
+) -> None:
+    monkeypatch.setattr(client_list, "CHOICES", 3)
+    monkeypatch.setattr(client_list, "EXAMINED", 20)
+    create(world, owner, 25, archived=archived)
+    query, read = world.hub.store.query, []
+
+    def note(*place: Any, **which: Any) -> Page:
+        page = query(*place, **which)
+        read.append(len(page.items))
+        return page
+
+    monkeypatch.setattr(world.hub.store, "query", note)
+    choices = clients.choices(owner)
+
+    assert (len(choices.clients), choices.is_cut, read) == (found, not found, rows)

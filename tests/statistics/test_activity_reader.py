@@ -1,0 +1,127 @@
+"""The activity of clients: what a page reads of the rows of all processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.statistics import client_activity
+from chalicelib.statistics.client_activity import CALLS_KEPT, HOURS, ActivityReader
+from chalicelib.statistics.measurements import Measurements
+from tests.manual_clock import ManualClock
+from tests.statistics.client_calls import HOUR, START, Table, ask, process, read
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table()
+
+
+@pytest.fixture
+def instance(table: Table, clock: ManualClock) -> Measurements:
+    return process(table, clock)
+
+
+def test_the_rows_of_all_processes_are_added_and_those_not_written_yet_are_included(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    other = process(table, clock)
+    ask(other, clock, 500)
+    ask(other, clock, 400)
+    other.write()
+    ask(instance, clock, 429)
+    instance.write()
+    ask(instance, clock, 200)
+    activity = read(instance, table, clock)
+
+    assert (activity.total, activity.errors) == (4, 3)
+    assert dict(activity.hours[-1].errors) == {"hub": 1, "caller": 1, "limit": 1}
+    assert sorted(call.status for call in activity.calls) == [200, 400, 429, 500]
+
+
+def test_the_latest_hours_are_read_and_no_others(instance: Measurements, table: Table, clock: ManualClock) -> None:
+    for _ in range(HOURS + 3):
+        ask(instance, clock)
+        clock.advance(3600)
+    clock.advance(-3600)
+    instance.write()
+    activity = read(instance, table, clock)
+
+    assert [hour.start for hour in activity.hours] == [HOUR + (number + 3) * 3600 for number in range(HOURS)]
+    assert [hour.calls for hour in activity.hours] == [1] * HOURS
+    assert all(call.at > clock.time() - CALLS_KEPT for call in activity.calls)
+
+
+def test_the_newest_call_is_first(instance: Measurements, table: Table, clock: ManualClock) -> None:
+    for status in (200, 201, 204):
+        ask(instance, clock, status)
+        clock.advance(61)
+    instance.write()
+
+    assert [call.status for call in read(instance, table, clock).calls] == [204, 201, 200]
+
+
+def test_several_clients_take_two_queries_each(instance: Measurements, table: Table, clock: ManualClock) -> None:
+    ask(instance, clock, client_id="one")
+    ask(instance, clock, client_id="two")
+    reader = ActivityReader(table, clock, instance.activity)  # type: ignore[arg-type]
+    found = reader.of_clients(["one", "two", "three"])
+
+    assert [activity.total for activity in found] == [1, 1, 0]
+    kinds, clients = ("activity", "recent"), ("one", "two", "three")
+    assert sorted(table.queries) == sorted(f"{kind}#{each}" for kind in kinds for each in clients)
+    assert reader.of_clients([]) == []
+
+
+def test_of_more_processes_than_are_read_the_latest_hours_count_and_the_rest_is_said_to_be_missing(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
+    for _ in range(2):
+        for _ in range(3):
+            other = process(table, clock)
+            ask(other, clock)
+            other.write()
+        clock.advance(3600)
+    activity = read(instance, table, clock)
+
+    assert [hour.calls for hour in activity.hours[-3:]] == [1, 3, 0]
+    assert not activity.is_whole
+
+
+def test_the_rows_that_a_page_reads_are_shared_out_among_its_clients(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "HOUR_ROWS_READ", 4)
+    for client_id in ("one", "two"):
+        for _ in range(3):
+            other = process(table, clock)
+            ask(other, clock, client_id=client_id)
+            other.write()
+    reader = ActivityReader(table, clock, instance.activity)  # type: ignore[arg-type]
+
+    assert [(each.total, each.is_whole) for each in reader.of_clients(["one", "two"])] == [(2, False)] * 2
+    assert [(each.total, each.is_whole) for each in reader.of_clients(["one"])] == [(3, True)]
+
+
+def test_of_more_rows_of_calls_than_are_read_it_is_said_from_when_on_all_are_listed(
+    instance: Measurements, table: Table, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_activity, "ROWS_READ", 3)
+    ask(instance, clock, seconds=0)
+    instance.write()
+    assert read(instance, table, clock).listed_from == 0
+    for _ in range(2):
+        clock.advance(60)
+        for _ in range(2):
+            other = process(table, clock)
+            ask(other, clock, seconds=0)
+            other.write()
+    activity = read(process(table, clock), table, clock)
+
+    assert [call.at for call in activity.calls] == [HOUR + 120, HOUR + 120, HOUR + 60]
+    assert activity.listed_from == HOUR + 120
