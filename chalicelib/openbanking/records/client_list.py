@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from chalicelib.foundation.dynamodb.store import Item, Page, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.search_text import fold
 from chalicelib.openbanking.records.client_record import CLIENT_ID_LENGTH, TABLE, Client, client_key
 
 INDEX = "newest"
@@ -42,7 +43,7 @@ class ClientFilter:
 
     def matches(self, client: Client) -> bool:
         return (
-            self.title.casefold() in client.title.casefold()
+            fold(self.title) in fold(client.title)
             and self.client_id in client.client_id
             and self.active in (None, client.active)
             and self.archived in (None, client.is_archived)

@@ -60,7 +60,7 @@ export class OperationList {
 
   // Ctrl+K or ⌘K leads to the search.
   #seek(event) {
-    if (event.key.toLowerCase() !== "k" || event.ctrlKey === event.metaKey || event.altKey || event.shiftKey) return;
+    if (event.key?.toLowerCase() !== "k" || event.ctrlKey === event.metaKey || event.altKey || event.shiftKey) return;
     event.preventDefault();
     this.search.focus();
     this.search.select();

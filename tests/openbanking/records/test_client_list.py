@@ -249,3 +249,13 @@ def test_a_form_reads_few_clients_beyond_those_it_offers(
     choices = clients.choices(owner)
 
     assert (len(choices.clients), choices.is_cut, read) == (found, not found, rows)
+
+
+@pytest.mark.parametrize("wanted", ["zoe", "ZO\u00cb", "Zo\u00eb's"])
+def test_a_title_is_found_in_any_case_with_or_without_accents(world: World, owner: str, wanted: str) -> None:
+    world.hub.openbanking.clients.create(owner=owner, title="Zo\u00eb's Budget")
+    world.hub.openbanking.clients.create(owner=owner, title="Another")
+
+    found = world.hub.openbanking.client_list.page(owner, ClientFilter(title=wanted), 10)
+
+    assert [client.title for client in found.clients] == ["Zo\u00eb's Budget"]
