@@ -158,7 +158,9 @@ def test_the_programs_for_tokens_succeed(visitor: Visitor, programs: Programs) -
     go_to_screen(visitor, "Authorization")
     opened(page, "token")
     page.get_by_label("Example", exact=True).select_option(label="A refresh token")
+    page.wait_for_function("() => document.body.innerText.includes('refresh_token')")
     page.get_by_label("refresh_token").fill(refresh_token)
+    page.wait_for_function("token => document.body.innerText.includes(token)", arg=refresh_token)
     programs.run("token")
     tokens = execute(page).body
     page.get_by_role("button", name="Use the access token as bearer").click()
