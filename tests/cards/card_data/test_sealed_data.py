@@ -18,6 +18,10 @@ from tests.world import START
 
 PAN = "4111111111111111"
 within = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+TEXTS = st.text(min_size=1, max_size=127).map("§{}".format)
+"""Texts that stand nowhere else. Hypothesis also draws constants of the source code, such as addresses, and whatever is
+sealed as a password must not be found in any table when the tests end.
+"""
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +35,7 @@ def data() -> CardData:
 
 
 @within
-@given(st.integers(1, 10**20), st.sampled_from(get_args(Sealed)), st.text(min_size=1, max_size=128))
+@given(st.integers(1, 10**20), st.sampled_from(get_args(Sealed)), TEXTS)
 def test_what_was_sealed_for_a_field_of_a_card_opens_there(
     data: CardData, card_id: int, field: Sealed, text: str
 ) -> None:
