@@ -11,6 +11,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
 from tests.browser.visitor import Colours
+from tests.website.page_costs import BYTES
 
 SCHEMES: tuple[Colours, ...] = ("light", "dark")
 NARROW = 360
@@ -113,7 +114,14 @@ def no_layout_shift(page: Page) -> None:
 def findings(page: Page) -> list[str]:
     """Whatever is wrong with a page that has just loaded; the page stays where it is."""
     wide = [line for width in (NARROW, *_widths(page)) for line in too_wide(page, width)]
-    return [*shifted(page), *inaccessible(page), *bright_in_the_dark(page), *wide, *cut_off(page), *crooked(page)]
+    of_looks = [*bright_in_the_dark(page), *wide, *cut_off(page), *crooked(page)]
+    return [*heavy(page), *shifted(page), *inaccessible(page), *of_looks]
+
+
+def heavy(page: Page) -> list[str]:
+    """The size of a page's HTML before compression, if it is more than a page may have."""
+    size = page.evaluate("() => performance.getEntriesByType('navigation')[0].decodedBodySize")
+    return [f"the page has {size} bytes, {BYTES} are allowed"] if size > BYTES else []
 
 
 def inaccessible(page: Page, *, besides: Collection[str] = ()) -> list[str]:
