@@ -126,7 +126,9 @@ def test_every_picture_has_a_title_and_says_in_words_what_it_shows(world: World,
     measured(world, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
-    for labels in re.findall('<svg class="picture"[^>]*aria-labelledby="([^"]+)"', visitor.last.text):
+    labelled = re.findall('<svg class="picture"[^>]*aria-labelledby="([^"]+)"', visitor.last.text)
+    assert labelled
+    for labels in labelled:
         title, description = labels.split()
         assert re.search(
             f'<title id="{title}">[^<]+</title>\\s*<desc id="{description}">[^<]+</desc>', visitor.last.text
