@@ -41,11 +41,11 @@ def _group(layout: Layout, group: Group) -> Iterator[str]:
     if group.modules[0].startswith("causeway.tpp._async"):
         yield from _asynchronous_classes(found)
         return
-    pages = Names(layout.package)
+    names = Names(layout.package)
     if len(found) > 1:
-        yield pages.contents((each.name, each.name, _summary(each)) for each in found)
+        yield names.contents((each.name, each.name, _summary(each)) for each in found)
     for each in found:
-        yield from pages.entry(each)
+        yield from names.entry(each)
     if group.modules == ("causeway.errors",):
         yield from _advice()
 

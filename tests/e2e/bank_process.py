@@ -24,7 +24,7 @@ from chalicelib.openbanking.records.bank_record import NewBank
 from infra.tour.polling import wait_for
 from tests.documents import ROOT
 from tests.e2e import sqlite_storage
-from tests.sdk.bank.full_bank import free_port
+from tests.http_servers import free_port
 from tests.sdk.lossy_proxy import LossyProxy, lossy_proxy
 from tests.sdk.user_programs import SOURCE
 

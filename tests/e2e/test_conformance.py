@@ -12,8 +12,8 @@ import pytest
 from chalicelib.demo_bank.profiles import PROFILES, Profile
 from tests.conftest import ENDPOINT
 from tests.endpoint import of_a_stack
+from tests.http_servers import free_port
 from tests.infra.conformance.demonstration import demonstration_stack, run_kit, write_file
-from tests.infra.conformance.playing import free_port
 
 pytestmark = pytest.mark.e2e
 MOST_SECONDS = 180

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
@@ -17,10 +16,25 @@ from infra.local import stackfile
 from tests import warm_python
 from tests.documents import ROOT
 from tests.guides import PythonSession, Reading, Shell, ports_of, steps, translated
+from tests.http_servers import free_port
 
 pytestmark = pytest.mark.e2e
 
 FOLDER = ROOT / "docs" / "guides"
+_BANK_THAT_STOPS_LATE = """
+import os, signal, sys, threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+class Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"version " + os.environ["VERSION"].encode())
+
+server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
+signal.signal(signal.SIGTERM, lambda *_: threading.Timer(0.5, os._exit, [0]).start())
+server.serve_forever()
+"""
 GUIDES = {file.stem: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.md"))}
 
 
@@ -53,7 +67,7 @@ def test_every_command_of_a_guide_prints_what_stands_beside_it(
     stack: dict[str, Any], sessions: Mapping[str, Shell], tmp_path: Path, name: str
 ) -> None:
     played = steps(GUIDES[name])
-    ports = {"8000": stack["base_url"].rpartition(":")[2]} | {port: _free() for port in ports_of(GUIDES[name])}
+    ports = {"8000": stack["base_url"].rpartition(":")[2]} | {port: str(free_port()) for port in ports_of(GUIDES[name])}
     (tmp_path / "docs" / "guides").mkdir(parents=True)
     for file in FOLDER.glob("*.[py]*"):
         (tmp_path / "docs" / "guides" / file.name).write_text(translated(file.read_text("utf-8"), ports), "utf-8")
@@ -68,21 +82,31 @@ def test_every_command_of_a_guide_prints_what_stands_beside_it(
 
 
 def test_the_guides_bank_that_cannot_start_says_why_and_is_not_waited_for(tmp_path: Path) -> None:
-    defined = re.search(r"^bank\(\) \{.*?^\}$", GUIDES["bank"], re.DOTALL | re.MULTILINE)
-    assert defined is not None
-    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
-    (tmp_path / ".local").mkdir()
-    (tmp_path / "docs" / "guides").mkdir(parents=True)
-    (tmp_path / "docs" / "guides" / "bank.py").write_text("raise SystemExit('there is no key')", "utf-8")
-    commands = f"{defined[0]}\nHUB=http://127.0.0.1:1 bank 2 key {_free()}"
-    ended = subprocess.run(
-        ["bash", "-c", commands], cwd=tmp_path, capture_output=True, text=True, timeout=30, check=False
+    ended = _run_bank(
+        tmp_path, "raise SystemExit('there is no key')", f"HUB=http://127.0.0.1:1 bank 2 key {free_port()}"
     )
 
     assert (ended.stdout, ended.stderr, ended.returncode) == ("there is no key\n", "", 1)
 
 
-def _free() -> str:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
+def test_the_guides_bank_is_not_confused_with_the_one_before_it_at_its_port(tmp_path: Path) -> None:
+    """A bank that was told to stop still answers for a moment."""
+    port = free_port()
+    commands = f"bank 2 key {port}; stop 2 {port}; bank 1 key {port}; curl -s http://127.0.0.1:{port}; stop 1 {port}"
+    ended = _run_bank(tmp_path, _BANK_THAT_STOPS_LATE, f"HUB=http://127.0.0.1:1; {commands}")
+
+    assert (ended.stdout, ended.stderr, ended.returncode) == ("version 1", "", 0)
+
+
+def _run_bank(folder: Path, program: str, commands: str) -> subprocess.CompletedProcess[str]:
+    """Run commands with the guide's functions that start and stop a bank, which is another program here."""
+    start = re.search(r"^bank\(\) \{.*?^\}$", GUIDES["bank"], re.DOTALL | re.MULTILINE)
+    stop = re.search(r"^stop\(\) .*$", GUIDES["bank"], re.MULTILINE)
+    assert start is not None
+    assert stop is not None
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    (folder / ".local").mkdir()
+    (folder / "docs" / "guides").mkdir(parents=True)
+    (folder / "docs" / "guides" / "bank.py").write_text(program, "utf-8")
+    typed = f"{start[0]}\n{stop[0]}\n{commands}"
+    return subprocess.run(["bash", "-c", typed], cwd=folder, capture_output=True, text=True, timeout=30, check=False)

@@ -53,6 +53,7 @@ def test_the_latest_hours_are_read_and_no_others(instance: Measurements, table: 
 
     assert [hour.start for hour in activity.hours] == [HOUR + (number + 3) * 3600 for number in range(HOURS)]
     assert [hour.calls for hour in activity.hours] == [1] * HOURS
+    assert activity.calls
     assert all(call.at > clock.time() - CALLS_KEPT for call in activity.calls)
 
 

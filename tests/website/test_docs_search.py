@@ -35,7 +35,9 @@ def test_every_word_must_be_there_and_no_words_find_nothing() -> None:
 def test_every_place_is_a_heading_of_a_page(world: World) -> None:
     person = Person(world)
     for word in ("payment", "card", "webhook", "make"):
-        for found in docs_search.search(word):
+        places = docs_search.search(word)
+        assert places
+        for found in places:
             page, _, anchor = found.place.partition("#")
             answer = person.get(page)
             assert answer.status == 200

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from chalicelib.cards.issuing.card_record import Card, put_row, update_listed
 from chalicelib.cards.portal.portal import Portal
+from tests.cards.portal.card_lists import listed
 from tests.cards.scenes import DAY, EVERYDAY, HOLDER_BLOCK, MANAGER, PERSON, PREPAID, MadeCard, Scene
-
-
-@pytest.fixture
-def portal(stage: Scene) -> Portal:
-    return stage.hub.cards.flows.portal
-
-
-def listed(portal: Portal, **members: Any) -> Mapping[str, Any]:
-    return portal.read(MANAGER, "listCards", **{"item_count": 20} | members)
 
 
 def found(portal: Portal, **wanted: Any) -> list[int]:

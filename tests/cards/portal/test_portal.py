@@ -14,6 +14,7 @@ from chalicelib.cards.portal.portal import MODES, NAME, Portal
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.card_records import CARD_FIELDS
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from tests.cards.portal.card_lists import listed
 from tests.cards.scenes import DAY, EUR, MANAGER, OTHER_MANAGER, USD, MadeCard, Scene
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
@@ -21,11 +22,6 @@ from tests.log_lines import Lines
 READS, LISTS = "BatchGetItem", ["Query"] * 16
 NOWHERE = 999_999_999
 """An id that nothing has."""
-
-
-@pytest.fixture
-def portal(stage: Scene) -> Portal:
-    return stage.hub.cards.flows.portal
 
 
 @pytest.fixture(scope="module")
@@ -45,10 +41,6 @@ def shown(portal: Portal, card_id: int, manager_id: int = MANAGER, **counts: int
         manager_id, "showCard", card_id=card_id, **{"item_count": 10, "balance_count": 60} | counts
     )["data"]
     return found
-
-
-def listed(portal: Portal, **members: Any) -> Mapping[str, Any]:
-    return portal.read(MANAGER, "listCards", **{"item_count": 20} | members)
 
 
 def refused(call: Any, *arguments: Any, **members: Any) -> Status:

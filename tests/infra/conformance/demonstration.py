@@ -25,7 +25,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Settings
 from infra.local import stackfile
 from infra.local.background import run_stack
-from tests.infra.conformance.playing import free_port
+from tests.http_servers import free_port
 
 
 @contextmanager

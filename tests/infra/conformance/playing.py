@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import StringIO
@@ -20,6 +19,7 @@ from infra.conformance.psu import PsuOutcome, Task
 from infra.conformance.runner import Run
 from infra.conformance.selection import select
 from infra.conformance.session import Limits, Session
+from tests.http_servers import free_port
 from tests.infra.conformance.small_bank import (
     ACCOUNT_ID,
     API_KEY,
@@ -85,13 +85,6 @@ customer:
 
 def file_of(bank: SmallBank, more: str = "") -> BankUnderTest:
     return bank_file.parse(text_of(bank, free_port(), more), Path())
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager

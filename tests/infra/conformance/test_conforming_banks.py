@@ -18,7 +18,8 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from tests.documents import ROOT
-from tests.infra.conformance.playing import free_port, play
+from tests.http_servers import free_port
+from tests.infra.conformance.playing import play
 from tests.infra.conformance.small_bank import SmallBank, running
 
 GUIDES = ROOT / "docs" / "guides"

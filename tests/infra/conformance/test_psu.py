@@ -16,7 +16,8 @@ from infra.conformance.checks import checks_of
 from infra.conformance.psu import BrowserPsu, PsuOutcome, ScriptPsu, Task
 from infra.conformance.selection import select
 from tests.documents import ROOT
-from tests.infra.conformance.playing import HUB_KEY, LIMITS, file_of, free_port
+from tests.http_servers import free_port
+from tests.infra.conformance.playing import HUB_KEY, LIMITS, file_of
 from tests.infra.conformance.small_bank import SmallBank, running
 
 TASK = Task("consent", "http://bank/consent?x=1", "approve", lambda: False)

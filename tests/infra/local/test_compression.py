@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import http.client
 import json
-import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +15,7 @@ from chalice.config import Config
 from infra.deploy.chalice_command import ROOT
 from infra.local import server
 from infra.local.compression import accepts_gzip, compress
+from tests.http_servers import serving
 
 SMALLEST = 1024
 LARGE, SMALL = "a" * SMALLEST, "a" * (SMALLEST - 1)
@@ -45,15 +45,8 @@ def port() -> Iterator[int]:
     config = Config(
         chalice_stage="local", user_provided_params={"chalice_app": app, "minimum_compression_size": SMALLEST}
     )
-    running = server.build_server(app, config, server.take_port(0))
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serving(server.build_server(app, config, server.take_port(0))) as running:
         yield running.server_port
-    finally:
-        running.shutdown()
-        running.server_close()
-        thread.join()
 
 
 def fetch(port: int, path: str, accepted: str | None = "gzip", method: str = "GET") -> tuple[Any, bytes]:

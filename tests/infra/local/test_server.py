@@ -7,7 +7,6 @@ import http.client
 import json
 import re
 import socket
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -16,21 +15,15 @@ from chalice.config import Config
 
 from infra.local import server
 from infra.local.server import LARGEST_BODY
+from tests import http_servers
 
 
 @contextlib.contextmanager
 def serving(app: Chalice) -> Iterator[int]:
     """Serve an application; gives the port."""
     config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
-    running = server.build_server(app, config, server.take_port(0))
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with http_servers.serving(server.build_server(app, config, server.take_port(0))) as running:
         yield running.server_port
-    finally:
-        running.shutdown()
-        running.server_close()
-        thread.join()
 
 
 @pytest.fixture(scope="module")

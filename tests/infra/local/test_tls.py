@@ -8,7 +8,6 @@ import json
 import logging
 import socket
 import ssl
-import threading
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +24,7 @@ from infra.local import server, tls
 from infra.local.development_ca import ClientSubject, DevelopmentCa
 from infra.local.tls import LocalTls, TlsFailed
 from tests.certificates import Authority, seconds
+from tests.http_servers import serving
 
 SUBJECT = ClientSubject("api.bank.example")
 
@@ -50,13 +50,8 @@ def port(local_tls: LocalTls) -> Iterator[int]:
         return app.current_request.context["identity"]
 
     config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
-    running = server.build_server(app, config, server.take_port(0), tls=local_tls.context)
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield running.server_port
-    running.shutdown()
-    running.server_close()
-    thread.join()
+    with serving(server.build_server(app, config, server.take_port(0), tls=local_tls.context)) as running:
+        yield running.server_port
 
 
 def trusting(local_tls: LocalTls) -> ssl.SSLContext:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -167,13 +166,6 @@ def transaction(day: str | None) -> TransactionV2:
     """A transaction of version 2; without a day it is pending."""
     amount = TransactionAmountV2(amount=Decimal("-8.50"), currency=CURRENCY, value_date=day, booking_date=day)
     return TransactionV2(transaction_id=f"T{day or 'pending'}", creditor_name="Books", transaction_amount=amount)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @contextmanager

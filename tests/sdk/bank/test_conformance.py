@@ -16,6 +16,7 @@ from infra.conformance import bank_file, kit
 from infra.conformance.checks import checks_of
 from infra.conformance.psu import PsuOutcome, Task
 from infra.conformance.session import Limits
+from tests.http_servers import free_port
 from tests.sdk.bank import full_bank
 from tests.sdk.bank.full_bank import API_KEY, CURRENCY, IBANS, KEY, NUMBERS, SORT_CODE, public_pem
 
@@ -43,7 +44,7 @@ class FormPsu:
 
 @pytest.mark.parametrize("version", [1, 2])
 def test_a_bank_with_every_function_passes_every_check(version: int) -> None:
-    port, hub_port = full_bank.free_port(), full_bank.free_port()
+    port, hub_port = free_port(), free_port()
     base_url, hub = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{hub_port}"
     described = bank_file.parse(_text(version, base_url, hub_port), Path())
     hub_key = signatures.load_private_key(signatures.generate_private_pem())

@@ -9,21 +9,8 @@ from chalicelib.cards.ledger.entries import movement_key
 from chalicelib.cards.protocol.portal_messages import ACCOUNTS
 from chalicelib.website.cards.card_views import LATEST, MOVEMENTS
 from tests.cards.scenes import GERMANY, MadeCard, Scene
-from tests.website.cards.cards import link
 from tests.website.page_costs import BYTES, SECONDS, quickest
 from tests.website.person import Person
-from tests.world import World
-
-
-@pytest.fixture
-def scene(world: World) -> Scene:
-    return Scene(world)
-
-
-@pytest.fixture
-def colleague(world: World, user: Person, email: str) -> Person:
-    link(world, email)
-    return user
 
 
 def full_card(scene: Scene) -> MadeCard:

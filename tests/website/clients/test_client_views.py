@@ -1,4 +1,4 @@
-"""Clients: found by filter and page, made once, shown to nobody else, switched off and on."""
+"""Clients: made once, shown to nobody else, switched off and on, archived."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.dynamodb.store import Page
-from chalicelib.openbanking.records import client_list
 from chalicelib.website.clients.client_page_views import TABS
 from chalicelib.website.clients.client_security_forms import METHODS
-from chalicelib.website.pagination import PAGE
-from tests.dynamodb_calls import counted
 from tests.website.page_forms import CALLBACK, secrets_of
 from tests.website.person import Person
 from tests.world import World
@@ -304,14 +300,6 @@ def test_a_client_is_archived_after_a_question_hidden_from_lists_and_restored(wo
     assert path in user.get("/clients").text
 
 
-def test_whose_clients_are_all_archived_is_told_where_they_are(world: World, user: Person) -> None:
-    world.hub.openbanking.clients.archive(user.create_client())
-    user.get("/clients")
-
-    assert "All your clients are archived." in user.text
-    assert 'href="/clients?active=archived"' in user.last.text
-
-
 def test_in_production_an_owner_archives_and_the_operator_restores(world: World, user: Person) -> None:
     client_id = user.create_client()
     world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
@@ -355,167 +343,3 @@ def test_a_form_that_is_sent_again_with_another_title_loses_nothing(world: World
         assert f"<h1>{title}</h1>" in user.last.text
 
     assert sorted(client.title for client in world.hub.openbanking.clients.all(email)) == ["First", "Second"]
-
-
-# -- the list
-
-
-@pytest.fixture
-def many(world: World, user: Person, email: str) -> list[str]:
-    """45 clients of the user, every third of them inactive."""
-    made = []
-    for number in range(45):
-        client = world.hub.openbanking.clients.create(
-            owner=email, title=f"Client {number:02}", active=number % 3 != 0
-        ).client
-        made.append(client.client_id)
-        world.clock.advance(1)
-    return made
-
-
-def titles(user: Person) -> list[str]:
-    return re.findall(r">(Client \d\d)</a>", user.last.text)
-
-
-def links(user: Person) -> dict[str, str]:
-    """The links to other pages: addresses by words."""
-    nav = user.last.text.partition('aria-label="Pages">')[2].partition("</nav>")[0]
-    found = re.findall(r'<a href="([^"]+)" rel="\w+">(?:<svg.*?</svg>)?([^<]+)', nav, re.DOTALL)
-    return {words: address.replace("&amp;", "&") for address, words in found}
-
-
-def test_45_clients_stand_on_three_pages_the_newest_first(user: Person, many: list[str]) -> None:
-    pages = []
-    user.get("/clients")
-    assert "Newest" not in links(user)
-    while True:
-        pages.append(titles(user))
-        if "Older" not in links(user):
-            break
-        user.get(links(user)["Older"])
-
-    assert [len(page) for page in pages] == [PAGE, PAGE, 5]
-    assert [title for page in pages for title in page] == [f"Client {number:02}" for number in reversed(range(45))]
-    assert links(user) == {"Newest": "/clients"}
-
-
-@pytest.mark.parametrize("after", ["0", "x", "-1", "9" * 400, "²", "1-", f"1-{'x' * 65}", "1-%00"])
-def test_what_is_no_place_in_the_list_leads_to_its_beginning(user: Person, many: list[str], after: str) -> None:
-    user.get(f"/clients?after={after}")
-
-    assert titles(user)[0] == "Client 44"
-
-
-def test_beyond_the_oldest_client_is_the_way_back(user: Person, many: list[str]) -> None:
-    user.get("/clients?after=1-x")
-    assert "There are no older clients." in user.text
-    user.get("/clients?after=1-x&active=yes")
-    assert "No older clients match this filter." in user.text
-    assert links(user) == {"Newest": "/clients?active=yes"}
-
-
-@pytest.mark.parametrize(
-    ("query", "count", "has_more"),
-    [
-        ("title=client%204", 5, False),
-        ("title=CLIENT", 20, True),
-        ("active=yes", 20, True),
-        ("active=no", 15, False),
-        ("title=zzz", 0, False),
-        (f"title={'z' * 5000}", 0, False),
-    ],
-)
-def test_clients_are_found_by_title_and_state(
-    user: Person, many: list[str], query: str, count: int, has_more: bool
-) -> None:
-    user.get(f"/clients?{query}")
-
-    assert len(titles(user)) == count
-    assert ("Older" in links(user)) == has_more
-    assert ("None of your clients match this filter." in user.text) == (not count)
-
-
-def test_a_filter_is_kept_from_page_to_page(user: Person, many: list[str]) -> None:
-    user.get("/clients?active=yes&title=client")
-    user.get(links(user)["Older"])
-
-    assert len(titles(user)) == 10
-    assert links(user) == {"Newest": "/clients?title=client&active=yes"}
-
-
-def test_a_search_among_more_clients_than_a_page_examines_says_so_and_goes_on(
-    user: Person, many: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_list, "EXAMINED", 30)
-    user.get("/clients?title=client%2001")
-    assert "looked through: none of them matches. There may be more that match further back." in user.text
-    user.get(links(user)["Search further back"])
-
-    assert titles(user) == ["Client 01"]
-    assert "looked through" not in user.text
-
-
-@pytest.mark.parametrize(
-    ("path", "calls"),
-    [
-        ("/", [*["Query"] * 11, "Query"]),
-        ("/clients", ["Query"]),
-        ("/clients?active=archived", ["Query", "Query"]),
-        ("/clients?title=zzz", ["Query", "Query"]),
-        ("/authorize", ["Query", "Query"]),
-        ("/specifications/account", ["Query"]),
-        ("/consents", ["Query", "Query"]),
-        ("/consents?client_id={oldest}", ["Query", "BatchGetItem", "Query"]),
-        ("/deliveries/latest?client_id={oldest}", ["BatchGetItem", *["Query"] * 12]),
-        ("/deliveries?client_id={oldest}", ["Query", "BatchGetItem", *["Query"] * 12]),
-    ],
-)
-def test_pages_that_list_clients_read_no_more_than_they_show(
-    world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
-) -> None:
-    """With four times the clients that a page examines, a page reads no more rows than that."""
-    monkeypatch.setattr(client_list, "EXAMINED", 60)
-    monkeypatch.setattr(client_list, "CHOICES", 30)
-    made = []
-    for _ in range(240):
-        made.append(world.hub.openbanking.clients.create(owner=email, title="Client").client.client_id)
-        world.clock.advance(1)
-    world.hub.openbanking.banks.directory()
-    rows = []
-    query = world.hub.store.query
-
-    def note(table: str, *partition: Any, **which: Any) -> Page:
-        page = query(table, *partition, **which)
-        rows.append(len(page.items) if table == "clients" else 0)
-        return page
-
-    user.get("/")
-    monkeypatch.setattr(world.hub.store, "query", note)
-    with counted(world) as found:
-        assert user.get(path.format(oldest=made[0])).status == 200
-
-    assert found == ["BatchGetItem", *calls]
-    assert sum(rows) <= 60
-
-
-def test_a_client_is_found_by_its_whole_id_however_many_are_newer(
-    user: Person, many: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_list, "EXAMINED", 21)
-    user.get(f"/clients?client_id=%20{many[1].upper()}%20")
-    assert titles(user) == ["Client 01"]
-    user.get(f"/clients?client_id={many[1]}&active=archived")
-    assert titles(user) == []
-
-
-def test_a_client_is_found_by_a_part_of_its_id(user: Person, many: list[str]) -> None:
-    user.get(f"/clients?client_id={many[7][:13].upper()}")
-
-    assert titles(user) == ["Client 07"]
-
-
-def test_who_has_no_client_is_told_how_to_get_one(user: Person) -> None:
-    user.get("/clients")
-
-    assert "You have no clients yet" in user.text
-    assert 'href="/clients/new"' in user.last.text

@@ -19,13 +19,9 @@ from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.website.performance.performance_overview import SPARKLINE_HEIGHT, SPARKLINE_WIDTH, draw_sparkline
 from tests.statistics.made_up import hourly, record
 from tests.website.page_costs import BYTES, SECONDS, quickest
+from tests.website.performance.performance_pages import BIC, FEBRUARY, OTHER, TODAY, YESTERDAY, figures
 from tests.website.person import Person
 from tests.world import World
-
-BIC, OTHER = "ALPHGB21", "BETADEF1"
-TODAY = date(2026, 3, 2)
-YESTERDAY = TODAY - timedelta(days=1)
-FEBRUARY = "from=2026-02-01&to=2026-02-28"
 
 
 def measured(
@@ -71,9 +67,9 @@ def test_the_overview_and_the_page_of_a_bank_have_the_same_figures(world: World,
     visitor.get(f"/performance?{FEBRUARY}")
     shown = next(row for row in rows(visitor) if BIC in row[0])
     visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
-    figures = dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", visitor.last.text.partition("</dl>")[0]))
+    found = figures(visitor)
 
-    assert shown[1:5] == [figures[name] for name in ("Availability", "Error rate", "At the bank, p95", "Requests")]
+    assert shown[1:5] == [found[name] for name in ("Availability", "Error rate", "At the bank, p95", "Requests")]
 
 
 def test_of_equally_available_banks_the_one_with_more_errors_comes_first_then_the_slower_one(

@@ -1,4 +1,4 @@
-"""The page of performance: for everybody, of one bank and some days, as pictures, tables and files."""
+"""The page of the banks' performance: who may look, figures, pictures, tables, today, reports and files."""
 
 from __future__ import annotations
 
@@ -22,44 +22,19 @@ from tests.openbanking.examples import BY_WEBHOOK
 from tests.openbanking.stage import Stage
 from tests.statistics.made_up import hourly, keeping, record
 from tests.website.page_costs import BYTES, SECONDS, quickest
+from tests.website.performance.performance_pages import (
+    BIC,
+    FEBRUARY,
+    OTHER,
+    TODAY,
+    YESTERDAY,
+    fields,
+    figures,
+    measured,
+    table,
+)
 from tests.website.person import Person
 from tests.world import World
-
-BIC, OTHER = "ALPHGB21", "BETADEF1"
-TODAY = date(2026, 3, 2)
-YESTERDAY = TODAY - timedelta(days=1)
-FEBRUARY = "from=2026-02-01&to=2026-02-28"
-
-
-def measured(world: World, bic: str, day: date, *, answered: int = 9, unanswered: int = 0) -> None:
-    """A day with calls in its first seconds, unanswered ones first."""
-    counters = (
-        [hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered)] if answered + unanswered else []
-    )
-    made = record(bic, day, *counters, name=f"Bank {bic}").put()
-    world.hub.store.put(made.table, made.item)
-
-
-def figures(person: Person) -> dict[str, str]:
-    """The figures on top of the page."""
-    return dict(re.findall("<dt>([^<]+)</dt><dd>([^<]+)</dd>", person.last.text.partition("</dl>")[0]))
-
-
-def table(person: Person, label: str) -> list[list[str]]:
-    """The rows of a table by the label of its region, without its heads."""
-    (body,) = re.findall(f'aria-label="{label}">.*?<tbody>(.*?)</tbody>', person.last.text, re.DOTALL)
-    cells = (re.split("<t[hd][^>]*>", row)[1:] for row in body.split("</tr>")[:-1])
-    return [[" ".join(re.sub("<[^>]+>", " ", cell).split()) for cell in row] for row in cells]
-
-
-def fields(person: Person) -> tuple[str, str, str]:
-    """What the form says: the bank that is chosen, from, to."""
-    (bank,) = re.findall('<option value="([^"]*)" selected', person.last.text) or [""]
-    since, until = (re.search(f'<input id="{name}"[^>]* value="([^"]*)"', person.last.text) for name in ("from", "to"))
-    assert since is not None
-    assert until is not None
-    return bank, since[1], until[1]
-
 
 # -- who may look, and what for
 
@@ -151,7 +126,9 @@ def test_every_picture_has_a_title_and_says_in_words_what_it_shows(world: World,
     measured(world, BIC, YESTERDAY)
     visitor.get(f"/performance?bic={BIC}")
 
-    for labels in re.findall('<svg class="picture"[^>]*aria-labelledby="([^"]+)"', visitor.last.text):
+    labelled = re.findall('<svg class="picture"[^>]*aria-labelledby="([^"]+)"', visitor.last.text)
+    assert labelled
+    for labels in labelled:
         title, description = labels.split()
         assert re.search(
             f'<title id="{title}">[^<]+</title>\\s*<desc id="{description}">[^<]+</desc>', visitor.last.text
@@ -173,61 +150,6 @@ def test_what_is_not_known_is_a_dash_and_not_zero(world: World, visitor: Person)
 
     assert quiet == ["28 Feb 2026", *["\u2013"] * 3, "0", "0", "0"]
     assert untimed == ["28 Feb 2026", *["\u2013"] * 9]
-
-
-def made_up(world: World, bic: str, day: date, *, answered: int = 9) -> None:
-    """A day that a new local stack has invented."""
-    invented = replace(record(bic, day, hourly(bic, hours_of(day)[0], answered=answered)), made_up=True)
-    world.hub.statistics.records.store_record(invented)
-
-
-def test_made_up_days_are_told_of_above_the_figures_and_marked_in_each_row(world: World, visitor: Person) -> None:
-    measured(world, BIC, date(2026, 2, 3))
-    for day in (4, 5):
-        made_up(world, BIC, date(2026, 2, day))
-    visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
-
-    notice, found, _ = visitor.last.text.partition('<dl class="figures">')
-    assert found
-    assert "<strong>2 of the 3 days with figures are made up.</strong>" in notice
-    assert "The summary adds them to the measured days." in notice
-    assert figures(visitor)["Requests"] == "27"
-    for label in ("Availability by day", "Latency by day"):
-        assert [row[0] for row in table(visitor, label)] == ["5 Feb 2026 made up", "4 Feb 2026 made up", "3 Feb 2026"]
-    assert visitor.last.text.count('<span class="key of-made-up">Made up</span>') == 3
-    assert visitor.last.text.count('<path class="made-up"') == 3
-
-
-def test_a_page_without_made_up_days_does_not_speak_of_them(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY)
-    visitor.get(f"/performance?bic={BIC}")
-
-    assert "made up" not in visitor.last.text.lower()
-    assert "made-up" not in visitor.last.text
-
-
-def test_where_all_days_are_made_up_the_page_says_so_and_why_there_is_no_download(
-    world: World, visitor: Person
-) -> None:
-    made_up(world, BIC, YESTERDAY)
-    visitor.get(f"/performance?bic={BIC}")
-
-    assert "<strong>All of these days are made up.</strong>" in visitor.last.text
-    assert "The summary adds them" not in visitor.last.text
-    assert "format=csv" not in visitor.last.text
-    assert "No download: downloads have measured days only, and all of these are made up." in visitor.text
-
-
-def test_a_download_leaves_made_up_days_out(world: World, visitor: Person) -> None:
-    measured(world, BIC, date(2026, 2, 3))
-    made_up(world, BIC, date(2026, 2, 4))
-    address = f"/performance?bic={BIC}&{FEBRUARY}"
-
-    assert "downloads leave them out" in visitor.get(address).text
-    for written_as in ("csv", "json"):
-        told = visitor.get(f"{address}&format={written_as}").text
-        assert "2026-02-03" in told
-        assert "2026-02-04" not in told
 
 
 def test_days_on_which_nobody_asked_give_no_picture(world: World, visitor: Person) -> None:
@@ -307,95 +229,6 @@ def test_without_banks_the_page_says_so(world: World, visitor: Person, monkeypat
     assert visitor.get("/performance").status == 200
     assert "There are no banks yet" in visitor.text
     assert visitor.get("/performance?bic=NOBKGB2L").status == 404
-
-
-# -- what cannot be shown
-
-
-@pytest.mark.parametrize(
-    ("query", "status", "told"),
-    [
-        ("bic=NOBKGB2L", 404, "There is no bank with this BIC."),
-        ("bic=%3Cb%3E", 404, "There is no bank with this BIC."),
-        ("from=tomorrow", 400, "This is not a date. Enter one such as 2026-11-21."),
-        ("from=2026-02-30", 400, "This is not a date."),
-        ("from=20260201", 400, "This is not a date."),
-        ("to=2026-2-1", 400, "This is not a date."),
-        ("to=\u0662026-02-01", 400, "This is not a date."),
-        ("to=2026-03-02", 400, "The latest complete day is 1 Mar 2026."),
-        ("to=9999-12-31", 400, "The latest complete day is 1 Mar 2026."),
-        ("from=2026-02-02&to=2026-02-01", 400, "This is later than the last day, 1 Feb 2026."),
-        ("from=2026-03-02", 400, "This is later than the last day, 1 Mar 2026."),
-        ("from=2025-02-27&to=2026-02-28", 400, "This is more than 366 days. Start on 28 Feb 2025 or later."),
-        ("from=0001-01-01&to=2026-02-28", 400, "This is more than 366 days."),
-        ("bic=&from=x", 400, "This is not a date."),
-        ("bic=NOBKGB2L&from=x", 400, "There is no bank with this BIC."),
-    ],
-)
-@pytest.mark.parametrize("format", ["", "&format=csv"])
-def test_what_cannot_be_shown_is_told_at_its_field(
-    visitor: Person, query: str, status: int, told: str, format: str
-) -> None:
-    answer = visitor.get(f"/performance?{query}{format}")
-
-    assert (answer.status, answer.headers["content-type"]) == (status, "text/html; charset=utf-8")
-    assert told in visitor.text
-    assert 'aria-invalid="true"' in answer.text
-    assert "Today so far" not in visitor.text
-
-
-def test_nothing_that_was_typed_is_lost(visitor: Person) -> None:
-    visitor.get("/performance?bic=BETADEF1&from=2026-02-05&to=next%20%22week%22")
-    assert fields(visitor) == (OTHER, "2026-02-05", "next &#34;week&#34;")
-    assert re.search('<input id="to"[^>]* type="text"', visitor.last.text), "a field for dates would not show it"
-
-    visitor.get("/performance?bic=NOBKGB2L&from=2026-02-05&to=2026-02-07")
-    assert fields(visitor) == ("NOBKGB2L", "2026-02-05", "2026-02-07")
-
-    visitor.get("/performance?from=2026-02-09&to=2026-02-07")
-    assert fields(visitor)[1:] == ("2026-02-09", "2026-02-07")
-
-
-@pytest.mark.parametrize("query", ["from=2025-03-01&to=2026-03-01", "from=0001-01-01&to=0001-01-05", "to=0001-01-05"])
-def test_a_year_can_be_shown_and_any_days_of_the_past(visitor: Person, query: str) -> None:
-    assert visitor.get(f"/performance?{query}").status == 200
-
-
-# -- weeks, reports
-
-
-def test_a_page_says_how_many_of_its_days_are_measured_and_made_up(world: World, visitor: Person) -> None:
-    measured(world, BIC, date(2026, 2, 3))
-    for day in (4, 5):
-        made_up(world, BIC, date(2026, 2, day))
-    visitor.get(f"/performance?bic={BIC}&{FEBRUARY}")
-
-    assert "28 days: 1 measured, 2 made up, 25 without figures" in visitor.text
-
-
-def test_more_than_92_days_are_shown_by_week_and_downloaded_by_day(world: World, visitor: Person) -> None:
-    for day in (date(2025, 12, 1), date(2025, 12, 3), date(2026, 2, 28)):
-        measured(world, BIC, day, unanswered=6)
-    address = f"/performance?bic={BIC}&from=2025-11-28&to=2026-02-28"
-    visitor.get(address)
-
-    assert table(visitor, "Availability by week") == [
-        ["23 \u2013 28 Feb 2026", "99.993 %", "6 s", "40 %", "15", "6", "0"],
-        ["1 \u2013 7 Dec 2025", "99.993 %", "12 s", "40 %", "30", "12", "0"],
-    ]
-    assert [row[0] for row in table(visitor, "Latency by week")] == ["23 \u2013 28 Feb 2026", "1 \u2013 7 Dec 2025"]
-    assert figures(visitor)["Down"] == "18 s"
-    rows = visitor.get(f"{address}&format=json").body["days"]
-    assert [row["day"] for row in rows] == ["2025-12-01", "2025-12-03", "2026-02-28"]
-
-
-def test_92_days_are_shown_one_by_one(world: World, visitor: Person) -> None:
-    measured(world, BIC, YESTERDAY)
-    visitor.get(f"/performance?bic={BIC}&from={YESTERDAY - timedelta(days=91)}&to={YESTERDAY}")
-
-    assert len(table(visitor, "Availability by day")) == 1
-    visitor.get(f"/performance?bic={BIC}&from={YESTERDAY - timedelta(days=92)}&to={YESTERDAY}")
-    assert len(table(visitor, "Availability by week")) == 1
 
 
 def reported(world: World, day: date, consent: int | None, payment: int | None) -> None:

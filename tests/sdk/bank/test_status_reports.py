@@ -1,0 +1,104 @@
+"""A payment's status is reported until the hub has taken it or refused it for what it says."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+
+from causeway.bank import ResourceUnknown
+from tests.sdk.bank.scene import STATUSES, Scene
+
+
+def test_a_status_that_the_hub_does_not_take_is_reported_later_under_the_same_id(scene: Scene) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    scene.hub.steps = [httpx.ReadTimeout("lost")] * 2
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+    assert sum(scene.clock.slept) < 1
+    scene.run(scene.bank.send_pending())
+    scene.run(scene.bank.send_pending())
+
+    calls = [each for each in scene.hub.calls if each.url.path.endswith("/payments/status")]
+    assert len(calls) == 3
+    assert len({(each.headers["x-request-id"], each.content) for each in calls}) == 1
+
+
+def test_a_newer_status_replaces_one_that_was_not_reported(scene_2: Scene) -> None:
+    taken = scene_2.pay(token=scene_2.consent(accounts=("1001",)))
+    scene_2.hub.steps = [httpx.ConnectError("away")] * 4
+    scene_2.decide(taken["confirmation_url"], "yes")
+    scene_2.run(scene_2.bank.report_status(taken["payment_id"], "ACCC"))
+
+    scene_2.run(scene_2.bank.send_pending())
+
+    assert json.loads(scene_2.hub.calls[-1].content)["paymentStatus"] == "ACCC"
+    scene_2.hub.calls.clear()
+    scene_2.run(scene_2.bank.send_pending())
+    assert scene_2.hub.calls == []
+
+
+def test_a_report_that_the_hub_refuses_is_not_made_again(scene: Scene, caplog: pytest.LogCaptureFixture) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    scene.hub.steps = [httpx.Response(400, json={"error_code": 4001, "message": "unknown"})]
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+
+    scene.run(scene.bank.send_pending())
+    assert len(scene.hub.bodies("/payments/status")) == 1
+    assert "was refused, and is not made again" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        httpx.Response(200, text="<html>"),
+        httpx.Response(302, headers={"Location": "https://login.example"}),
+        httpx.Response(403, text="<html>"),
+        httpx.Response(401, json={"error_code": 4200, "message": "wrong key"}),
+        httpx.Response(401, json={"code": "WRONG_CREDENTIALS", "title": "wrong key"}),
+        httpx.Response(401, json={"code": "HEADERS_ERROR", "title": "wrong signature"}),
+    ],
+    ids=["a page", "a redirect", "a proxy's refusal", "wrong key 1", "wrong key 2", "wrong signature"],
+)
+def test_a_report_that_did_not_reach_the_hubs_rules_is_made_again(scene: Scene, failure: httpx.Response) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    scene.hub.steps = [failure] * 2
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+
+    scene.run(scene.bank.send_pending())
+    scene.run(scene.bank.send_pending())
+    scene.hub.calls.clear()
+    scene.run(scene.bank.send_pending())
+    assert scene.hub.steps == []
+    assert scene.hub.calls == [], "it was made"
+
+
+def test_a_status_of_an_unknown_payment_is_not_reported(scene: Scene) -> None:
+    with pytest.raises(ResourceUnknown):
+        scene.run(scene.bank.report_status("other", STATUSES[scene.version]["confirmed"]))
+    assert scene.hub.calls == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        httpx.Response(200, text="<html>a proxy</html>"),
+        httpx.Response(404, text="<html>a proxy</html>"),
+        httpx.Response(302, headers={"Location": "https://elsewhere.example"}),
+        httpx.Response(401, json={"error_code": 4200, "code": "WRONG_CREDENTIALS"}),
+        httpx.Response(403, json={"error_code": 4004, "code": "SERVICE_BLOCKED"}),
+    ],
+    ids=lambda answer: str(answer.status_code),
+)
+def test_a_report_stays_pending_until_the_hub_has_judged_it(scene: Scene, answer: httpx.Response) -> None:
+    taken = scene.pay(token=scene.consent(accounts=("1001",)))
+    scene.hub.steps = [answer]
+
+    assert scene.decide(taken["confirmation_url"], "yes").status_code == 303
+    scene.run(scene.bank.send_pending())
+    scene.run(scene.bank.send_pending())
+
+    assert len(scene.hub.bodies("/payments/status")) == 2

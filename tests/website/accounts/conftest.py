@@ -1,0 +1,19 @@
+"""A user who has registered."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.crypto import passwords
+from chalicelib.website.records.users import user_key
+from tests.website.person import PASSWORD, known
+from tests.world import World
+
+
+@pytest.fixture
+def registered(world: World, email: str) -> str:
+    """The email of a user with a password, who may be there already."""
+    user = known(world.hub, email)
+    table, key = user_key(user.email)
+    world.hub.store.update(table, key, set={"password_hash": passwords.hash_password(PASSWORD)})
+    return email

@@ -1,0 +1,111 @@
+"""Sessions: what the cookie of a signed-in user is worth, and when it ends."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.website.pages import COOKIE
+from chalicelib.website.records.sessions import LIFETIME
+from tests.website.person import PASSWORD, Person
+from tests.world import World
+
+pytestmark = pytest.mark.usefixtures("quick_hashes")
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_sites(world: World, visitor: Person, registered: str) -> None:
+    visitor.sign_in(registered)
+    assert visitor.set_cookie(COOKIE).endswith(f"; Path=/; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax")
+
+    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
+    visitor.cookies = {}
+    visitor.sign_in(registered)
+    assert visitor.set_cookie(COOKIE).endswith(f"; Path=/stage; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax; Secure")
+
+
+def test_a_session_put_into_the_browser_before_is_worth_nothing_afterwards(visitor: Person, registered: str) -> None:
+    visitor.get("/sign-in")
+    planted = dict(visitor.cookies)
+    visitor.sign_in(registered)
+    thief = Person(visitor.world, planted)
+
+    assert visitor.cookies[COOKIE] != planted[COOKIE]
+    assert thief.get("/clients").status == 303
+
+
+def test_signing_in_again_ends_the_session_before(user: Person, registered: str) -> None:
+    before = Person(user.world, dict(user.cookies))
+    user.post("/sign-in", email=registered, password=PASSWORD)
+
+    assert user.get("/clients").status == 200
+    assert before.get("/clients").status == 303
+
+
+def test_a_session_ends_on_the_server(world: World, user: Person) -> None:
+    world.clock.advance(LIFETIME - 1)
+    assert user.get("/clients").status == 200
+    world.clock.advance(1)
+    assert user.get("/clients").status == 303
+
+
+def test_after_signing_out_the_cookie_is_worth_nothing_wherever_it_is(user: Person) -> None:
+    copied = Person(user.world, dict(user.cookies))
+    menu = user.get("/clients").text.partition('<form method="post" action="/sign-out" data-forget>')[2]
+    assert 'name="form_token"' in menu.partition("</form>")[0]
+    answer = user.post("/sign-out")
+
+    assert (answer.status, COOKIE in user.cookies) == (303, False)
+    assert "Max-Age=0" in user.set_cookie(COOKIE)
+    assert copied.get("/clients").status == 303
+
+
+def test_a_mere_link_signs_nobody_out(user: Person) -> None:
+    user.get("/sign-out")
+
+    assert user.get("/clients").status == 200
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "x.y", "uAAAA.AAAA", "a=b", "\u00ff", '"', "u" * 5000])
+def test_a_cookie_that_is_not_ours_is_nobody(visitor: Person, cookie: str) -> None:
+    visitor.cookies = {COOKIE: cookie}
+
+    assert visitor.get("/clients").status == 303
+
+
+def test_a_cookie_whose_signature_was_altered_is_nobody(user: Person) -> None:
+    secret, _, signature = user.cookies[COOKIE].partition(".")
+    user.cookies = {COOKIE: f"{secret}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}"}
+
+    assert user.get("/clients").status == 303
+
+
+def test_sessions_outlive_one_rotation_of_the_keys(world: World, user: Person) -> None:
+    world.hub.keyring.rotate_data_key()
+    assert user.get("/clients").status == 200
+
+
+def test_a_rotation_signs_nobody_out_where_it_is_not_known_yet(world: World, user: Person) -> None:
+    """Two processes, one of which has seen the new key: a cookie and a form of one are taken by the other."""
+    fresh, stale = world.another_process(), world.another_process()
+    cookie = user.cookies[COOKIE]
+    for hub in (fresh, stale):
+        assert hub.website.sessions.find(cookie) is not None
+    fresh.keyring.rotate_data_key()
+    found = fresh.website.sessions.find(cookie)
+
+    assert found is not None
+    there = stale.website.sessions.find(found.cookie)
+    assert there is not None
+    assert stale.website.sessions.accepts(there, found.form_token)
+
+
+def test_what_is_stored_signs_nobody_in(world: World, user: Person, registered: str, email: str) -> None:
+    user.get("/clients/new")
+    stored = json.dumps([*world.hub.store.scan("website"), *world.hub.store.scan("users")], default=str)
+
+    secret = user.cookies[COOKIE].partition(".")[0]
+    assert email in stored
+    for credential in (secret, secret[1:], user.token, PASSWORD):
+        assert credential not in stored

@@ -1,0 +1,194 @@
+"""Attempts to sign in and to register are limited, for a stranger before the owner."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from chalicelib.website.pages import COOKIE
+from chalicelib.website.records import sessions
+from chalicelib.website.records.attempts import LIMITS, RateLimit
+from tests.website.person import Person, known
+from tests.world import World
+
+pytestmark = pytest.mark.usefixtures("quick_hashes")
+
+
+def test_an_account_allows_a_few_wrong_passwords_in_a_row(world: World, visitor: Person, registered: str) -> None:
+    allowed = LIMITS["account_at_address"].attempts
+    answers = [visitor.sign_in(registered, "another good password").status for _ in range(allowed)]
+    stopped = visitor.sign_in(registered)
+
+    assert answers == [401] * allowed
+    assert (stopped.status, "wait 15 minutes" in visitor.text) == (429, True)
+    assert int(stopped.headers["retry-after"]) <= 15 * 60
+    world.clock.advance(int(stopped.headers["retry-after"]))
+    assert visitor.sign_in(registered).status == 303
+
+
+def test_an_unknown_account_is_throttled_like_a_known_one(visitor: Person, email: str) -> None:
+    answers = [
+        visitor.sign_in(email, "another good password").status for _ in range(LIMITS["account_at_address"].attempts + 1)
+    ]
+
+    assert answers[-2:] == [401, 429]
+
+
+def test_who_signs_in_in_the_end_begins_anew(visitor: Person, registered: str) -> None:
+    for _ in range(3):
+        for _ in range(4):
+            visitor.sign_in(registered, "another good password")
+        assert visitor.sign_in(registered).status == 303
+        visitor.cookies = {}
+
+
+def guess(person: Person, email: str, times: int) -> list[int]:
+    """The statuses of so many wrong passwords."""
+    return [person.sign_in(email, "another good password").status for _ in range(times)]
+
+
+def test_a_stranger_who_guesses_does_not_lock_the_owner_out(world: World, registered: str) -> None:
+    stranger, owner = Person(world, address="203.0.113.7"), Person(world, address="203.0.113.8")
+    allowed = LIMITS["account_at_address"].attempts
+
+    assert guess(stranger, registered, allowed + 1)[-2:] == [401, 429]
+    assert owner.sign_in(registered).status == 303
+    assert stranger.sign_in(registered).status == 429, "a success elsewhere does not help who guesses"
+
+
+def test_a_browser_that_signed_in_before_is_not_locked_out_by_anybody(
+    world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither from its own address, nor from so many addresses that nobody else may try."""
+    for name in ("account_at_address", "address", "account"):
+        monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), name, RateLimit(2, 3600))
+    assert visitor.sign_in(registered).status == 303
+    visitor.get("/sign-out")
+    visitor.post("/sign-out")
+    guess(Person(world), registered, 2)
+    guess(Person(world, address="203.0.113.7"), registered, 2)
+
+    assert Person(world).sign_in(registered).status == 429
+    assert Person(world, address="203.0.113.8").sign_in(registered).status == 429
+    assert guess(visitor, registered, 3) == [401, 401, 401]
+    assert visitor.sign_in(registered).status == 303
+
+
+def test_guesses_from_many_addresses_stay_limited_until_the_hour_is_over(
+    world: World, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(3, 3600))
+    strangers = [Person(world, address=f"203.0.113.{number}") for number in range(4)]
+
+    assert [guess(stranger, registered, 1) for stranger in strangers] == [[401], [401], [401], [429]]
+    world.clock.advance(int(strangers[-1].last.headers["retry-after"]))
+    assert guess(strangers[-1], registered, 1) == [401]
+
+
+def test_a_browser_that_signed_in_before_is_stopped_by_its_own_guesses_for_a_while(
+    world: World, visitor: Person, registered: str
+) -> None:
+    visitor.sign_in(registered)
+    visitor.cookies.pop(COOKIE)
+    allowed = LIMITS["known_browser"].attempts
+
+    assert guess(visitor, registered, allowed + 1)[-2:] == [401, 429]
+    assert Person(world).sign_in(registered).status == 303, "others have attempts of their own"
+    world.clock.advance(int(visitor.last.headers["retry-after"]))
+    assert visitor.sign_in(registered).status == 303
+
+
+def test_who_once_had_the_password_gains_no_guesses_by_signing_in_with_many_browsers(
+    world: World, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "known_browsers", RateLimit(3, 3600))
+    browsers = [Person(world) for _ in range(4)]
+    for browser in browsers:
+        browser.sign_in(registered)
+        browser.cookies.pop(COOKIE)
+
+    assert [guess(browser, registered, 1) for browser in browsers] == [[401], [401], [401], [429]]
+    assert Person(world).sign_in(registered).status == 303, "others have attempts of their own"
+
+
+def test_a_new_password_by_a_link_is_a_way_in_while_strangers_guess(
+    world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "account", RateLimit(1, 3600))
+    guess(Person(world, address="203.0.113.7"), registered, 1)
+    assert visitor.sign_in(registered).status == 429
+    place = world.hub.website.account_flow.issue_operator_link(known(world.hub, registered)).rpartition("8000")[2]
+    visitor.get(place)
+    assert visitor.post(place, password="rain on a tin roof").status == 303
+    visitor.get("/sign-out")
+    visitor.post("/sign-out")
+
+    assert visitor.sign_in(registered, "rain on a tin roof").status == 303
+
+
+def known_cookie(person: Person) -> tuple[str, str]:
+    ((name, value),) = [each for each in person.cookies.items() if each[0].startswith(sessions.BROWSER_COOKIE)]
+    return name, value
+
+
+@pytest.mark.parametrize("forged", ["", "x", "0" * 22 + "-1.AAAA", "of another account", "altered", "too old"])
+def test_only_a_browser_that_signed_in_to_this_account_is_known(
+    world: World, visitor: Person, registered: str, forged: str
+) -> None:
+    browsers = world.hub.website.attempts.browsers
+    visitor.sign_in(registered)
+    name, value = known_cookie(visitor)
+    assert browsers.find(registered, value) is not None
+    if forged == "of another account":
+        value = browsers.cookie_value(f"x{registered}")
+    elif forged == "altered":
+        value = f"{'1' if value[0] == '0' else '0'}{value[1:]}"
+    elif forged == "too old":
+        world.clock.advance(sessions.BROWSER_LIFETIME)
+    else:
+        value = forged
+
+    assert name == sessions.cookie_name(registered)
+    assert browsers.find(registered, value) is None
+
+
+def test_the_cookie_of_a_known_browser_signs_nobody_in_and_names_nobody(
+    world: World, visitor: Person, registered: str
+) -> None:
+    visitor.sign_in(registered)
+    name, value = known_cookie(visitor)
+    (sent,) = [each for each in visitor.set_cookies if each.startswith(name)]
+
+    assert sent.endswith(f"; Path=/sign-in; Max-Age={sessions.BROWSER_LIFETIME}; HttpOnly; SameSite=Lax")
+    assert registered not in sent
+    assert Person(world, {name: value}).get("/clients").status == 303
+    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
+    visitor.sign_in(registered)
+    renewed = [each for each in visitor.set_cookies if each.startswith(name)][-1]
+    assert renewed.endswith("; HttpOnly; SameSite=Lax; Secure")
+    assert "; Path=/stage/sign-in; " in renewed
+    assert renewed.partition("=")[2][:22] == value[:22], "the browser keeps its id"
+
+
+def test_an_address_that_tries_many_accounts_is_stopped(
+    world: World, visitor: Person, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(world.hub.website.users), "authenticate", lambda *_: None)
+    answers = [visitor.sign_in(f"{number}{registered}").status for number in range(LIMITS["address"].attempts + 1)]
+
+    assert answers[-2:] == [401, 429]
+
+
+def test_an_address_that_registers_many_users_is_stopped(
+    world: World, visitor: Person, email: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(cast(dict[str, RateLimit], LIMITS), "registrations", RateLimit(1, 3600))
+    assert visitor.register(f"first-{email}").status == 303
+    another = Person(world)
+    stopped = another.register(email)
+
+    assert (stopped.status, "Too many attempts" in another.text) == (429, True)
+    assert 0 < int(stopped.headers["retry-after"]) <= 3600
+    assert world.hub.website.users.find(email) is None

@@ -1,0 +1,131 @@
+"""The way back after a payment: the page shows what the bank says, not what the address says."""
+
+from __future__ import annotations
+
+import html
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.http.outbound import TimedOut
+from chalicelib.openbanking.flows.callback_status import CallbackStatus, StatusResult
+from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
+from tests.openbanking.payer import Payer
+from tests.world import World
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_payment_page_shows_what_the_bank_says_and_not_what_the_address_says(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    payer.pay()
+    payer.report(2 if version == 1 else "RJCT")
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": "RJCT"}
+    bic = payer.side.bank.bic
+
+    text = world.call("GET", f"/payments/callback?bic={bic}&payment_id=P-1&status=4&message=all%20is%20well").text
+
+    assert "all is well" in text
+    assert "Failed" in text if version == 1 else "Rejected" in text
+    assert ("The bank reported" if version == 1 else "The bank says") in text
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "is_final", "headline"),
+    [
+        (1, 1, False, "Payment pending"),
+        (1, 4, True, "Payment completed"),
+        (2, "ACSP", False, "Payment pending"),
+        (2, "RJCT", True, "Payment rejected"),
+        (2, "CANC", True, "Payment cancelled"),
+    ],
+)
+def test_the_payment_page_says_what_became_of_it_and_asks_again_until_that_is_final(
+    world: World, version: int, status: Any, is_final: bool, headline: str
+) -> None:
+    payer = Payer(world, version)
+    payer.pay()
+    payer.report(status)
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: {"transaction_status": status}
+    address = f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1"
+    text = world.call("GET", address).text
+
+    assert (f'data-live="{html.escape(address)}"' in text) is not is_final
+    assert ("asks again by itself" in text) is not is_final
+    assert ("This status is final" in text) is is_final
+    assert f"<h1>{headline}</h1>" in text
+
+
+@pytest.mark.parametrize(
+    ("outcome", "headline"),
+    [("unknown", "Payment not confirmed by the bank"), ("not_accepted", "Payment not accepted by the bank")],
+)
+def test_the_payment_page_says_that_the_bank_has_not_confirmed_a_payment(
+    world: World, monkeypatch: pytest.MonkeyPatch, outcome: PaymentOutcome, headline: str
+) -> None:
+    found = StatusResult("RCVD", from_bank=False, outcome=outcome)
+    monkeypatch.setattr(CallbackStatus, "look_up", lambda *_: found)
+
+    assert f"<h1>{headline}</h1>" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+
+
+def test_the_payment_page_does_not_ask_again_for_what_cannot_be_confirmed(world: World) -> None:
+    assert "data-live=" not in world.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-9&status=1").text
+
+
+def test_the_payment_page_falls_back_to_what_was_reported(world: World) -> None:
+    payer = Payer(world, 2, "direct")
+    payer.pay()
+    payer.side.answers["/v2_payment_single_status"] = lambda sent: TimedOut("late")
+
+    text = world.call("GET", f"/payments/callback?bic={payer.side.bank.bic}&payment_id=P-1&status=ACSC").text
+
+    assert "The bank reported" in text
+    assert "Received" in text
+
+
+def test_after_a_revocation_the_payment_page_does_not_ask_in_the_psus_name(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+    world.tpp("POST", "/tpp/token/revoke", {"token": payer.bearer})
+
+    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+    assert payer.calls == 1
+
+
+def test_nothing_is_asked_with_a_consent_that_has_ended(world: World) -> None:
+    payer = Payer(world, 2)
+    payer.pay()
+    world.clock.advance(181 * 24 * 3600)
+
+    assert "The bank reported" in world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1").text
+    assert payer.calls == 1
+
+
+def test_the_payment_page_tells_nothing_of_clients_with_a_callback_of_their_own(world: World) -> None:
+    world.client = world.hub.openbanking.clients.create(
+        owner="tpp@example.com", title="Own", callback_urls=["http://127.0.0.1:8000/elsewhere"]
+    ).client
+    Payer(world, 1, "direct").pay()
+
+    text = world.call("GET", "/payments/callback?bic=ALPHGB21&payment_id=P-1&status=4").text
+
+    assert "is not confirmed" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("", "contains no payment"),
+        ("payment_id=P-9", "Call <code>GET /tpp/payment_status</code>"),
+        ("payment_id=P-9&bic=ALPHGB21", "is not confirmed"),
+        ("payment_id=P-9&bic=NOSUCHXX", "is not confirmed"),
+        (f"payment_id=P-9&bic={'A' * 3000}", "is not confirmed"),
+        ("payment_id=%3Cscript%3E&message=%3Cscript%3E&status=%3Cscript%3E", "&lt;script&gt;"),
+    ],
+)
+def test_an_address_that_cannot_be_confirmed_says_so(world: World, query: str, said: str) -> None:
+    answer = world.call("GET", f"/payments/callback?{query}")
+
+    assert answer.status == 200
+    assert said in answer.text
+    assert "<script>" not in answer.text

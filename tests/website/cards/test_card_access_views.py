@@ -1,0 +1,87 @@
+"""Who sees the Cards area: users who are linked to a programme manager, and the cards of that one only."""
+
+from __future__ import annotations
+
+import html
+import re
+import shlex
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+from infra.admin import connection
+from infra.admin.commands import program
+from tests.cards.scenes import OTHER_MANAGER, MadeCard
+from tests.website.cards.card_forms import USE
+from tests.website.cards.cards import link
+from tests.website.person import Person
+from tests.world import World
+
+
+@pytest.mark.parametrize(("path", "status"), [("/cards", 200), ("/cards/activity", 200), ("/cards/1", 404)])
+def test_who_is_linked_to_nothing_reads_what_it_is_and_how_to_be_linked(
+    user: Person, card: MadeCard, path: str, status: int
+) -> None:
+    answer = user.get(path)
+
+    assert (answer.status, "linked to no programme manager" in user.text) == (status, True)
+    assert 'href="/account"' in answer.text
+    assert f"******{card.pan[-4:]}" not in answer.text
+    assert 'class="card narrow problem"' not in answer.text
+
+
+def shown_in(person: Person, place: str) -> str:
+    """A value to copy on the page that is shown."""
+    found = re.search(rf'<code id="{place}">([^<]+)</code>', person.last.text)
+    assert found is not None, person.text
+    return html.unescape(found[1])
+
+
+def test_the_command_that_the_page_shows_links_the_user(
+    world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    user.get("/cards")
+    python, flag, module, *words = shlex.split(shown_in(user, "link-command"))
+    user.get("/account")
+    user.post("/account", action="code")
+    code = shown_in(user, "operator-code")
+
+    assert python == ".venv/bin/python"
+    assert flag == "-m"
+    assert module == "infra.admin"
+    ran = CliRunner().invoke(program, [code if word == "CODE" else word for word in words], catch_exceptions=False)
+    assert ran.exit_code == 0, ran.output
+    assert "linked to no programme manager" not in user.get("/cards").text
+
+
+def test_in_production_the_command_names_no_demonstration(world: World, user: Person) -> None:
+    world.hub.settings = replace(world.hub.settings, stage="prod", public_url="https://hub.example")
+
+    assert "users link CODE --manager MANAGER-ID" in user.get("/cards").text
+
+
+def test_who_is_not_signed_in_is_asked_to(visitor: Person, card: MadeCard) -> None:
+    answer = visitor.get(f"/cards/{card.card_id}")
+
+    assert (answer.status, answer.headers["location"].partition("?")[0][-8:]) == (303, "/sign-in")
+
+
+def test_another_programme_managers_card_does_not_exist(world: World, user: Person, email: str, card: MadeCard) -> None:
+    link(world, email, OTHER_MANAGER)
+    answers = [user.get(f"/cards/{card.card_id}"), user.get("/cards/987654321"), user.get("/cards/card")]
+    forged = user.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft="0" * 22, form=USE)
+
+    assert {(answer.status, answer.text) for answer in answers} == {(404, answers[0].text)}
+    assert forged.status == 404
+    assert user.get(f"/cards/activity?card_id={card.card_id}").status == 404
+    assert "There are no cards yet" in user.get("/cards").text
+
+
+def test_a_link_holds_from_the_next_page_on_and_ends_so(world: World, user: Person, email: str) -> None:
+    link(world, email)
+    assert "There are no cards yet" in user.get("/cards").text
+    world.hub.website.users.unlink_manager(email)
+
+    assert "linked to no programme manager" in user.get("/cards").text

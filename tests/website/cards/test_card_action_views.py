@@ -1,0 +1,224 @@
+"""Users issue and manage the cards of the programme manager that they are linked to."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.foundation.dynamodb.store import Operation, Store
+from chalicelib.website.cards.card_actions import BY_ACTION
+from tests.cards.scenes import EUR, OTHER_MANAGER, MadeCard, Scene
+from tests.log_lines import Lines
+from tests.website.cards.card_forms import manage
+from tests.website.cards.cards import link
+from tests.website.person import Person
+from tests.world import Answer, World
+
+
+def test_a_form_that_is_there_no_more_is_refused_on_top_of_the_page(colleague: Person, card: MadeCard) -> None:
+    """The card is active already: the form that activates it is gone."""
+    answer = manage(colleague, card, "activateCard")
+
+    assert answer.status == 409
+    assert "Refused (4006)" in answer.text.partition("<h1")[0]
+
+
+NEW = {
+    "card_program_id": "101",
+    "card_virtual": "1",
+    "card_country_ison": "Germany",
+    "card_name_line_3": "ADA LOVELACE",
+    "holder_first_name": "Ada",
+    "holder_last_name": "Lovelace",
+    "holder_address_line_1": "1 Riverside",
+    "holder_zipcode": "E1 6AN",
+    "holder_city": "London",
+    "holder_country_ison": "gb",
+    "holder_phone_number": "447700900123",
+}
+
+
+def issue(person: Person, **fields: Any) -> Answer:
+    person.get("/cards/new")
+    return person.post("/cards/new", draft=person.hidden("draft"), form={**NEW, **fields})
+
+
+def test_a_card_is_issued_activated_blocked_and_unblocked(scene: Scene, colleague: Person) -> None:
+    place = issue(colleague).headers["location"]
+    number = int(place.rpartition("/")[2])
+    assert "The card has been issued." in colleague.get(place).text
+    assert "ADA LOVELACE" in colleague.text
+    colleague.post(place, action="activateCard", draft=colleague.hidden("draft"))
+    statuses = []
+    for status in ("T", "A"):
+        colleague.get(place)
+        colleague.post(place, action="changeCardStatus", draft=colleague.hidden("draft"), form={"status": status})
+        assert "The card's status has been changed." in html.unescape(colleague.get(place).text)
+        statuses.append(scene.data("getCardStatus", card_id=number)["card_status"])
+
+    assert statuses == ["T", "A"]
+
+
+def test_a_card_is_issued_for_a_holder_and_an_account_that_exist(
+    scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    words = {name: "" for name in NEW if name.startswith("holder_")}
+    place = issue(colleague, **words, holder_id=card.holder_id, account_id=card.account_id).headers["location"]
+
+    found = scene.data("getAccounts", card_id=int(place.rpartition("/")[2]))
+    assert [each["id"] for each in found] == [card.account_id]
+
+
+def test_a_new_card_that_is_sent_twice_is_issued_once(scene: Scene, colleague: Person) -> None:
+    colleague.get("/cards/new")
+    draft = colleague.hidden("draft")
+    places = [colleague.post("/cards/new", draft=draft, form=NEW).headers["location"] for _ in range(2)]
+
+    assert places[0] == places[1]
+
+
+def test_of_two_clicks_at_once_one_issues_the_card(monkeypatch: pytest.MonkeyPatch, colleague: Person) -> None:
+    """The second request is carried out while the first one is about to write."""
+    colleague.get("/cards/new")
+    draft, token, places = colleague.hidden("draft"), colleague.token, []
+    real = Store.transact
+
+    def click() -> None:
+        answer = colleague.post("/cards/new", draft=draft, token=token, form=NEW)
+        places.append((answer.status, answer.headers["location"]))
+
+    def transact(store: Store, operations: Sequence[Operation]) -> None:
+        monkeypatch.setattr(Store, "transact", real)
+        click()
+        real(store, operations)
+
+    monkeypatch.setattr(Store, "transact", transact)
+    click()
+
+    assert len(places) == 2
+    assert len(set(places)) == 1
+    assert len(re.findall('href="/cards/[0-9]+"', colleague.get("/cards").text)) == 1
+
+
+def test_what_is_wrong_with_a_new_card_stands_at_the_field(colleague: Person) -> None:
+    missing = issue(colleague, card_name_line_3="")
+    assert (missing.status, "Name on the card is missing." in missing.text) == (400, True)
+    assert 'value="Lovelace"' in missing.text, "what was typed stays"
+    wrong = issue(colleague, holder_phone_number="12", card_name_line_3="A")
+    assert wrong.status == 400
+    assert "Phone number must" in wrong.text
+    assert "Name on the card must have" in wrong.text
+    assert wrong.text.count(" autofocus") == 1
+    assert issue(colleague, holder_first_name="").status == 400
+    nobody = issue(colleague, holder_id="987654321")
+    assert (nobody.status, "Refused (3003)" in nobody.text) == (409, True)
+
+
+def test_a_form_has_the_rules_of_the_actions_model(world: World, colleague: Person) -> None:
+    text = colleague.get("/cards/new").text
+
+    assert re.search(r'id="new-card_name_line_3"[^>]* required', text)
+    assert not re.search(r'id="new-card_reference_id"[^>]* required', text)
+    assert "3 to 26 characters" in text
+    assert text.count('list="countries"') == 3
+    assert '<option value="United Kingdom">GB</option>' in text
+    assert "Optional. At most 50 characters" in text
+    assert re.search(r'<select id="new-card_virtual".*?value="1" selected>Virtual', text, re.DOTALL)
+    for action in BY_ACTION.values():
+        model = world.hub.website.portal.request_of(action.action)
+        assert {"card_id", *action.members} <= model.model_fields.keys()
+
+
+def test_a_country_is_given_by_its_name(world: World, scene: Scene, colleague: Person) -> None:
+    place = issue(colleague, card_country_ison="germany", holder_country_ison="Türkiye").headers["location"]
+    card = world.hub.store.get(*Card.key(int(place.rpartition("/")[2]))) or {}
+    wrong = issue(colleague, card_country_ison="Atlantis")
+
+    assert card["country"] == 276
+    assert scene.data("getHolder", holder_id=card["holder_id"])["country_ison"] == 792
+    assert (wrong.status, "There is no such country." in wrong.text) == (400, True)
+    assert 'value="Atlantis"' in wrong.text
+
+
+def test_a_form_that_was_corrected_is_accepted(colleague: Person) -> None:
+    """The refused request used no reference up."""
+    for wrong in ({"card_name_line_3": ""}, {"holder_phone_number": "12"}, {"holder_id": "987654321"}):
+        issue(colleague, **wrong)
+        again = colleague.post("/cards/new", draft=colleague.hidden("draft"), form=NEW)
+        assert again.status == 303, wrong
+
+
+def test_an_account_needs_its_holder(colleague: Person, card: MadeCard) -> None:
+    refused = issue(colleague, account_id=str(card.account_id))
+
+    assert refused.status == 400
+    assert "Enter the id of the holder that has the account." in refused.text
+
+
+def test_what_is_refused_is_told_in_the_words_of_the_form(colleague: Person, card: MadeCard) -> None:
+    physical = issue(colleague, card_virtual="0", holder_city="")
+    both = issue(colleague, holder_id=card.holder_id, account_id=card.account_id, card_currency_ison=EUR)
+
+    assert (physical.status, both.status) == (400, 400)
+    assert "Delivery city is required." in physical.text
+    assert "City is required." in physical.text
+    assert "Currency of a new account must not be combined with Account id." in both.text
+
+
+def test_blocking_for_good_asks_first(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    asked = manage(colleague, card, "changeCardStatus", status="B", reason_code="", note="lost twice")
+    before = scene.data("getCardStatus", card_id=card.card_id)["card_status"]
+    names = ("action", "draft", "confirmed", "status", "note")
+    colleague.post(f"/cards/{card.card_id}", form={name: colleague.hidden(name) for name in names})
+    after = scene.data("getCardStatus", card_id=card.card_id)
+
+    assert "Block this card for good?" in asked.text
+    assert (before, after["card_status"], after["note"]) == ("A", "B", "lost twice")
+    assert 'id="manage"' not in colleague.get(f"/cards/{card.card_id}").text
+
+
+@pytest.mark.parametrize(
+    ("action", "member", "kind"),
+    [
+        ("assignCardToFeesGroup", "fees_group_id", "fee_group"),
+        ("assignCardToLimitsGroup", "limits_group_id", "limit_group"),
+        ("assignCardToUsageGroup", "usages_group_id", "usage_group"),
+        ("assignCardToRiskRuleGroup", "risk_rules_group_id", "risk_group"),
+    ],
+)
+def test_a_card_is_moved_to_a_group_that_its_programme_allows(
+    world: World, colleague: Person, card: MadeCard, action: str, member: str, kind: str
+) -> None:
+    answer = manage(colleague, card, "none")
+    select = answer.text.partition(f'<select id="{action}-{member}"')[2].partition("</select>")[0]
+    offered = re.findall(r'<option value="([0-9]+)"', select)
+    moved = manage(colleague, card, action, **{member: offered[-1]})
+    stored = world.hub.store.get(*Card.key(card.card_id)) or {}
+    forged = manage(colleague, card, action, **{member: "987"})
+
+    assert moved.status == 303
+    assert stored[f"{kind}_id"] == int(offered[-1])
+    assert forged.status in (400, 409)
+
+
+def test_managing_is_logged_as_done_in_the_web_interface(lines: Lines, colleague: Person, card: MadeCard) -> None:
+    manage(colleague, card, "changeCardStatus", status="T")
+    done = [line for line in lines.all() if line.get("action") == "changeCardStatus"]
+
+    assert any("web interface" in str(line.get("credential")) for line in done)
+
+
+def test_a_card_of_another_programme_manager_cannot_be_managed(
+    world: World, user: Person, email: str, scene: Scene, card: MadeCard
+) -> None:
+    link(world, email, OTHER_MANAGER)
+    user.get("/cards/new")
+    answer = user.post(f"/cards/{card.card_id}", action="changeCardStatus", draft="d" * 22, status="T")
+
+    assert answer.status == 404
+    assert scene.data("getCardStatus", card_id=card.card_id)["card_status"] == "A"

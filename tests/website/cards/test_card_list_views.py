@@ -1,0 +1,193 @@
+"""The lists of the Cards area: cards and activity, filtered and in pages."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.cards.issuing.card_record import Card, put_row
+from chalicelib.cards.storage import time_ordered
+from tests.cards.scenes import MadeCard, Scene
+from tests.dynamodb_calls import counted
+from tests.website.person import Person
+from tests.world import World
+
+BATCH = 100
+"""The writes of a transaction."""
+
+
+def list_others(world: World, card: Card, count: int) -> None:
+    """List as many newer cards of somebody else."""
+    rows = [
+        put_row(replace(card, id=card.id + 10**9 + number, name_line_3="SOMEBODY"), "", "0" * 16, "attempt")
+        for number in range(count)
+    ]
+    for first in range(0, count, BATCH):
+        world.hub.store.transact(rows[first : first + BATCH])
+
+
+def test_cards_are_listed_with_holder_status_and_balances(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    scene.purchase(card.card_id, 25_00)
+    colleague.get("/cards")
+
+    masked = f"{card.pan[:6]}******{card.pan[-4:]}"
+    assert f"{masked} card {card.card_id}, virtual Zoë O'Neil-Smith Everyday Card active EUR" in colleague.text
+    assert "475.00 EUR 500.00 EUR 25.00 EUR" in colleague.text
+    assert 'href="/specifications/cards"' in colleague.last.text
+    assert card.pan not in colleague.last.text
+
+
+def test_a_page_of_cards_leads_to_the_older_ones(scene: Scene, colleague: Person) -> None:
+    made = [scene.card().card_id for _ in range(21)]
+    colleague.get("/cards")
+    (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+    first = colleague.last.text.count("card ")
+    colleague.get(older)
+
+    assert re.findall(r'href="/cards/([0-9]+)"', colleague.last.text) == [str(made[0])]
+    assert first >= 20
+    assert "Newest" in colleague.text
+
+
+def test_what_a_shop_is_called_is_not_markup(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    name = "<script>alert(1)</script>"
+    scene.purchase(card.card_id, 25_00, merchant_name=name)
+
+    for path in (f"/cards/{card.card_id}", "/cards/activity"):
+        assert name not in colleague.get(path).text
+        assert name in colleague.text
+
+
+def test_activity_leads_on_to_what_was_before(world: World, scene: Scene, colleague: Person, card: MadeCard) -> None:
+    for number in range(26):
+        scene.purchase(card.card_id, 1_00, merchant_name=f"Shop {number}")
+    for path in ("/cards/activity", f"/cards/activity?card_id={card.card_id}"):
+        colleague.get(path)
+        assert "Shop 25" in colleague.text
+        assert "Shop 0 " not in colleague.text
+        (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+        colleague.get(older.replace("&amp;", "&"))
+        assert "Shop 0 " in colleague.text
+        assert "Shop 25" not in colleague.text
+
+
+def test_cards_are_filtered_and_the_filter_stays(scene: Scene, colleague: Person) -> None:
+    made = scene.card(card_name_line_3="ADA LOVELACE")
+    other = scene.card()
+    query = f"digits={made.pan[-4:]}&holder=lovelace&status=N&programme=101"
+    text = colleague.get(f"/cards?{query}").text
+
+    assert re.findall(r'href="/cards/([0-9]+)"', text) == [str(made.card_id)]
+    for kept in (f'value="{made.pan[-4:]}"', 'value="lovelace"', 'value="N" selected', 'value="101" selected'):
+        assert kept in text
+    assert re.findall(r'href="/cards/([0-9]+)"', colleague.get(f"/cards?holder={other.holder_id}").text) == [
+        str(other.card_id)
+    ]
+    colleague.get(f"/cards?status=B&holder={made.holder_id}")
+    assert "No card matches this filter." in colleague.text
+
+
+def test_the_next_page_keeps_the_filter(scene: Scene, colleague: Person) -> None:
+    for _ in range(21):
+        scene.card(card_name_line_3="MANY CARDS")
+    colleague.get("/cards?holder=many")
+    (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+    colleague.get(html.unescape(older))
+
+    assert "holder=many" in older
+    assert len(re.findall(r'href="/cards/[0-9]+"', colleague.last.text)) == 1
+
+
+def test_one_of_ten_thousand_cards_is_found_and_the_list_stays_flat(
+    world: World, scene: Scene, colleague: Person
+) -> None:
+    made = scene.card(card_name_line_3="OLDEST CARD")
+    card = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {})
+    list_others(world, card, 10_000)
+    with counted(world) as search:
+        text = colleague.get("/cards?holder=oldest&status=N").text
+    with counted(world) as page:
+        colleague.get("/cards")
+
+    reads = ["BatchGetItem"]
+    assert re.findall(r'href="/cards/([0-9]+)"', text) == [str(made.card_id)]
+    assert search == [*reads, *["Query"] * 48, *reads, *reads], "three parallel reads of 16 partitions"
+    assert page == [*reads, *["Query"] * 16, *reads]
+
+
+def test_a_search_without_a_match_is_bounded_says_so_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, world: World, scene: Scene, colleague: Person
+) -> None:
+    monkeypatch.setattr(time_ordered, "_DEEPER", (1, 1))
+    made = scene.card(card_name_line_3="OLDEST CARD")
+    card = Card.from_item(world.hub.store.get(*Card.key(made.card_id)) or {})
+    list_others(world, card, 1_000)
+    with counted(world) as calls:
+        colleague.get("/cards?holder=oldest")
+    (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+
+    assert calls.count("Query") == 48
+    assert "None of the cards looked through so far matches this filter." in colleague.text
+    assert "Search older cards" in colleague.text
+    while f'href="/cards/{made.card_id}"' not in colleague.last.text:
+        (older,) = re.findall(r'href="([^"]+)" rel="next"', colleague.last.text)
+        colleague.get(html.unescape(older))
+    assert "holder=oldest" in older
+
+
+@pytest.mark.parametrize("query", ["digits=12", "digits=abcd", f"holder={'x' * 51}"])
+def test_a_filter_that_is_wrong_says_so_at_its_field(colleague: Person, card: MadeCard, query: str) -> None:
+    answer = colleague.get(f"/cards?{query}")
+    name = query.partition("=")[0]
+
+    assert answer.status == 400
+    assert f'aria-invalid="true" aria-describedby="{name}-error"' in answer.text
+    assert 'href="/cards/1"' not in answer.text
+
+
+def test_activity_is_filtered_by_answer_kind_and_day(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    scene.purchase(card.card_id, 25_00, merchant_name="Corner Shop")
+    scene.purchase(card.card_id, 9_000_00, merchant_name="Riverside Books")
+    today = colleague.get("/cards/activity").text.partition('<time datetime="')[2][:10]
+
+    for query, shops in (
+        ("answer=approved", (True, False)),
+        ("answer=declined", (False, True)),
+        ("kind=2", (False, False)),
+        (f"from={today}&to={today}", (True, True)),
+        ("to=2001-01-01", (False, False)),
+        (f"card_id={card.card_id}&answer=declined", (False, True)),
+    ):
+        text = colleague.get(f"/cards/activity?{query}").text
+        assert ("Corner Shop" in text, "Riverside Books" in text) == shops
+    assert colleague.get("/cards/activity?from=yesterday").status == 400
+    assert "This is not a date." in colleague.text
+    assert colleague.get("/cards/activity?from=2026-01-02&to=2026-01-01").status == 400
+    assert colleague.get("/cards/activity?from=9999-12-31&to=9999-12-31").status == 200
+
+
+def test_a_local_stack_says_that_its_month_is_invented(world: World, colleague: Person, card: MadeCard) -> None:
+    assert "payments are invented" in colleague.get("/cards").text
+    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://hub.example")
+    assert "invented" not in colleague.get("/cards").text
+
+
+def test_addresses_that_nobody_gave_out_show_the_newest(colleague: Person, card: MadeCard) -> None:
+    for path in ("/cards?before=x", "/cards?before=0", "/cards/activity?before=1-", "/cards/activity?card_id=-1"):
+        assert colleague.get(path).status == 200
+    assert colleague.get(f"/cards/{'9' * 3000}").status == 404
+
+
+def test_the_calls_of_each_page_are_part_of_its_design(world: World, colleague: Person, card: MadeCard) -> None:
+    session_and_user = ["BatchGetItem"]
+    for path, calls in (
+        ("/cards", [*["Query"] * 16, "BatchGetItem", "BatchGetItem"]),
+        ("/cards/activity", ["Query"] * 16),
+        (f"/cards/{card.card_id}", ["BatchGetItem", "BatchGetItem", *["Query"] * 3, "BatchGetItem"]),
+    ):
+        with counted(world) as made:
+            assert colleague.get(path).status == 200
+        assert made == [*session_and_user, *calls]

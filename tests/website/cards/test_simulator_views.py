@@ -1,0 +1,274 @@
+"""The simulator on the page of a card: users play the network."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.cards.scenes import EUR, MadeCard, Scene
+from tests.log_lines import Lines
+from tests.website.cards.card_forms import USE, manage, simulate
+from tests.website.person import Person
+from tests.world import Answer, World
+
+
+def outcome(person: Person) -> str:
+    """What stands at the form, in words."""
+    found = re.search(r'<section class="outcome.*?</section>', person.last.text, re.DOTALL)
+    assert found is not None, person.text
+    return " ".join(re.sub("<[^>]+>", " ", found[0]).split())
+
+
+def test_an_approval_and_a_decline_are_told_with_code_and_meaning(colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE)
+    approved = outcome(colleague)
+    simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "600"})
+    declined = outcome(colleague)
+
+    assert approved.startswith("Approved 00, approved. 25.00 EUR is held in total. Available now: 475.00 EUR")
+    assert declined.startswith("Declined 51, insufficient funds.")
+    assert 'class="outcome bad"' in colleague.last.text
+
+
+def test_a_result_stands_at_its_form_and_has_the_focus(colleague: Person, card: MadeCard) -> None:
+    answer = simulate(colleague, card, "simulateAuthorization", **USE)
+    form = answer.text.partition("<summary>Authorization")[2].partition("</details>")[0]
+
+    assert '<section class="outcome good" role="status" id="outcome" tabindex="-1" autofocus>' in form
+    assert "00, approved." in form.partition("<form")[0]
+    assert answer.text.count('class="outcome') == 1
+    assert answer.text.count(" autofocus") == 1
+
+
+def test_the_end_of_a_hold_is_not_green(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    held = scene.purchase(card.card_id, 25_00)
+    answer = simulate(colleague, card, "simulateExpiry", trans_link=f"{held['trans_link']}.{EUR}")
+    row = answer.text.partition("End of the hold")[2].partition("</tr>")[0]
+
+    assert 'class="outcome plain"' in answer.text
+    assert '<span class="tag">00</span>' in row
+
+
+@pytest.mark.parametrize(
+    ("use", "told", "available"),
+    [
+        pytest.param({"merchant_country_ison": 840}, "25.50 EUR is held in total, 0.50 EUR", 474_50, id="separate"),
+        pytest.param(
+            {"transaction_type": 11, "mcc": "7995"}, "25.63 EUR is held in total, 0.63 EUR", 474_37, id="blended"
+        ),
+    ],
+)
+def test_what_is_held_is_told_with_its_fees(
+    scene: Scene, colleague: Person, card: MadeCard, use: dict[str, Any], told: str, available: int
+) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE | use)
+
+    assert scene.balances(card.account_id)[0] == available
+    assert outcome(colleague).startswith(f"Approved 00, approved. {told} of it fees. Available now: ")
+
+
+def test_an_increment_is_told_with_the_fees_that_it_adds(colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "100", "merchant_country_ison": 840})
+    (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
+    simulate(colleague, card, "simulateIncrement", trans_link=held, amount="100")
+
+    assert "203.00 EUR is held in total, 1.50 EUR of it new fees." in outcome(colleague)
+
+
+def test_a_collection_tells_its_transaction_and_the_balances(colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE | {"merchant_country_ison": 840})
+    (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
+    simulate(colleague, card, "simulateClearing", trans_link=held, amount="25", currency_ison=EUR, final="yes")
+
+    assert re.fullmatch(
+        r"Collected 25\.00 EUR is booked as transaction \d+\. 25\.50 EUR is no longer held\. "
+        r"Available now: 474\.50 EUR, settled: 474\.50 EUR\.",
+        outcome(colleague),
+    )
+
+
+def test_an_inquiry_holds_nothing(colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE | {"transaction_type": 39, "amount": "0"})
+
+    assert outcome(colleague).startswith("Approved 00, approved. It comes to 0.00 EUR on the account. Available")
+
+
+def test_a_purchase_goes_its_whole_way(colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE)
+    (held,) = set(re.findall(r'<option value="(0[0-9]+\.978)"', colleague.last.text))
+    said = []
+    for action, fields in (
+        ("simulateIncrement", {"trans_link": held, "amount": "10"}),
+        ("simulateReversal", {"trans_link": held, "amount": "5"}),
+        ("simulateClearing", {"trans_link": held, "amount": "20", "currency_ison": EUR, "final": "yes"}),
+        ("simulateRefund", {"trans_link": held, "amount": "4", "currency_ison": EUR}),
+    ):
+        assert simulate(colleague, card, action, **fields).status == 200
+        said.append(outcome(colleague))
+    (collected,) = set(
+        re.findall(r'<option value="([0-9]{1,9}\.978)">\d+, Corner Shop, 20.00 EUR', colleague.last.text)
+    )
+    simulate(colleague, card, "simulateDispute", transaction_id=collected, step="opened", amount="16")
+    said.append(outcome(colleague))
+
+    assert [each.partition(" Available")[0] for each in said] == [
+        "Approved 00, approved. 35.00 EUR is held in total.",
+        "Released 5.00 EUR is no longer held.",
+        f"Collected 20.00 EUR is booked as transaction {collected.partition('.')[0]}. 30.00 EUR is no longer held.",
+        f"Refunded 4.00 EUR is booked as transaction {int(collected.partition('.')[0]) + 1}.",
+        "Dispute opened The holder has been credited, and the credit is reserved.",
+    ]
+    assert "Dispute opened 16.00 EUR 16.00 EUR" in colleague.text
+
+
+def test_a_new_card_is_made_ready_and_paid_into(scene: Scene, colleague: Person) -> None:
+    card = scene.card()
+    simulate(colleague, card, "simulateAuthorization", **USE)
+    assert outcome(colleague).startswith("Declined 78, card not activated.")
+    manage(colleague, card, "activateCard")
+    assert "The card is active" in colleague.get(f"/cards/{card.card_id}").text
+    simulate(colleague, card, "assignExternalPaymentAddress", account_id=f"{card.account_id}.978", epm_method_id=2)
+    assert f"is credited to account {card.account_id}." in outcome(colleague)
+    (address,) = re.findall(r'<option value="([0-9]+\.978)">[A-Z]{2}[0-9]{2}', colleague.last.text)
+    payment = {"epm_address_id": address, "amount": "70", "sender_name": "Ada", "reference": "Top-up"}
+    simulate(colleague, card, "simulateInboundPayment", **payment)
+
+    assert outcome(colleague).startswith("The payment is settled")
+    assert scene.balances(card.account_id)[0] == 70_00
+    simulate(colleague, card, "simulateAuthentication", **USE)
+    assert outcome(colleague).startswith("3-D Secure:")
+
+
+def test_a_form_that_is_sent_twice_does_it_once(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE)
+    colleague.get(f"/cards/{card.card_id}")
+    draft = colleague.hidden("draft")
+    for _ in range(2):
+        colleague.post(f"/cards/{card.card_id}/simulator", action="simulateAuthorization", draft=draft, form=USE)
+
+    assert scene.balances(card.account_id)[0] == 450_00
+
+
+def test_what_is_refused_is_said_and_what_was_written_stays(colleague: Person, card: MadeCard) -> None:
+    wrong = simulate(colleague, card, "simulateAuthorization", **USE | {"amount": "a lot", "merchant_name": "My shop"})
+    kept = 'value="My shop"' in wrong.text
+    late = simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
+    unknown = simulate(colleague, card, "getPin")
+    short = simulate(colleague, card, "simulateAuthorization", **USE | {"pin": "73"})
+
+    assert (wrong.status, kept) == (400, True)
+    assert "Enter an amount of EUR such as 25.00." in wrong.text
+    assert (late.status, "Expiry was refused (3012)" in late.text) == (409, True)
+    assert unknown.status == 400
+    assert (short.status, "PIN must have 4 digits." in short.text) == (400, True)
+
+
+def field_of(answer: Answer, action: str, name: str) -> str:
+    """A field of a form, with its error."""
+    found = re.search(
+        rf'<(?:input|select) id="{action}-{name}".*?(?=<div class="(?:field|actions)")', answer.text, re.DOTALL
+    )
+    assert found is not None
+    return found[0]
+
+
+def test_what_is_wrong_with_a_field_stands_at_the_field_and_the_first_is_focused(
+    colleague: Person, card: MadeCard
+) -> None:
+    wrong = {"amount": "a lot", "merchant_name": " ", "pin": "73"}
+    answer = simulate(colleague, card, "simulateAuthorization", **USE | wrong)
+
+    for name, error in (("amount", "Enter an amount of EUR"), ("merchant_name", "is missing"), ("pin", "4 digits")):
+        field = field_of(answer, "simulateAuthorization", name)
+        assert 'aria-invalid="true"' in field
+        assert f'aria-describedby="simulateAuthorization-{name}-error"' in field
+        assert error in field.partition(f'id="simulateAuthorization-{name}-error"')[2]
+        assert (" autofocus" in field) == (name == "amount")
+    assert answer.text.count("aria-invalid") == 3
+    assert answer.text.count(" autofocus") == 1
+    assert 'class="alert"' not in answer.text
+    assert "aria-invalid" not in colleague.get(f"/cards/{card.card_id}").text
+
+
+def test_what_the_service_says_of_a_field_stands_at_it_too(colleague: Person, card: MadeCard) -> None:
+    answer = simulate(colleague, card, "simulateAuthorization", **USE | {"merchant_name": "x" * 300})
+    field = field_of(answer, "simulateAuthorization", "merchant_name")
+
+    assert answer.status == 400
+    assert 'aria-invalid="true"' in field
+    assert "Merchant must have" in field
+
+
+def test_what_is_wrong_with_the_form_as_a_whole_stands_in_it_and_is_focused(colleague: Person, card: MadeCard) -> None:
+    answer = simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
+    form = answer.text.partition("<summary>Expiry")[2].partition("</details>")[0]
+
+    assert re.search(r'role="alert" tabindex="-1" autofocus><svg .+?</svg>Expiry was refused \(3012\)', form, re.DOTALL)
+    assert answer.text.count("was refused") == 1
+
+
+def test_a_pin_that_was_typed_is_not_shown_again(colleague: Person, card: MadeCard) -> None:
+    for amount in ("5.00", "a lot"):
+        answer = simulate(
+            colleague, card, "simulateAuthorization", **USE | {"amount": amount, "pin": "7395", "cvc2": "517"}
+        )
+        assert not re.search('value="(7395|517)"', answer.text)
+
+
+def test_the_address_of_an_answer_leads_to_the_card(user: Person, visitor: Person) -> None:
+    for person in (user, visitor):
+        for written, place in (("7", "/cards/7"), ("card", "/cards"), ("7%0d%0aX-Y:%20z", "/cards")):
+            answer = person.get(f"/cards/{written}/simulator")
+            assert (answer.status, answer.headers["location"]) == (303, place)
+            assert "x-y" not in answer.headers
+
+
+def test_the_line_of_a_request_names_what_was_done(lines: Lines, colleague: Person, card: MadeCard) -> None:
+    simulate(colleague, card, "simulateAuthorization", **USE)
+    simulate(colleague, card, "simulateExpiry", trans_link="000000000001.978")
+    done = [line for line in lines.all() if line.get("method") == "POST"]
+
+    assert [line["action"] for line in done] == ["simulateAuthorization", "simulateExpiry"]
+
+
+def test_the_forms_begin_with_what_is_left(colleague: Person, card: MadeCard) -> None:
+    for amount in ("12.34", "56.78"):
+        simulate(colleague, card, "simulateAuthorization", **USE | {"amount": amount})
+    begun = re.findall(
+        r'id="simulate(?:Clearing|Refund)-amount" name="amount" type="text" value="([^"]*)"', colleague.last.text
+    )
+
+    assert begun == ["56.78", ""]
+
+
+def test_a_form_of_another_page_changes_nothing(scene: Scene, colleague: Person, card: MadeCard) -> None:
+    path = f"/cards/{card.card_id}/simulator"
+    sent = {"action": "simulateAuthorization", "draft": "0" * 22, **USE}
+    answers = [
+        colleague.post(path, token="x" * 20, form=sent),
+        colleague.post(path, headers={"sec-fetch-site": "cross-site"}, form=sent),
+    ]
+
+    assert [answer.status for answer in answers] == [403, 403]
+    assert scene.balances(card.account_id)[0] == 500_00
+
+
+def test_in_prod_no_page_has_a_form_of_the_simulator(world: World, colleague: Person, card: MadeCard) -> None:
+    world.hub.settings = replace(world.hub.settings, stage="prod")
+    answer = colleague.get(f"/cards/{card.card_id}")
+
+    assert answer.status == 200
+    assert "imulat" not in answer.text
+
+
+def test_what_happens_to_an_authorization_that_the_page_does_not_show_is_told_in_minor_units(
+    scene: Scene, colleague: Person, card: MadeCard
+) -> None:
+    held = scene.purchase(card.card_id, 25_00)
+    other = scene.card()
+    simulate(colleague, other, "simulateReversal", trans_link=f"{held['trans_link']}.{EUR}", amount="5")
+
+    assert outcome(colleague).startswith("Released 500 in minor units is no longer held.")

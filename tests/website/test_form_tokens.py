@@ -1,0 +1,61 @@
+"""Forms are taken from the pages of their own session only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from chalicelib import website
+from tests.website.person import PASSWORD, Person
+from tests.world import World
+
+pytestmark = pytest.mark.usefixtures("quick_hashes")
+
+TEMPLATES = Path(str(website.__file__)).parent / "templates"
+FORMS = [
+    ("/register", {"email": "new@example.com", "password": PASSWORD, "terms": "yes"}),
+    ("/sign-in", {"email": "new@example.com", "password": PASSWORD}),
+    ("/sign-out", {}),
+    ("/account", {"action": "code"}),
+    ("/forgotten", {"email": "new@example.com"}),
+    ("/confirm/x", {"password": PASSWORD}),
+    ("/reset/x", {"password": PASSWORD}),
+    ("/clients/new", {"title": "Forged"}),
+    ("/clients/x", {"action": "deactivate"}),
+    ("/authorize", {"bic": "ALPHGB21"}),
+    ("/authorize/callback", {"action": "exchange", "state": "x"}),
+    ("/deliveries/x", {}),
+]
+
+
+@pytest.mark.parametrize(("path", "fields"), FORMS)
+@pytest.mark.parametrize("token", ["", "x", "of another session"])
+def test_no_form_is_taken_without_the_token_of_its_session(
+    world: World, user: Person, path: str, fields: dict[str, str], token: str
+) -> None:
+    given = Person(world).token if token == "of another session" else token
+    answer = user.post(path, token=given, form=fields)
+
+    assert answer.status == 403
+    assert "out of date" in user.text
+    assert world.recorded("mail") == []
+    assert world.hub.website.users.find("new@example.com") is None
+    assert user.get("/clients").status == 200
+    assert "Forged" not in user.text
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_no_form_is_taken_that_another_sites_page_sent(user: Person, site: str) -> None:
+    user.get("/clients/new")
+    answer = user.post("/clients/new", headers={"sec-fetch-site": site}, title="Forged")
+
+    assert answer.status == 403
+
+
+@pytest.mark.parametrize("template", sorted(TEMPLATES.glob("*.html")), ids=lambda template: template.stem)
+def test_every_form_of_a_page_carries_the_token(template: Path) -> None:
+    text = template.read_text(encoding="utf-8")
+
+    forms = [form for form in text.split("<form")[1:] if 'method="post"' in form.partition("</form>")[0]]
+    assert [form[:80] for form in forms if "token(visit)" not in form and 'name="form_token"' not in form] == []
