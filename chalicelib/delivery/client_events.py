@@ -81,7 +81,7 @@ class ClientEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class ClientPage:
+class ClientEventsPage:
     """A page of a client's events and calls, newest first.
 
     Attributes:
@@ -110,7 +110,7 @@ class ClientEvents:
         self._store = store
         self._event_log = event_log
 
-    def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientPage:
+    def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientEventsPage:
         """A page for the owner of the client, from about ``most`` deliveries and as many events for fetching."""
         for size in (FIRST, most):
             found = self._find(search, size)
@@ -118,8 +118,8 @@ class ClientEvents:
             if len(entries) > PAGE or found.reached is None or size >= most:
                 break
         if len(entries) > PAGE:
-            return ClientPage(entries[:PAGE], entries[PAGE - 1].position)
-        return ClientPage(entries, found.reached, is_cut=found.reached is not None)
+            return ClientEventsPage(entries[:PAGE], entries[PAGE - 1].position)
+        return ClientEventsPage(entries, found.reached, is_cut=found.reached is not None)
 
     def _find(self, search: ClientSearch, size: int) -> _Found:
         """The rows of both sources before the search's position, newest first."""

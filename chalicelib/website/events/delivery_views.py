@@ -8,7 +8,7 @@ from chalicelib.delivery.client_events import (
     CLIENT_KINDS,
     FIRST,
     LOOKED_THROUGH,
-    ClientPage,
+    ClientEventsPage,
     decode_position,
     encode_position,
 )
@@ -158,7 +158,7 @@ def _fetched_event_page(visit: Visit) -> Response:
     )
 
 
-def _cursor(part: ClientPage, now: int) -> str:
+def _cursor(part: ClientEventsPage, now: int) -> str:
     """A text that changes with the rows of a page and their states, but not while time passes."""
     rows = [
         [*entry.position] if entry.delivery is None else [entry.delivery.delivery_id, _progress(entry.delivery, now)]
