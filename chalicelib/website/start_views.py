@@ -9,6 +9,7 @@ from chalice.app import Response
 
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.records.bank_record import sort_by_name
 from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.client_activity import Activity, ClientCall
@@ -61,7 +62,6 @@ def show_start(visit: Visit) -> Response:
         visit.website.statistics.activity.of_clients([client.client_id for client in clients]),
         visit.website.journeys.list_latest(visit.user),
     )
-    banks = visit.website.openbanking.banks.directory()
     return page(
         visit,
         "start.html",
@@ -77,7 +77,7 @@ def show_start(visit: Visit) -> Response:
         draft=visit.website.drafts.create(),
         now=visit.website.shared.clock.time(),
         bank_base=visit.website.shared.settings.bank_api_url,
-        banks=sorted(banks, key=lambda bank: bank.name.casefold()),
+        banks=sort_by_name(visit.website.openbanking.banks.directory()),
     )
 
 

@@ -11,7 +11,7 @@ from chalicelib.delivery.journal import SEARCHED
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery, ConsentState
-from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.bank_record import Bank, sort_by_name
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.openbanking.records.consents import Consent
@@ -135,7 +135,7 @@ def _question_page(visit: Visit, consent: Consent, client: Client) -> Response:
 
 def _banks(visit: Visit) -> Sequence[Bank]:
     """The active banks by name; kept in memory for a minute."""
-    return sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold())
+    return sort_by_name(visit.website.openbanking.banks.directory())
 
 
 def _bank_name(visit: Visit, consent: Consent) -> str:

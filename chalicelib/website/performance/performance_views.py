@@ -10,7 +10,7 @@ from chalice.app import Response
 
 from chalicelib.foundation.http.web import JSON, text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.bank_record import Bank, sort_by_name
 from chalicelib.statistics import export, overview_export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
 from chalicelib.statistics.day_overviews import DayOverview, without_made_up_rows
@@ -83,7 +83,7 @@ def show_performance(visit: Visit) -> Response:
 def _read_query(visit: Visit) -> PerformanceQuery:
     """Parse the query; it defaults to all banks and the last 30 complete days."""
     errors: dict[str, str] = {}
-    banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold())
+    banks = sort_by_name(visit.website.openbanking.banks.directory())
     bank = _read_bank(visit, banks, errors)
     if bank and bank not in banks:
         banks = [*(each for each in banks if each.bic != bank.bic), bank]
