@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, MutableMapping
 from datetime import UTC, date, datetime, time
 
-from chalicelib.statistics.days import parse_day
+from chalicelib.statistics.days import DAY_SECONDS, parse_day
 
 FieldReader = Callable[[str], str]
 """Returns the input of a field."""
@@ -32,7 +32,7 @@ def first_second(day: date) -> int:
 
 def last_second(day: date) -> int:
     """The last Unix second of a day (UTC), between 1970 and ``_LATEST``."""
-    return min(max(0, _midnight(day) + 86_399), _LATEST)
+    return min(max(0, _midnight(day) + DAY_SECONDS - 1), _LATEST)
 
 
 def _midnight(day: date) -> int:

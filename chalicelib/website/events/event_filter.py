@@ -9,6 +9,7 @@ from typing import Any, get_args
 from chalicelib.delivery.client_events import CLIENT_STATES, LAST_SECOND, ClientSearch, ClientState, decode_position
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.tpp_calls import EventType
+from chalicelib.statistics.days import DAY_SECONDS
 
 TYPES: Mapping[str, str] = {
     **{name: name for name in get_args(EventType)},
@@ -86,4 +87,4 @@ def _seconds(text: str | None) -> int | None:
 
 def _rest_of(text: str) -> int:
     """The seconds that a time without seconds, or a day without a time, goes on for."""
-    return {0: 24 * 3600 - 1, 1: 59}.get(text.count(":"), 0)
+    return {0: DAY_SECONDS - 1, 1: 59}.get(text.count(":"), 0)
