@@ -150,7 +150,7 @@ def _fetched_event_page(visit: Visit) -> Response:
         client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
     except UnknownClient:
         return _not_found_page(visit, "None of your clients has this Client ID.")
-    event = visit.website.delivery.event_log.find(f"client#{client.client_id}", position)
+    event = visit.website.delivery.client_events.find_fetched(client.client_id, position)
     if event is None:
         return _not_found_page(visit, "None of this client's events has this id, or it is no longer stored.")
     return page(
