@@ -38,7 +38,7 @@ class NextStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class UserProgress:
     """What is known of a user: the newest clients with their activity, and the latest journeys."""
 
     clients: Sequence[Client]
@@ -57,7 +57,7 @@ def show_start(visit: Visit) -> Response:
     """``GET /`` for a signed-in user."""
     own = visit.website.openbanking.client_list.page(visit.user, ClientFilter(), CLIENTS)
     clients = own.clients
-    progress = Progress(
+    progress = UserProgress(
         clients,
         visit.website.statistics.activity.of_clients([client.client_id for client in clients]),
         visit.website.journeys.list_latest(visit.user),
@@ -89,7 +89,7 @@ def _failed_deliveries(visit: Visit, clients: Sequence[Client]) -> Sequence[Deli
     return sorted(found, key=lambda each: each.failed_at or 0, reverse=True)[:CALLS]
 
 
-def _next_steps(known: Progress, is_sandbox: bool) -> Iterator[NextStep]:
+def _next_steps(known: UserProgress, is_sandbox: bool) -> Iterator[NextStep]:
     """What is missing, the most urgent first; there are always at least ``STEPS``."""
     if not known.clients:
         yield NextStep(

@@ -18,7 +18,7 @@ from chalicelib.openbanking.records.client_record import Client, Identity, Regis
 from chalicelib.website.clients.client_page_views import (
     NOTHING,
     Action,
-    Message,
+    FormMessage,
     client_page,
     refuse_action,
     serve_actions,
@@ -84,11 +84,11 @@ def create_client(visit: Visit) -> Response:
         query = {"client_id": made.client.client_id, "bic": visit.field("authorize_at")}
         return visit.redirect_with_notice("/authorize", Notice.CLIENT_CREATED, **query)
     done = _REPEATED if made.repeated else TEXTS[Notice.CLIENT_CREATED]
-    return _overview_page(visit, made.client, status=201, message=Message(done=done), made=made)
+    return _overview_page(visit, made.client, status=201, message=FormMessage(done=done), made=made)
 
 
 def _overview_page(
-    visit: Visit, client: Client, *, status: int = 200, message: Message = NOTHING, made: Registered | None = None
+    visit: Visit, client: Client, *, status: int = 200, message: FormMessage = NOTHING, made: Registered | None = None
 ) -> Response:
     return client_page(
         visit,
@@ -178,10 +178,10 @@ def _send_test_event(visit: Visit, client: Client) -> Response:
         visit.website.attempts.count([("events", visit.user)])
         event_id = visit.website.openbanking.tpp_events.send_test(client)
     except TooManyAttempts as stopped:
-        return _overview_page(visit, client, status=429, message=Message(problem=retry_advice(stopped.retry_after)))
+        return _overview_page(visit, client, status=429, message=FormMessage(problem=retry_advice(stopped.retry_after)))
     except NoEvents:
         problem = "The client has no Events URL to send to."
-        return _overview_page(visit, client, status=400, message=Message(problem=problem))
+        return _overview_page(visit, client, status=400, message=FormMessage(problem=problem))
     if client.events_mode == "poll":
         return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.EVENT_RECORDED)
     return visit.redirect_with_notice(f"/deliveries/{event_id}", Notice.EVENT_SENT)
