@@ -16,7 +16,7 @@ from chalicelib.website.cards.card_text import currency_code
 from chalicelib.website.cards.country_choice import INVALID, country_number
 from chalicelib.website.cards.simulation_forms import InvalidForm
 from chalicelib.website.cards.simulations import Choices, FormField, Kind
-from chalicelib.website.day_fields import FieldReader
+from chalicelib.website.form_fields import FieldReader
 from chalicelib.website.notices import Notice
 
 CREATE = "createCard"

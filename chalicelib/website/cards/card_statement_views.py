@@ -16,7 +16,7 @@ from chalicelib.statistics.days import day_of
 from chalicelib.website.cards.card_access_views import card_id_of, for_linked_users
 from chalicelib.website.cards.card_filters import id_member
 from chalicelib.website.cards.card_statement import statement_csv, totals
-from chalicelib.website.day_fields import first_second, last_second, read_day
+from chalicelib.website.form_fields import first_second, last_second, read_day
 from chalicelib.website.pages import Visit, page
 
 DAYS = 30  # days shown by default

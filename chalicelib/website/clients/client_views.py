@@ -26,6 +26,7 @@ from chalicelib.website.clients.client_page_views import (
 )
 from chalicelib.website.clients.client_security_forms import METHODS, PROFILES
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
+from chalicelib.website.form_fields import filled_in, read_lines
 from chalicelib.website.notices import TEXTS, Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, page
 from chalicelib.website.pagination import PAGE
@@ -42,7 +43,7 @@ def list_clients(visit: Visit) -> Response:
     Archived clients are left out, unless ``active`` is ``archived``. ``after`` is the cursor of the page before.
     """
     client_list, after = visit.website.openbanking.client_list, visit.field("after")
-    wanted = {name: value for name in ("title", "client_id", "active") if (value := visit.field(name).strip())}
+    wanted = filled_in(visit.field, ("title", "client_id", "active"))
     part = client_list.page(visit.user, _read_filter(wanted), PAGE, after)
     has_none = not (part.clients or part.next or wanted or after)
     return page(
@@ -69,7 +70,7 @@ def create_client(visit: Visit) -> Response:
         made = visit.website.openbanking.clients.create(
             owner=visit.user,
             title=visit.field("title"),
-            callback_urls=_field_lines(visit, "callback_urls"),
+            callback_urls=read_lines(visit.field("callback_urls")),
             secret=visit.field("secret") == "yes",
             registration_number=(visit.field("registration_number").strip() or None) if settings.is_sandbox else None,
             events_url=visit.field("events_url").strip() or None,
@@ -221,10 +222,6 @@ def _derive_identity(visit: Visit) -> Identity:
         secret=drafts.derive_text(draft, owner, f"client secret {of}"),
         events_secret=event_signing.secret_of(drafts.derive_bytes(draft, owner, f"events secret {of}")),
     )
-
-
-def _field_lines(visit: Visit, name: str) -> list[str]:
-    return [line.strip() for line in visit.field(name).splitlines() if line.strip()]
 
 
 def _read_filter(wanted: Mapping[str, str]) -> ClientFilter:

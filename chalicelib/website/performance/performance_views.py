@@ -18,7 +18,7 @@ from chalicelib.statistics.day_records import DayRecord, measured
 from chalicelib.statistics.days import DayRange, yesterday
 from chalicelib.statistics.overview_export import BankDays
 from chalicelib.statistics.periods import split_into_periods, summarize_periods, summarize_reports
-from chalicelib.website.day_fields import read_day
+from chalicelib.website.form_fields import read_day
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.pagination import paginate
 from chalicelib.website.performance.performance_chart import (
