@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import MENU, build_menu
 from chalicelib.website.performance import performance_text
+from chalicelib.website.questions import Question
 from chalicelib.website.records.sessions import BROWSER_LIFETIME, LIFETIME, Session, cookie_name
 from chalicelib.website.records.users import User
 
@@ -173,6 +174,36 @@ def message_page(
     """A page with a message and advice; ``label`` is the text of the link to ``place``."""
     values = _message_values(title, what, next_step) | {"link": visit.link(place), "label": label}
     return page(visit, "message.html", status=status, referrer=NO_REFERRER, **values)
+
+
+def question_page(
+    visit: Visit,
+    question: Question,
+    place: str,
+    fields: Mapping[str, str],
+    *,
+    back: str = "",
+    has_secret: bool = False,
+    referrer: str = "same-origin",
+) -> Response:
+    """The page of a question, whose form goes to ``place``.
+
+    Args:
+        fields: the hidden fields of the form.
+        back: where the link leads that does nothing; by default to ``place``.
+        has_secret: whether the client's secret must be entered.
+        referrer: see ``page``.
+    """
+    return page(
+        visit,
+        "question.html",
+        referrer=referrer,
+        place=place,
+        question=question,
+        fields=fields,
+        back=back or visit.link(place),
+        has_secret=has_secret,
+    )
 
 
 def error_page(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from chalice.app import Response
@@ -28,8 +27,9 @@ from chalicelib.website.clients.client_security_forms import METHODS, PROFILES
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
 from chalicelib.website.form_fields import filled_in, read_lines
 from chalicelib.website.notices import TEXTS, Notice
-from chalicelib.website.pages import NO_REFERRER, Visit, page
+from chalicelib.website.pages import NO_REFERRER, Visit, page, question_page
 from chalicelib.website.pagination import PAGE
+from chalicelib.website.questions import Question
 from chalicelib.website.records.attempts import TooManyAttempts
 
 _REPEATED = "The form was sent twice: this is the client created the first time."
@@ -114,38 +114,33 @@ def _show_overview(visit: Visit, client: Client) -> Response:
 
 
 def _deactivation_page(visit: Visit, client: Client) -> Response:
-    who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
-    return _question_page(
-        visit,
-        client,
+    question = Question(
         title="Deactivate this client?",
         what=f"From then on, all calls of {client.title} are refused.",
-        afterwards=f"Its consents stay unchanged. {who} reactivate it.",
-        fields={"action": "deactivate"},
+        afterwards=f"Its consents stay unchanged. {_who_may(visit)} reactivate it.",
         button="Deactivate",
         keep="Keep it active",
     )
+    return _question_page(visit, client, question, "deactivate")
 
 
 def _archiving_page(visit: Visit, client: Client) -> Response:
-    who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
-    return _question_page(
-        visit,
-        client,
+    question = Question(
         title="Archive this client?",
         what=f"From then on, all calls of {client.title} are refused, and it is hidden from your lists.",
-        afterwards=f"Its consents and its history stay. {who} restore it.",
-        fields={"action": "archive"},
+        afterwards=f"Its consents and its history stay. {_who_may(visit)} restore it.",
         button="Archive",
         keep="Do not archive it",
     )
+    return _question_page(visit, client, question, "archive")
 
 
-def _question_page(visit: Visit, client: Client, **texts: Any) -> Response:
-    place = f"/clients/{client.client_id}"
-    return page(
-        visit, "question.html", referrer=NO_REFERRER, place=place, back=visit.link(place), has_secret=False, **texts
-    )
+def _who_may(visit: Visit) -> str:
+    return "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
+
+
+def _question_page(visit: Visit, client: Client, question: Question, action: str) -> Response:
+    return question_page(visit, question, f"/clients/{client.client_id}", {"action": action}, referrer=NO_REFERRER)
 
 
 def _activate(visit: Visit, client: Client) -> Response:

@@ -17,7 +17,8 @@ from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.openbanking.records.consents import Consent
 from chalicelib.website.client_choice import choose_client
 from chalicelib.website.notices import Notice
-from chalicelib.website.pages import Visit, message_page, page
+from chalicelib.website.pages import Visit, message_page, page, question_page
+from chalicelib.website.questions import end_consent_question
 
 _STATES: Sequence[ConsentState] = get_args(ConsentState)
 _FILTERS = ("bic", "status")
@@ -116,21 +117,8 @@ def _can_end(visit: Visit, consent: Consent) -> bool:
 
 
 def _question_page(visit: Visit, consent: Consent, client: Client) -> Response:
-    place = f"/consents/{consent.consent_id}"
-    bank = _bank_name(visit, consent)
-    return page(
-        visit,
-        "question.html",
-        title="End this consent?",
-        what=f"{client.title} loses its access at {bank} immediately, and the bank is notified.",
-        afterwards="This cannot be undone: new access requires the PSU's approval at the bank.",
-        place=place,
-        fields={},
-        button="End the consent",
-        back=visit.link(place),
-        keep="Keep it",
-        has_secret=False,
-    )
+    question = end_consent_question(client.title, _bank_name(visit, consent))
+    return question_page(visit, question, f"/consents/{consent.consent_id}", {})
 
 
 def _banks(visit: Visit) -> Sequence[Bank]:
