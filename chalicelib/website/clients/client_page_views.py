@@ -14,7 +14,7 @@ from chalicelib.openbanking.records.client_record import Client, Registered
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import ClientChanged, UnknownClient
 from chalicelib.website.clients.client_forms import ClientForm, Values
-from chalicelib.website.display_text import field_error
+from chalicelib.website.display_text import UNKNOWN_CLIENT, field_error
 from chalicelib.website.notices import TEXTS, Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 
@@ -60,8 +60,7 @@ def serve_client(show: Action) -> Callable[[Visit], Response]:
         try:
             return show(visit, own_client(visit))
         except UnknownClient:
-            what = "None of your clients has this Client ID."
-            return message_page(visit, "No such client", what, "/clients", "To the clients")
+            return message_page(visit, "No such client", UNKNOWN_CLIENT, "/clients", "To the clients")
 
     return view
 

@@ -16,6 +16,7 @@ from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.openbanking.records.consents import Consent
 from chalicelib.website.client_choice import choose_client
+from chalicelib.website.display_text import UNKNOWN_CLIENT
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, message_page, page, question_page
 from chalicelib.website.questions import end_consent_question
@@ -35,7 +36,7 @@ def list_consents(visit: Visit) -> Response:
     )
     client = choice.client
     if client is None and visit.field("client_id"):
-        return _not_found_page(visit, "None of your clients has this Client ID.")
+        return _not_found_page(visit, UNKNOWN_CLIENT)
     given = {name: value for name in (*_FILTERS, "after") if (value := visit.field(name))}
     try:
         query = ConsentsQuery.read(given)
