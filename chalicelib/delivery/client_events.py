@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Literal, get_args
 
-from chalicelib.delivery.delivery_record import OF_CLIENT, Delivery, record_key
-from chalicelib.delivery.event_log import EventLog, LoggedRow, Position
+from chalicelib.delivery.delivery_record import OF_CLIENT, Delivery, client_receiver, record_key
+from chalicelib.delivery.event_log import EventLog, LoggedEvent, LoggedRow, Position
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -81,7 +81,7 @@ class ClientEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class ClientPage:
+class ClientEventsPage:
     """A page of a client's events and calls, newest first.
 
     Attributes:
@@ -110,7 +110,7 @@ class ClientEvents:
         self._store = store
         self._event_log = event_log
 
-    def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientPage:
+    def page(self, search: ClientSearch, *, most: int = LOOKED_THROUGH) -> ClientEventsPage:
         """A page for the owner of the client, from about ``most`` deliveries and as many events for fetching."""
         for size in (FIRST, most):
             found = self._find(search, size)
@@ -118,8 +118,12 @@ class ClientEvents:
             if len(entries) > PAGE or found.reached is None or size >= most:
                 break
         if len(entries) > PAGE:
-            return ClientPage(entries[:PAGE], entries[PAGE - 1].position)
-        return ClientPage(entries, found.reached, is_cut=found.reached is not None)
+            return ClientEventsPage(entries[:PAGE], entries[PAGE - 1].position)
+        return ClientEventsPage(entries, found.reached, is_cut=found.reached is not None)
+
+    def find_fetched(self, client_id: str, position: Position) -> LoggedEvent | None:
+        """A client's event for fetching at a position; ``None`` if there is none, or it is no longer stored."""
+        return self._event_log.find(client_receiver(client_id), position)
 
     def _find(self, search: ClientSearch, size: int) -> _Found:
         """The rows of both sources before the search's position, newest first."""
@@ -151,7 +155,7 @@ class ClientEvents:
     def _find_fetched(self, search: ClientSearch, size: int) -> _Found:
         first, end = (search.since * 1000, ""), ((search.until + 1) * 1000, "")
         before = min(search.before or end, end)
-        rows, reached = self._event_log.latest(f"client#{search.client_id}", first, before, size)
+        rows, reached = self._event_log.latest(client_receiver(search.client_id), first, before, size)
         return _Found([(row.position, row) for row in rows], reached)
 
     def _index_rows(self, search: ClientSearch, since: int, until: int, limit: int | None) -> Sequence[Item]:

@@ -131,6 +131,11 @@ class Delivery:
         return self.state == "due" and self.claimed_by is not None and (self.due_at or 0) > now
 
 
+def client_receiver(client_id: str) -> str:
+    """The receiver of a client's events."""
+    return f"client#{client_id}"
+
+
 def record_key(delivery_id: str) -> tuple[str, Item]:
     return TABLE, {"delivery_id": delivery_id, "part": RECORD}
 

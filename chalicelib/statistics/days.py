@@ -60,6 +60,11 @@ class DayRange:
         return found
 
 
+def first_day(until: date, count: int) -> date:
+    """The first of ``count`` days that end on ``until``; at the earliest the first day of the calendar."""
+    return date.fromordinal(max(1, until.toordinal() - count + 1))
+
+
 def yesterday(clock: Clock) -> date:
     """The latest finished day."""
     return clock.now().date() - timedelta(days=1)

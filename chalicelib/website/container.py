@@ -79,7 +79,7 @@ class WebsiteContainer:
             self.journeys,
             self.openbanking.authorization_flow,
             self.openbanking.token_flow,
-            self.openbanking.consent_states,
+            self.openbanking.consent_list,
         )
 
     @cached_property

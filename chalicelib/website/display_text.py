@@ -13,6 +13,8 @@ from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
+UNKNOWN_CLIENT = "None of your clients has this Client ID."
+
 RETURN_ADVICE: Mapping[str, str] = {
     "access_denied": "Nothing was approved. Authorize again, and approve every permission at the bank.",
     "invalid_scope": "Choose scopes that this bank provides, and authorize again.",

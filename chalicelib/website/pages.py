@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.notices import Notice
 from chalicelib.website.page_links import MENU, build_menu
 from chalicelib.website.performance import performance_text
+from chalicelib.website.questions import Question
 from chalicelib.website.records.sessions import BROWSER_LIFETIME, LIFETIME, Session, cookie_name
 from chalicelib.website.records.users import User
 
@@ -107,21 +108,11 @@ class Visit(pages.Visit):
 
     def notice_cookie(self, notice: Notice | None) -> str:
         """The ``Set-Cookie`` value that has the next page show ``notice`` or, with ``None``, no other."""
-        settings = self.website.shared.settings
-        seconds = notices.LIFETIME if notice else 0
-        place = settings.public_path or "/"
-        return pages.cookie(notices.COOKIE, notice or "", seconds, path=place, secure=settings.requires_https)
+        return self._cookie(notices.COOKIE, notice or "", notices.LIFETIME if notice else 0)
 
     def session_cookie(self, session: Session | None) -> str:
         """The ``Set-Cookie`` value that stores a session in the browser or, with ``None``, deletes it."""
-        settings = self.website.shared.settings
-        return pages.cookie(
-            COOKIE,
-            session.cookie if session else "",
-            LIFETIME if session else 0,
-            path=settings.public_path or "/",
-            secure=settings.requires_https,
-        )
+        return self._cookie(COOKIE, session.cookie if session else "", LIFETIME if session else 0)
 
     def client_cookie(self, client: Client | None) -> str:
         """The ``Set-Cookie`` value that stores the client of a page in the browser or, with ``None``, deletes it.
@@ -131,16 +122,16 @@ class Visit(pages.Visit):
         client_id = client.client_id if client else ""
         if client_id == self.last_client or (client and client.is_archived):
             return ""
-        settings = self.website.shared.settings
-        seconds = LIFETIME if client else 0
-        place = settings.public_path or "/"
-        return pages.cookie(CLIENT_COOKIE, client_id, seconds, path=place, secure=settings.requires_https)
+        return self._cookie(CLIENT_COOKIE, client_id, LIFETIME if client else 0)
 
     def known_browser_cookie(self, email: str, value: str) -> str:
         """The ``Set-Cookie`` value that identifies a browser on its next sign-in; only sent to ``/sign-in``."""
+        return self._cookie(cookie_name(email), value, BROWSER_LIFETIME, "/sign-in")
+
+    def _cookie(self, name: str, value: str, seconds: int, place: str = "") -> str:
         settings = self.website.shared.settings
-        place = f"{settings.public_path}/sign-in"
-        return pages.cookie(cookie_name(email), value, BROWSER_LIFETIME, path=place, secure=settings.requires_https)
+        path = f"{settings.public_path}{place}" or "/"
+        return pages.cookie(name, value, seconds, path=path, secure=settings.requires_https)
 
 
 def page(
@@ -183,6 +174,36 @@ def message_page(
     """A page with a message and advice; ``label`` is the text of the link to ``place``."""
     values = _message_values(title, what, next_step) | {"link": visit.link(place), "label": label}
     return page(visit, "message.html", status=status, referrer=NO_REFERRER, **values)
+
+
+def question_page(
+    visit: Visit,
+    question: Question,
+    place: str,
+    fields: Mapping[str, str],
+    *,
+    back: str = "",
+    has_secret: bool = False,
+    referrer: str = "same-origin",
+) -> Response:
+    """The page of a question, whose form goes to ``place``.
+
+    Args:
+        fields: the hidden fields of the form.
+        back: where the link leads that does nothing; by default to ``place``.
+        has_secret: whether the client's secret must be entered.
+        referrer: see ``page``.
+    """
+    return page(
+        visit,
+        "question.html",
+        referrer=referrer,
+        place=place,
+        question=question,
+        fields=fields,
+        back=back or visit.link(place),
+        has_secret=has_secret,
+    )
 
 
 def error_page(

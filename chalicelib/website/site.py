@@ -10,6 +10,7 @@ from chalice.app import Response
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, WrongMethod
+from chalicelib.openbanking.records.bank_record import sort_by_name
 from chalicelib.website import docs_views, specification_views, start_views
 from chalicelib.website.accounts import account_views
 from chalicelib.website.authorization import authorize_views, callback_views
@@ -36,7 +37,7 @@ def show_home(visit: Visit) -> Response:
         visit,
         "home.html",
         bank_base=visit.website.shared.settings.bank_api_url,
-        banks=sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold()),
+        banks=sort_by_name(visit.website.openbanking.banks.directory()),
     )
 
 

@@ -71,7 +71,7 @@ class OperationGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class ClientChoice:
+class ClientOption:
     """A client to choose; ``payment_callback`` is the callback URL for its payments."""
 
     client_id: str
@@ -100,7 +100,7 @@ def show_specification(visit: Visit) -> Response:
         groups=groups,
         modules=static_files().modules("explorer.js"),
         user=digest(visit.email) if visit.email else "",
-        clients=_client_choices(visit, visit.email) if visit.email else (),
+        clients=_client_options(visit, visit.email) if visit.email else (),
         payment_callback=_payment_callback_page(visit),
         first_scopes=" ".join(next(iter(VERSIONS.values())).scopes),
         journey=journey,
@@ -157,9 +157,9 @@ def _action(method: str, action: str, content: dict[str, Any]) -> DocumentedOper
     return DocumentedOperation(action, method.upper(), action, summary, reference)
 
 
-def _client_choices(visit: Visit, email: str) -> Sequence[ClientChoice]:
+def _client_options(visit: Visit, email: str) -> Sequence[ClientOption]:
     found = visit.website.openbanking.client_list.choices(email, active=True).clients
-    return [ClientChoice(client.client_id, client.title, _payment_callback(visit, client)) for client in found]
+    return [ClientOption(client.client_id, client.title, _payment_callback(visit, client)) for client in found]
 
 
 def _payment_callback(visit: Visit, client: Client) -> str:

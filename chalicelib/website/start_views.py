@@ -9,6 +9,7 @@ from chalice.app import Response
 
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.records.bank_record import sort_by_name
 from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.client_activity import Activity, ClientCall
@@ -37,7 +38,7 @@ class NextStep:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class UserProgress:
     """What is known of a user: the newest clients with their activity, and the latest journeys."""
 
     clients: Sequence[Client]
@@ -56,12 +57,11 @@ def show_start(visit: Visit) -> Response:
     """``GET /`` for a signed-in user."""
     own = visit.website.openbanking.client_list.page(visit.user, ClientFilter(), CLIENTS)
     clients = own.clients
-    progress = Progress(
+    progress = UserProgress(
         clients,
         visit.website.statistics.activity.of_clients([client.client_id for client in clients]),
         visit.website.journeys.list_latest(visit.user),
     )
-    banks = visit.website.openbanking.banks.directory()
     return page(
         visit,
         "start.html",
@@ -77,7 +77,7 @@ def show_start(visit: Visit) -> Response:
         draft=visit.website.drafts.create(),
         now=visit.website.shared.clock.time(),
         bank_base=visit.website.shared.settings.bank_api_url,
-        banks=sorted(banks, key=lambda bank: bank.name.casefold()),
+        banks=sort_by_name(visit.website.openbanking.banks.directory()),
     )
 
 
@@ -89,7 +89,7 @@ def _failed_deliveries(visit: Visit, clients: Sequence[Client]) -> Sequence[Deli
     return sorted(found, key=lambda each: each.failed_at or 0, reverse=True)[:CALLS]
 
 
-def _next_steps(known: Progress, is_sandbox: bool) -> Iterator[NextStep]:
+def _next_steps(known: UserProgress, is_sandbox: bool) -> Iterator[NextStep]:
     """What is missing, the most urgent first; there are always at least ``STEPS``."""
     if not known.clients:
         yield NextStep(

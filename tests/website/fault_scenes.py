@@ -107,7 +107,7 @@ def look_at_a_journey_in_the_web_interface(world: World) -> Run:
         person = Person.signed_in(world, owner)
         state = with_tokens(world, person, person.create_client())
         (journey,) = world.hub.website.journeys.list_latest(owner)
-        consent = world.hub.openbanking.consent_states.find(str(journey.consent_id))
+        consent = world.hub.openbanking.consent_list.find(str(journey.consent_id))
         assert consent is not None
         world.hub.openbanking.token_flow.end_consent(consent, "bank")
         answer = shown(fault, lambda: person.get(f"/authorize/callback?state={state}"))
@@ -157,7 +157,7 @@ def look_at_the_deliveries_of_a_consent_in_the_web_interface(world: World) -> Ru
     def run(fault: Fault) -> None:
         person, world.client = somebody(world)
         consent_id = world.approve(1).bank_token.partition(".")[0]
-        consent = world.hub.openbanking.consent_states.find(consent_id)
+        consent = world.hub.openbanking.consent_list.find(consent_id)
         assert consent is not None
         world.hub.openbanking.token_flow.end_consent(consent, "bank")
         events = [each.delivery_id for each in world.recorded("event") if each.consent_id == consent_id]

@@ -23,7 +23,7 @@ MOST_ACCOUNTS = 90
 """The maximum number of accounts per card; one read must hold them and a claim."""
 
 _DAY = 24 * 3600
-_NOT_FINAL = "NATR"
+_EXPIRING = "NATR"
 """The stored states in which a card expires."""
 
 
@@ -92,7 +92,7 @@ class Card(Record):
 
     def status(self, now: int) -> str:
         """The state at ``now`` (Unix seconds); N, A, T and R become E after the month of expiry (UTC)."""
-        if self.stored_status in _NOT_FINAL and (self.expiry_year, self.expiry_month) < month_of(now):
+        if self.stored_status in _EXPIRING and (self.expiry_year, self.expiry_month) < month_of(now):
             return EXPIRED
         return self.stored_status
 
@@ -264,7 +264,7 @@ def _has_status(status: str, now: int) -> ConditionBase:
     """The condition of a row whose card is in a state at ``now`` (Unix seconds), see ``Card.status``."""
     stored, expiry, month = Attr("status"), Attr("expiry"), _month_number(month_of(now))
     if status == EXPIRED:
-        return stored.is_in(list(_NOT_FINAL)) & (expiry.not_exists() | expiry.lt(month))
-    if status in _NOT_FINAL:
+        return stored.is_in(list(_EXPIRING)) & (expiry.not_exists() | expiry.lt(month))
+    if status in _EXPIRING:
         return stored.eq(status) & (expiry.not_exists() | expiry.gte(month))
     return stored.eq(status)

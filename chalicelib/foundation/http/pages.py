@@ -187,13 +187,18 @@ class StaticFiles:
 
     def modules(self, file: str) -> Sequence[str]:
         """The public names of the ES modules that ``file`` imports, directly or not, each once. Raises: KeyError."""
+        if file not in self._modules:
+            self._modules[file] = [self.name(name) for name in self._imported(file)]
+        return self._modules[file]
+
+    def _imported(self, file: str) -> Iterable[str]:
         found: dict[str, None] = {}
         waiting = [file]
         while waiting:
             imported = _IMPORT.findall(self._originals[waiting.pop(0)].read_text(encoding="utf-8"))
             waiting += [name for name in imported if name not in found]
             found |= dict.fromkeys(imported)
-        return [self.name(name) for name in found]
+        return found
 
     @cached_property
     def _originals(self) -> Mapping[str, Path]:
@@ -211,6 +216,11 @@ class StaticFiles:
     @cached_property
     def _names(self) -> dict[str, str]:
         """The public names that are known already."""
+        return {}
+
+    @cached_property
+    def _modules(self) -> dict[str, Sequence[str]]:
+        """The public names of the modules of each file that has been asked for."""
         return {}
 
     def _text(self, file: Path) -> str:

@@ -14,7 +14,7 @@ from chalicelib.openbanking.protocol.tpp_calls import BankSearchQuery
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest, with_query
 from chalicelib.openbanking.records.bank_logos import logo_path
-from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.bank_record import Bank, sort_by_name
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.downtimes import OpenDowntimes
@@ -87,7 +87,7 @@ class BankChoices:
         """The banks that match the search in a query, for a validated request; nothing is stored."""
         search = BankSearch.read(query)
         offering = [bank for bank in self.banks.directory() if set(new.scopes) <= set(bank.scope_names)]
-        found = sorted((bank for bank in offering if _matches(bank, search)), key=lambda bank: bank.name.casefold())
+        found = sort_by_name(bank for bank in offering if _matches(bank, search))
         down = self.downtimes.bics()
         return BankChoice(
             client_title=client.title,

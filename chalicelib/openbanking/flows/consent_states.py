@@ -37,11 +37,6 @@ class ConsentStates:
     clock: Clock
     consents: ConsentList
 
-    def find(self, consent_id: str) -> Consent | None:
-        """The consent with this id, for a caller who knows that its client may see it."""
-        item = self.store.get(*consent_key(consent_id))
-        return Consent.from_item(item) if item else None
-
     def list_page(self, client: Client, query: ConsentsQuery) -> ConsentsAnswer:
         """A page of the client's consents, newest first. Raises: Refusal."""
         page, now = self.consents.page(client.client_id, query), self.clock.time()

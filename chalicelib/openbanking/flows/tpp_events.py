@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, cast
 
 from chalicelib.delivery import event_sender
+from chalicelib.delivery.delivery_record import client_receiver
 from chalicelib.delivery.event_log import EventLog
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
@@ -52,12 +53,12 @@ class TppEvents:
         at = milliseconds(self.clock)
         body = event_sender.body(event, at // 1000, members)
         if client.events_mode == "poll":
-            event_id, entry = self.event_log.put_event(_receiver(client), event, body, at)
+            event_id, entry = self.event_log.put_event(client_receiver(client.client_id), event, body, at)
             return RecordedDeliveries(operations=(entry,), event_ids=(event_id,))
         return self.outbox.record(
             "event",
             event,
-            receiver=_receiver(client),
+            receiver=client_receiver(client.client_id),
             bic=members.get("bic"),
             client_id=client.client_id,
             consent_id=members.get("consent_id"),
@@ -81,7 +82,7 @@ class TppEvents:
     def list_events(self, client: Client, query: EventsQuery) -> EventsAnswer:
         """A page of the events recorded for fetching, oldest first. Raises: Refusal."""
         try:
-            page = self.event_log.page(_receiver(client), query.after, query.limit)
+            page = self.event_log.page(client_receiver(client.client_id), query.after, query.limit)
         except InvalidCursor:
             raise refusals.EVENTS_CURSOR_INVALID() from None
         entries: list[EventEntry] = [
@@ -94,10 +95,6 @@ class TppEvents:
             for each in page.events
         ]
         return {"events": entries, "next": page.next, "has_more": page.has_more}
-
-
-def _receiver(client: Client) -> str:
-    return f"client#{client.client_id}"
 
 
 def record_status_changed(events: TppEvents, client: Client | None, payment: Payment) -> RecordedDeliveries:
@@ -139,7 +136,9 @@ class TppEventSender:
         """Record an event for fetching, in the transaction that ends its delivery."""
         delivery, at = dispatch.delivery, milliseconds(self.clock)
         event_id = delivery.delivery_id
-        _, entry = self.event_log.put_event(_receiver(client), delivery.topic, dispatch.body, at, event_id)
+        _, entry = self.event_log.put_event(
+            client_receiver(client.client_id), delivery.topic, dispatch.body, at, event_id
+        )
         self.store.transact([*outcome, entry])
 
     def _client(self, client_id: str) -> Client:

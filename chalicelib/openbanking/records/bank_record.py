@@ -1,6 +1,6 @@
 """Banks (ASPSPs): the stored record, the operator's input, and validation."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import field
 from typing import Any, Self
 
@@ -190,6 +190,11 @@ def _address(member: str, url: str, local: bool, kept: Collection[str]) -> str:
 
 class _BicField(Message):
     bic: Bic
+
+
+def sort_by_name(banks: Iterable[Bank]) -> list[Bank]:
+    """The banks in the order of their names, without regard to case."""
+    return sorted(banks, key=lambda bank: bank.name.casefold())
 
 
 def valid_bic(text: str) -> str:

@@ -13,7 +13,7 @@ from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
-from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.bank_record import Bank, sort_by_name
 from chalicelib.openbanking.records.client_list import ClientFilter
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
@@ -88,7 +88,7 @@ def _first_page(visit: Visit) -> Response:
         last_client=choice.client if visit.field("client_id") else None,
         clients=choice.clients,
         chosen=choice.client.client_id if choice.client else "",
-        part=paginate(sorted(banks, key=lambda bank: bank.name.casefold()), visit.field("page")),
+        part=paginate(sort_by_name(banks), visit.field("page")),
         wanted=visit.field("bank"),
         journeys=visit.website.journeys.list_latest(visit.user),
     )

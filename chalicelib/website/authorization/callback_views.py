@@ -23,7 +23,8 @@ from chalicelib.website.display_text import (
     return_advice,
 )
 from chalicelib.website.notices import Notice
-from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
+from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, question_page
+from chalicelib.website.questions import end_consent_question
 from chalicelib.website.records.attempts import client_network
 from chalicelib.website.records.journeys import Journey, JourneyChanged
 
@@ -126,19 +127,14 @@ def _payment_headline(payment_id: str, known: StatusResult | None) -> str:
 
 def _end_consent_page(visit: Visit, journey: Journey) -> Response:
     client = _journey_client(visit, journey)
-    return page(
+    return question_page(
         visit,
-        "question.html",
-        referrer=NO_REFERRER,
-        title="End this consent?",
-        what=f"{journey.client_title} loses its access at {journey.bank_name} immediately, and the bank is notified.",
-        afterwards="This cannot be undone: new access requires the PSU's approval at the bank.",
-        place="/authorize/callback",
-        fields={"state": journey.state, "action": "end"},
-        button="End the consent",
-        back=visit.link("/authorize/callback", state=journey.state),
-        keep="Keep it",
+        end_consent_question(journey.client_title, journey.bank_name),
+        _CALLBACK,
+        {"state": journey.state, "action": "end"},
+        back=visit.link(_CALLBACK, state=journey.state),
         has_secret=client is not None and client.has_secret,
+        referrer=NO_REFERRER,
     )
 
 

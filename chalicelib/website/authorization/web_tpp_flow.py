@@ -17,7 +17,6 @@ from chalicelib.foundation.identifiers import base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
-from chalicelib.openbanking.flows.consent_states import ConsentStates
 from chalicelib.openbanking.flows.tokens import TokenFlow
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
@@ -26,6 +25,7 @@ from chalicelib.openbanking.protocol.tpp_calls import FIELD_FAULTS, AuthorizeReq
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import Clients
+from chalicelib.openbanking.records.consent_list import ConsentList
 from chalicelib.statistics import current_call
 from chalicelib.website.authorization.drafts import Drafts
 from chalicelib.website.records.journeys import STATE_TIME, Journey, JourneyChanged, Journeys
@@ -57,7 +57,7 @@ class WebTppFlow:
     journeys: Journeys
     authorization_flow: AuthorizationCodeFlow
     token_flow: TokenFlow
-    consent_states: ConsentStates
+    consents: ConsentList
 
     def request_body(self, choice: AuthorizationChoice) -> dict[str, Any]:
         """The body of ``POST /tpp/authorize``."""
@@ -180,7 +180,7 @@ class WebTppFlow:
         """Look up the consent of a journey with tokens; if it has ended elsewhere, as at the bank, record that."""
         if journey.stage != "tokens" or journey.consent_id is None:
             return journey
-        consent, now = self.consent_states.find(journey.consent_id), self.clock.time()
+        consent, now = self.consents.find(journey.consent_id), self.clock.time()
         if consent is not None and consent.can_be_queried(now):
             return journey
         is_revoked = consent is not None and consent.state(now) == "revoked"

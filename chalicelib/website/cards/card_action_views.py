@@ -22,7 +22,8 @@ from chalicelib.website.cards.simulation_forms import InvalidForm, refusals_by_f
 from chalicelib.website.cards.simulations import FormField
 from chalicelib.website.display_text import sentence
 from chalicelib.website.notices import Notice
-from chalicelib.website.pages import Visit, page
+from chalicelib.website.pages import Visit, page, question_page
+from chalicelib.website.questions import Question
 
 _NO_ERRORS: Mapping[str, str] = {}
 
@@ -81,20 +82,15 @@ def change_card(visit: Visit, manager_id: int) -> Response:
 
 def _blocking_page(visit: Visit, card_id: int, asked: Mapping[str, str]) -> Response:
     """The question before a card is blocked for good."""
-    place = f"/cards/{card_id}"
-    return page(
-        visit,
-        "question.html",
+    question = Question(
         title="Block this card for good?",
         what="From then on, every use of the card is declined.",
         afterwards="It cannot be undone, and the card cannot be reissued. A temporary block can be undone.",
-        place=place,
-        fields={"action": "changeCardStatus", "draft": visit.field("draft"), "confirmed": "yes", **asked},
         button="Block for good",
-        back=visit.link(place),
         keep="Keep it as it is",
-        has_secret=False,
     )
+    fields = {"action": "changeCardStatus", "draft": visit.field("draft"), "confirmed": "yes", **asked}
+    return question_page(visit, question, f"/cards/{card_id}", fields)
 
 
 def explain_refusal(refusal: Refused, fields: list[FormField]) -> tuple[Mapping[str, str], str]:

@@ -9,23 +9,22 @@ from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.fields import rule_in
 from chalicelib.cards.protocol.message import Needs, Request
 from chalicelib.cards.protocol.rules import CodeRule, CodeWordRule, OneOfRule, ValueRule
-from chalicelib.cards.protocol.states import CARD_MOVES, CARD_STATES, PIN_IS_BLOCKED
+from chalicelib.cards.protocol.states import CARD_MOVES, CARD_RULES, CARD_STATES, PIN_IS_BLOCKED
 from chalicelib.foundation.fields.registries import country_numbers
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.cards.card_text import currency_code
 from chalicelib.website.cards.country_choice import INVALID, country_number
 from chalicelib.website.cards.simulation_forms import InvalidForm
 from chalicelib.website.cards.simulations import Choices, FormField, Kind
-from chalicelib.website.day_fields import FieldReader
+from chalicelib.website.form_fields import FieldReader
 from chalicelib.website.notices import Notice
 
 CREATE = "createCard"
-_EVERY_STATE = "NATRLSE"
 
 
 @dataclass(frozen=True, slots=True)
 class CardAction:
-    """A form on the page of a card: the action that it carries out, and the states in which it is offered.
+    """A form on the page of a card, which is offered in the states that permit its action (``CARD_RULES``).
 
     Attributes:
         members: the request members that are fields, besides ``card_id``.
@@ -38,21 +37,19 @@ class CardAction:
     button: str
     notice: Notice
     members: tuple[str, ...] = ()
-    states: str = _EVERY_STATE
     kind: str = ""
 
 
 CARD_ACTIONS: tuple[CardAction, ...] = (
-    CardAction("activateCard", "Activate the card", "Activate", Notice.CARD_ACTIVATED, states="N"),
+    CardAction("activateCard", "Activate the card", "Activate", Notice.CARD_ACTIVATED),
     CardAction(
         "changeCardStatus",
         "Block, unblock or change the status",
         "Change the status",
         Notice.CARD_STATUS_CHANGED,
         ("status", "reason_code", "note"),
-        "".join(CARD_MOVES),
     ),
-    CardAction("unblockPin", "Unblock the PIN", "Unblock", Notice.PIN_UNBLOCKED, states="NATR"),
+    CardAction("unblockPin", "Unblock the PIN", "Unblock", Notice.PIN_UNBLOCKED),
     CardAction(
         "assignCardToFeesGroup",
         "Change the fee group",
@@ -223,7 +220,7 @@ def card_fields(form: CardAction, model: type[Request], shown: Mapping[str, Any]
 def offered_actions(shown: Mapping[str, Any]) -> list[CardAction]:
     """The forms that a card's state and its groups permit, from the response of ``showCard``."""
     card = shown["card"]
-    possible = [each for each in CARD_ACTIONS if card["status"] in each.states]
+    possible = [each for each in CARD_ACTIONS if CARD_RULES[each.action][card["status"]] is None]
     possible = [each for each in possible if not each.kind or _has_another_group(each, shown)]
     return [each for each in possible if each.action != "unblockPin" or card["pin_status"] == PIN_IS_BLOCKED]
 

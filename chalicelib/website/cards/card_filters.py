@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.cards.protocol import states
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.cards.card_text import MESSAGES
-from chalicelib.website.day_fields import FieldReader, first_second, last_second, read_day
+from chalicelib.website.form_fields import FieldReader, filled_in, first_second, last_second, read_day
 
 CARD_ID = re.compile("[0-9]{1,20}")
 _NAME_CHARACTERS = 50
@@ -39,7 +39,7 @@ def read_card_filter(written: FieldReader) -> ListFilter:
     """The filter of ``GET /cards``: ``status``, ``programme``, ``holder`` and ``digits``."""
     members: dict[str, Any] = {}
     errors: dict[str, str] = {}
-    query = _filled_in(written, "status", "programme", "holder", "digits")
+    query = filled_in(written, ("status", "programme", "holder", "digits"))
     if query.get("status") in states.CARD_STATES:
         members["status"] = query["status"]
     members |= id_member("program_id", query.get("programme", ""))
@@ -70,7 +70,7 @@ def _read_holder(written: str, members: dict[str, Any], errors: dict[str, str]) 
 def read_activity_filter(written: FieldReader) -> ListFilter:
     """The filter of ``GET /cards/activity``: ``card_id``, ``answer``, ``kind``, ``from`` and ``to``."""
     errors: dict[str, str] = {}
-    query = _filled_in(written, "card_id", "answer", "kind", "from", "to")
+    query = filled_in(written, ("card_id", "answer", "kind", "from", "to"))
     members: dict[str, Any] = dict(id_member("card_id", query.get("card_id", "")))
     if query.get("answer") in ANSWERS:
         members["approved"] = int(query["answer"] == "approved")
@@ -82,7 +82,3 @@ def read_activity_filter(written: FieldReader) -> ListFilter:
     members |= {"date_from": first_second(since)} if since else {}
     members |= {"date_to": last_second(until)} if until else {}
     return ListFilter(members, query, errors)
-
-
-def _filled_in(written: FieldReader, *names: str) -> dict[str, str]:
-    return {name: text for name in names if (text := written(name).strip())}

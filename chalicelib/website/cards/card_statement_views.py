@@ -12,11 +12,11 @@ from chalicelib.cards.protocol.portal_messages import SHOW_STATEMENT, STATEMENT_
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.http.web import text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.statistics.days import day_of
+from chalicelib.statistics.days import day_of, first_day
 from chalicelib.website.cards.card_access_views import card_id_of, for_linked_users
 from chalicelib.website.cards.card_filters import id_member
 from chalicelib.website.cards.card_statement import statement_csv, totals
-from chalicelib.website.day_fields import first_second, last_second, read_day
+from chalicelib.website.form_fields import first_second, last_second, read_day
 from chalicelib.website.pages import Visit, page
 
 DAYS = 30  # days shown by default
@@ -61,7 +61,7 @@ def _read_query(visit: Visit) -> StatementQuery:
     errors: dict[str, str] = {}
     today = day_of(visit.website.shared.clock.time())
     until = read_day(visit.field, "to", errors) or today
-    since = read_day(visit.field, "from", errors) or date.fromordinal(max(1, until.toordinal() - DAYS + 1))
+    since = read_day(visit.field, "from", errors) or first_day(until, DAYS)
     if not errors and since > until:
         errors["from"] = "This is later than the last day."
     members = {"card_id": card_id_of(visit), **id_member("account_id", visit.field("account_id"))}

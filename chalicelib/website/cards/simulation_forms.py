@@ -26,8 +26,8 @@ from chalicelib.website.cards.card_text import (
     risk_summary,
 )
 from chalicelib.website.cards.simulations import Choices, FormField, Offer, Simulation
-from chalicelib.website.day_fields import FieldReader
 from chalicelib.website.display_text import sentence
+from chalicelib.website.form_fields import FieldReader
 
 _OFFERED = re.compile(r"([0-9]{1,20})\.([0-9]{1,3})")
 _MEMBER = re.compile("[a-z0-9]+(?:_[a-z0-9]+)+")

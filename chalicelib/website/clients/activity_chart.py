@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from chalicelib.statistics.client_activity import ERROR_KINDS, ErrorKind, HourOfCalls
+from chalicelib.statistics.days import HOUR_SECONDS
 from chalicelib.website.performance.performance_chart import HEIGHT, WIDTH, AxisLabel, ChartPath, PerformanceChart
 
 KIND_NAMES: Mapping[ErrorKind, str] = {"caller": "Refused (4xx)", "limit": "Rate limit", "bank": "Bank", "hub": "Hub"}
@@ -42,10 +43,10 @@ def errors_chart(hours: Sequence[HourOfCalls]) -> PerformanceChart | None:
 
 def hour_text(hour: HourOfCalls) -> str:
     """``09:00 to 10:00 UTC: 120 calls, 3 errors: Refused (4xx) 2, Bank 1``."""
-    start, end = (datetime.fromtimestamp(at, UTC) for at in (hour.start, hour.start + 3600))
+    start, end = (datetime.fromtimestamp(at, UTC) for at in (hour.start, hour.start + HOUR_SECONDS))
     told = f"{start:%H:%M} to {end:%H:%M} UTC: {_count(hour.calls, 'call')}"
     if not hour.errors.total():
-        return f"{told}, no errors" if hour.calls else f"{told}"
+        return f"{told}, no errors" if hour.calls else told
     kinds = ", ".join(f"{KIND_NAMES[kind]} {hour.errors[kind]:,}" for kind in ERROR_KINDS if hour.errors[kind])
     return f"{told}, {_count(hour.errors.total(), 'error')}: {kinds}"
 

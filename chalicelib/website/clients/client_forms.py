@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.client_validation import Details
+from chalicelib.website.form_fields import read_lines
 
 Values = Mapping[str, str]
 """The values of a form by field; of a box that is ticked ``yes``."""
@@ -41,8 +42,7 @@ def _show_general(client: Client) -> Values:
 
 
 def _read_general(client: Client, values: Values, is_sandbox: bool) -> Details:
-    urls = [line.strip() for line in values["callback_urls"].splitlines() if line.strip()]
-    details = Details(title=values["title"], callback_urls=urls)
+    details = Details(title=values["title"], callback_urls=read_lines(values["callback_urls"]))
     if may_number(client, is_sandbox):
         details["registration_number"] = values["registration_number"]
     return details

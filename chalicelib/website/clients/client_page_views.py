@@ -14,7 +14,7 @@ from chalicelib.openbanking.records.client_record import Client, Registered
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import ClientChanged, UnknownClient
 from chalicelib.website.clients.client_forms import ClientForm, Values
-from chalicelib.website.display_text import field_error
+from chalicelib.website.display_text import UNKNOWN_CLIENT, field_error
 from chalicelib.website.notices import TEXTS, Notice
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page
 
@@ -37,7 +37,7 @@ Action = Callable[[Visit, Client], Response]
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class FormMessage:
     """What a page says of the form that was submitted: what was done, or the problem and the errors by field."""
 
     done: str = ""
@@ -45,7 +45,7 @@ class Message:
     errors: Mapping[str, str] = field(default_factory=dict)
 
 
-NOTHING = Message()
+NOTHING = FormMessage()
 
 
 def own_client(visit: Visit) -> Client:
@@ -60,8 +60,7 @@ def serve_client(show: Action) -> Callable[[Visit], Response]:
         try:
             return show(visit, own_client(visit))
         except UnknownClient:
-            what = "None of your clients has this Client ID."
-            return message_page(visit, "No such client", what, "/clients", "To the clients")
+            return message_page(visit, "No such client", UNKNOWN_CLIENT, "/clients", "To the clients")
 
     return view
 
@@ -77,13 +76,13 @@ def serve_actions(actions: Mapping[str, Action], show: Callable[..., Response]) 
             return action(visit, client)
         except InvalidClient as error:
             problem = field_error(error.member, str(error))
-            return show(visit, client, status=400, message=Message(problem=problem))
+            return show(visit, client, status=400, message=FormMessage(problem=problem))
 
     return serve_client(run)
 
 
 def refuse_action(visit: Visit, client: Client, show: Callable[..., Response]) -> Response:
-    return show(visit, client, status=400, message=Message(problem=_NOT_ALLOWED))
+    return show(visit, client, status=400, message=FormMessage(problem=_NOT_ALLOWED))
 
 
 def save_form(visit: Visit, client: Client, form: ClientForm, show: Callable[..., Response]) -> Response:
@@ -99,9 +98,9 @@ def save_form(visit: Visit, client: Client, form: ClientForm, show: Callable[...
     except InvalidClient as error:
         return show(visit, client, status=400, message=_refusal(error, form, visit, client))
     except ClientChanged:
-        return show(visit, own_client(visit), status=409, message=Message(problem=_CHANGED))
+        return show(visit, own_client(visit), status=409, message=FormMessage(problem=_CHANGED))
     if made.secret or made.events_secret:
-        return show(visit, made.client, message=Message(done=TEXTS[Notice.CLIENT_CHANGED]), made=made)
+        return show(visit, made.client, message=FormMessage(done=TEXTS[Notice.CLIENT_CHANGED]), made=made)
     return visit.redirect_with_notice(f"/clients/{client.client_id}{form.tab}", Notice.CLIENT_CHANGED)
 
 
@@ -124,7 +123,7 @@ def client_page(
     tab: str,
     *,
     status: int = 200,
-    message: Message = NOTHING,
+    message: FormMessage = NOTHING,
     made: Registered | None = None,
     **values: Any,
 ) -> Response:
@@ -148,9 +147,9 @@ def client_page(
     )
 
 
-def _refusal(error: InvalidClient, form: ClientForm, visit: Visit, client: Client) -> Message:
+def _refusal(error: InvalidClient, form: ClientForm, visit: Visit, client: Client) -> FormMessage:
     """The error beside its field, or at the top if the page has no such field."""
     text, name = field_error(error.member, str(error)), _FIELDS.get(error.member, error.member)
     if form.is_open(client, visit.website.shared.settings.is_sandbox) and name in form.show(client):
-        return Message(problem=_REFUSED, errors={name: text})
-    return Message(problem=text)
+        return FormMessage(problem=_REFUSED, errors={name: text})
+    return FormMessage(problem=text)

@@ -11,7 +11,7 @@ from chalicelib.foundation.crypto import event_signing
 from chalicelib.openbanking.records.client_record import Client, Registered
 from chalicelib.website.clients.client_page_views import (
     NOTHING,
-    Message,
+    FormMessage,
     client_page,
     form_values,
     refuse_action,
@@ -34,7 +34,7 @@ _OVERLAPS: Mapping[str, str] = {"0": "immediately", "3600": "in an hour", "86400
 
 
 def _security_page(
-    visit: Visit, client: Client, *, status: int = 200, message: Message = NOTHING, made: Registered | None = None
+    visit: Visit, client: Client, *, status: int = 200, message: FormMessage = NOTHING, made: Registered | None = None
 ) -> Response:
     settings = visit.website.shared.settings
     return client_page(
@@ -75,7 +75,7 @@ def _rotate_secret(visit: Visit, client: Client) -> Response:
     is_first = not of_events and (not client.has_secret or (overlap > 0 and len(made.client.secrets) == 1))
     old = "" if is_first else f" The old one ends {_OVERLAPS[seconds]}."
     done = f"The new secret is valid from now on.{old}"
-    return _security_page(visit, made.client, message=Message(done=done), made=made)
+    return _security_page(visit, made.client, message=FormMessage(done=done), made=made)
 
 
 show_security = serve_client(_security_page)

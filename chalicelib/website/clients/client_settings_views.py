@@ -11,7 +11,7 @@ from chalicelib.openbanking.records.client_record import Client, Registered
 from chalicelib.website.clients.client_forms import EVENTS, EVENTS_MODES, GENERAL, SETTINGS, may_number
 from chalicelib.website.clients.client_page_views import (
     NOTHING,
-    Message,
+    FormMessage,
     client_page,
     form_values,
     save_form,
@@ -23,7 +23,7 @@ from chalicelib.website.pages import Visit
 
 
 def _settings_page(
-    visit: Visit, client: Client, *, status: int = 200, message: Message = NOTHING, made: Registered | None = None
+    visit: Visit, client: Client, *, status: int = 200, message: FormMessage = NOTHING, made: Registered | None = None
 ) -> Response:
     is_sandbox = visit.website.shared.settings.is_sandbox
     return client_page(

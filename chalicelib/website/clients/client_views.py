@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from chalice.app import Response
@@ -18,7 +17,7 @@ from chalicelib.openbanking.records.client_record import Client, Identity, Regis
 from chalicelib.website.clients.client_page_views import (
     NOTHING,
     Action,
-    Message,
+    FormMessage,
     client_page,
     refuse_action,
     serve_actions,
@@ -26,9 +25,11 @@ from chalicelib.website.clients.client_page_views import (
 )
 from chalicelib.website.clients.client_security_forms import METHODS, PROFILES
 from chalicelib.website.display_text import LABELS, field_error, retry_advice
+from chalicelib.website.form_fields import filled_in, read_lines
 from chalicelib.website.notices import TEXTS, Notice
-from chalicelib.website.pages import NO_REFERRER, Visit, page
+from chalicelib.website.pages import NO_REFERRER, Visit, page, question_page
 from chalicelib.website.pagination import PAGE
+from chalicelib.website.questions import Question
 from chalicelib.website.records.attempts import TooManyAttempts
 
 _REPEATED = "The form was sent twice: this is the client created the first time."
@@ -42,7 +43,7 @@ def list_clients(visit: Visit) -> Response:
     Archived clients are left out, unless ``active`` is ``archived``. ``after`` is the cursor of the page before.
     """
     client_list, after = visit.website.openbanking.client_list, visit.field("after")
-    wanted = {name: value for name in ("title", "client_id", "active") if (value := visit.field(name).strip())}
+    wanted = filled_in(visit.field, ("title", "client_id", "active"))
     part = client_list.page(visit.user, _read_filter(wanted), PAGE, after)
     has_none = not (part.clients or part.next or wanted or after)
     return page(
@@ -69,7 +70,7 @@ def create_client(visit: Visit) -> Response:
         made = visit.website.openbanking.clients.create(
             owner=visit.user,
             title=visit.field("title"),
-            callback_urls=_field_lines(visit, "callback_urls"),
+            callback_urls=read_lines(visit.field("callback_urls")),
             secret=visit.field("secret") == "yes",
             registration_number=(visit.field("registration_number").strip() or None) if settings.is_sandbox else None,
             events_url=visit.field("events_url").strip() or None,
@@ -84,11 +85,11 @@ def create_client(visit: Visit) -> Response:
         query = {"client_id": made.client.client_id, "bic": visit.field("authorize_at")}
         return visit.redirect_with_notice("/authorize", Notice.CLIENT_CREATED, **query)
     done = _REPEATED if made.repeated else TEXTS[Notice.CLIENT_CREATED]
-    return _overview_page(visit, made.client, status=201, message=Message(done=done), made=made)
+    return _overview_page(visit, made.client, status=201, message=FormMessage(done=done), made=made)
 
 
 def _overview_page(
-    visit: Visit, client: Client, *, status: int = 200, message: Message = NOTHING, made: Registered | None = None
+    visit: Visit, client: Client, *, status: int = 200, message: FormMessage = NOTHING, made: Registered | None = None
 ) -> Response:
     return client_page(
         visit,
@@ -113,38 +114,33 @@ def _show_overview(visit: Visit, client: Client) -> Response:
 
 
 def _deactivation_page(visit: Visit, client: Client) -> Response:
-    who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
-    return _question_page(
-        visit,
-        client,
+    question = Question(
         title="Deactivate this client?",
         what=f"From then on, all calls of {client.title} are refused.",
-        afterwards=f"Its consents stay unchanged. {who} reactivate it.",
-        fields={"action": "deactivate"},
+        afterwards=f"Its consents stay unchanged. {_who_may(visit)} reactivate it.",
         button="Deactivate",
         keep="Keep it active",
     )
+    return _question_page(visit, client, question, "deactivate")
 
 
 def _archiving_page(visit: Visit, client: Client) -> Response:
-    who = "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
-    return _question_page(
-        visit,
-        client,
+    question = Question(
         title="Archive this client?",
         what=f"From then on, all calls of {client.title} are refused, and it is hidden from your lists.",
-        afterwards=f"Its consents and its history stay. {who} restore it.",
-        fields={"action": "archive"},
+        afterwards=f"Its consents and its history stay. {_who_may(visit)} restore it.",
         button="Archive",
         keep="Do not archive it",
     )
+    return _question_page(visit, client, question, "archive")
 
 
-def _question_page(visit: Visit, client: Client, **texts: Any) -> Response:
-    place = f"/clients/{client.client_id}"
-    return page(
-        visit, "question.html", referrer=NO_REFERRER, place=place, back=visit.link(place), has_secret=False, **texts
-    )
+def _who_may(visit: Visit) -> str:
+    return "You can" if visit.website.shared.settings.is_sandbox else "Only the operator can"
+
+
+def _question_page(visit: Visit, client: Client, question: Question, action: str) -> Response:
+    return question_page(visit, question, f"/clients/{client.client_id}", {"action": action}, referrer=NO_REFERRER)
 
 
 def _activate(visit: Visit, client: Client) -> Response:
@@ -178,10 +174,10 @@ def _send_test_event(visit: Visit, client: Client) -> Response:
         visit.website.attempts.count([("events", visit.user)])
         event_id = visit.website.openbanking.tpp_events.send_test(client)
     except TooManyAttempts as stopped:
-        return _overview_page(visit, client, status=429, message=Message(problem=retry_advice(stopped.retry_after)))
+        return _overview_page(visit, client, status=429, message=FormMessage(problem=retry_advice(stopped.retry_after)))
     except NoEvents:
         problem = "The client has no Events URL to send to."
-        return _overview_page(visit, client, status=400, message=Message(problem=problem))
+        return _overview_page(visit, client, status=400, message=FormMessage(problem=problem))
     if client.events_mode == "poll":
         return visit.redirect_with_notice(f"/clients/{client.client_id}", Notice.EVENT_RECORDED)
     return visit.redirect_with_notice(f"/deliveries/{event_id}", Notice.EVENT_SENT)
@@ -221,10 +217,6 @@ def _derive_identity(visit: Visit) -> Identity:
         secret=drafts.derive_text(draft, owner, f"client secret {of}"),
         events_secret=event_signing.secret_of(drafts.derive_bytes(draft, owner, f"events secret {of}")),
     )
-
-
-def _field_lines(visit: Visit, name: str) -> list[str]:
-    return [line.strip() for line in visit.field(name).splitlines() if line.strip()]
 
 
 def _read_filter(wanted: Mapping[str, str]) -> ClientFilter:

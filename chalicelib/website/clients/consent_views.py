@@ -11,13 +11,15 @@ from chalicelib.delivery.journal import SEARCHED
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery, ConsentState
-from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.bank_record import Bank, sort_by_name
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.openbanking.records.consents import Consent
 from chalicelib.website.client_choice import choose_client
+from chalicelib.website.display_text import UNKNOWN_CLIENT
 from chalicelib.website.notices import Notice
-from chalicelib.website.pages import Visit, message_page, page
+from chalicelib.website.pages import Visit, message_page, page, question_page
+from chalicelib.website.questions import end_consent_question
 
 _STATES: Sequence[ConsentState] = get_args(ConsentState)
 _FILTERS = ("bic", "status")
@@ -34,7 +36,7 @@ def list_consents(visit: Visit) -> Response:
     )
     client = choice.client
     if client is None and visit.field("client_id"):
-        return _not_found_page(visit, "None of your clients has this Client ID.")
+        return _not_found_page(visit, UNKNOWN_CLIENT)
     given = {name: value for name in (*_FILTERS, "after") if (value := visit.field(name))}
     try:
         query = ConsentsQuery.read(given)
@@ -116,26 +118,13 @@ def _can_end(visit: Visit, consent: Consent) -> bool:
 
 
 def _question_page(visit: Visit, consent: Consent, client: Client) -> Response:
-    place = f"/consents/{consent.consent_id}"
-    bank = _bank_name(visit, consent)
-    return page(
-        visit,
-        "question.html",
-        title="End this consent?",
-        what=f"{client.title} loses its access at {bank} immediately, and the bank is notified.",
-        afterwards="This cannot be undone: new access requires the PSU's approval at the bank.",
-        place=place,
-        fields={},
-        button="End the consent",
-        back=visit.link(place),
-        keep="Keep it",
-        has_secret=False,
-    )
+    question = end_consent_question(client.title, _bank_name(visit, consent))
+    return question_page(visit, question, f"/consents/{consent.consent_id}", {})
 
 
 def _banks(visit: Visit) -> Sequence[Bank]:
     """The active banks by name; kept in memory for a minute."""
-    return sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold())
+    return sort_by_name(visit.website.openbanking.banks.directory())
 
 
 def _bank_name(visit: Visit, consent: Consent) -> str:

@@ -8,7 +8,7 @@ from chalicelib.delivery.client_events import (
     CLIENT_KINDS,
     FIRST,
     LOOKED_THROUGH,
-    ClientPage,
+    ClientEventsPage,
     decode_position,
     encode_position,
 )
@@ -22,7 +22,7 @@ from chalicelib.openbanking.flows.deferred_calls import request_text
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.website.client_choice import choose_client
-from chalicelib.website.display_text import retry_advice
+from chalicelib.website.display_text import UNKNOWN_CLIENT, retry_advice
 from chalicelib.website.events.event_filter import STATES, TYPES, EventFilter
 from chalicelib.website.events.event_inspection import inspect_delivery, show_body
 from chalicelib.website.events.receiver_views import receiver_choices
@@ -38,7 +38,7 @@ def list_deliveries(visit: Visit) -> Response:
     )
     client = choice.client
     if client is None and visit.field("client_id"):
-        return _not_found_page(visit, "None of your clients has this Client ID.")
+        return _not_found_page(visit, UNKNOWN_CLIENT)
     chosen = EventFilter.of(visit.field)
     part = visit.website.delivery.client_events.page(chosen.search(client.client_id)) if client else None
     return page(
@@ -70,7 +70,7 @@ def list_latest(visit: Visit) -> Response:
     try:
         client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
     except UnknownClient:
-        return _not_found_page(visit, "None of your clients has this Client ID.")
+        return _not_found_page(visit, UNKNOWN_CLIENT)
     chosen, now = EventFilter.of(visit.field), visit.website.shared.clock.time()
     part = visit.website.delivery.client_events.page(chosen.search(client.client_id), most=FIRST)
     cursor = _cursor(part, now)
@@ -149,8 +149,8 @@ def _fetched_event_page(visit: Visit) -> Response:
     try:
         client = visit.website.openbanking.clients.get(visit.field("client_id"), visit.user)
     except UnknownClient:
-        return _not_found_page(visit, "None of your clients has this Client ID.")
-    event = visit.website.delivery.event_log.find(f"client#{client.client_id}", position)
+        return _not_found_page(visit, UNKNOWN_CLIENT)
+    event = visit.website.delivery.client_events.find_fetched(client.client_id, position)
     if event is None:
         return _not_found_page(visit, "None of this client's events has this id, or it is no longer stored.")
     return page(
@@ -158,7 +158,7 @@ def _fetched_event_page(visit: Visit) -> Response:
     )
 
 
-def _cursor(part: ClientPage, now: int) -> str:
+def _cursor(part: ClientEventsPage, now: int) -> str:
     """A text that changes with the rows of a page and their states, but not while time passes."""
     rows = [
         [*entry.position] if entry.delivery is None else [entry.delivery.delivery_id, _progress(entry.delivery, now)]

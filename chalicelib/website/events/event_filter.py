@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, get_args
 
 from chalicelib.delivery.client_events import CLIENT_STATES, LAST_SECOND, ClientSearch, ClientState, decode_position
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.tpp_calls import EventType
+from chalicelib.statistics.days import DAY_SECONDS
+from chalicelib.website.form_fields import FieldReader, filled_in
 
 TYPES: Mapping[str, str] = {
     **{name: name for name in get_args(EventType)},
@@ -39,9 +41,9 @@ class EventFilter:
     problems: Mapping[str, str]
 
     @classmethod
-    def of(cls, field: Callable[[str], str]) -> EventFilter:
+    def of(cls, field: FieldReader) -> EventFilter:
         """The filter of a form; ``field`` answers the value of a field by its name."""
-        given = {name: value for name in _NAMES if (value := field(name).strip())}
+        given = filled_in(field, _NAMES)
         problems = {name: "Enter a day and a time." for name in ("from", "until") if _is_unreadable(given.get(name))}
         first, last = (_seconds(given.get(name)) for name in ("from", "until"))
         if first is not None and last is not None and first > last:
@@ -86,4 +88,4 @@ def _seconds(text: str | None) -> int | None:
 
 def _rest_of(text: str) -> int:
     """The seconds that a time without seconds, or a day without a time, goes on for."""
-    return {0: 24 * 3600 - 1, 1: 59}.get(text.count(":"), 0)
+    return {0: DAY_SECONDS - 1, 1: 59}.get(text.count(":"), 0)

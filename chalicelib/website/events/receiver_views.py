@@ -19,6 +19,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records import client_validation
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import UnknownClient
+from chalicelib.website.display_text import UNKNOWN_CLIENT
 from chalicelib.website.notices import Notice
 from chalicelib.website.pages import Visit, message_page
 
@@ -102,7 +103,7 @@ def use_built_in_receiver(visit: Visit) -> Response:
     try:
         visit.website.openbanking.clients.update(client_id, owner=visit.user, events_url=url)
     except UnknownClient:
-        return _refuse(visit, "None of your clients has this Client ID.", 404)
+        return _refuse(visit, UNKNOWN_CLIENT, 404)
     except client_validation.InvalidClient as error:
         return _refuse(visit, str(error), 400)
     return visit.redirect_with_notice("/deliveries", Notice.RECEIVER_CHOSEN, client_id=client_id)

@@ -10,15 +10,15 @@ from chalice.app import Response
 
 from chalicelib.foundation.http.web import JSON, text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.records.bank_record import Bank
+from chalicelib.openbanking.records.bank_record import Bank, sort_by_name
 from chalicelib.statistics import export, overview_export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
 from chalicelib.statistics.day_overviews import DayOverview, without_made_up_rows
 from chalicelib.statistics.day_records import DayRecord, measured
-from chalicelib.statistics.days import DayRange, yesterday
+from chalicelib.statistics.days import DayRange, first_day, yesterday
 from chalicelib.statistics.overview_export import BankDays
 from chalicelib.statistics.periods import split_into_periods, summarize_periods, summarize_reports
-from chalicelib.website.day_fields import read_day
+from chalicelib.website.form_fields import read_day
 from chalicelib.website.pages import Visit, page
 from chalicelib.website.pagination import paginate
 from chalicelib.website.performance.performance_chart import (
@@ -83,20 +83,20 @@ def show_performance(visit: Visit) -> Response:
 def _read_query(visit: Visit) -> PerformanceQuery:
     """Parse the query; it defaults to all banks and the last 30 complete days."""
     errors: dict[str, str] = {}
-    banks = sorted(visit.website.openbanking.banks.directory(), key=lambda bank: bank.name.casefold())
+    banks = sort_by_name(visit.website.openbanking.banks.directory())
     bank = _read_bank(visit, banks, errors)
     if bank and bank not in banks:
         banks = [*(each for each in banks if each.bic != bank.bic), bank]
     latest = yesterday(visit.website.shared.clock)
     until = read_day(visit.field, "to", errors) or latest
-    since = read_day(visit.field, "from", errors) or _first_day(until, DAYS)
+    since = read_day(visit.field, "from", errors) or first_day(until, DAYS)
     if "to" not in errors and until > latest:
         errors["to"] = f"The latest complete day is {written(latest)}."
     elif not errors.keys() & {"from", "to"}:
         if since > until:
             errors["from"] = f"This is later than the last day, {written(until)}."
         elif len(DayRange(since, until)) > LONGEST:
-            earliest = written(_first_day(until, LONGEST))
+            earliest = written(first_day(until, LONGEST))
             errors["from"] = f"This is more than {LONGEST} days. Start on {earliest} or later."
     return PerformanceQuery(banks, bank, DayRange(since, until), latest, errors)
 
@@ -112,11 +112,6 @@ def _read_bank(visit: Visit, banks: Sequence[Bank], errors: dict[str, str]) -> B
     if found is None:
         errors["bic"] = "There is no bank with this BIC. Choose one from the list."
     return found
-
-
-def _first_day(until: date, days: int) -> date:
-    """The first day of a range of ``days`` days that ends on ``until``."""
-    return date.fromordinal(max(1, until.toordinal() - days + 1))
 
 
 def _performance_page(visit: Visit, wanted: PerformanceQuery, *, status: int = 200, **values: Any) -> Response:
@@ -135,7 +130,7 @@ def _performance_page(visit: Visit, wanted: PerformanceQuery, *, status: int = 2
         latest=latest,
         days=days,
         longest=LONGEST,
-        spans={count: (_first_day(latest, count).isoformat(), latest.isoformat()) for count in SPANS},
+        spans={count: (first_day(latest, count).isoformat(), latest.isoformat()) for count in SPANS},
         main_percentile=MAIN_PERCENTILE,
         **{"shown": None, "lines": None} | values,
     )

@@ -314,7 +314,7 @@ def test_a_consent_that_ended_elsewhere_is_noticed(
     assert live is not None
     assert user.get(html.unescape(live[1])).body == {"state": "tokens"}
     (journey,) = world.hub.website.journeys.list_latest(email)
-    consent = world.hub.openbanking.consent_states.find(str(journey.consent_id))
+    consent = world.hub.openbanking.consent_list.find(str(journey.consent_id))
     assert consent is not None
     world.hub.openbanking.token_flow.end_consent(consent, by)
 
