@@ -43,9 +43,7 @@ def test_a_bank_is_chosen_with_the_keyboard(visitors: Visitors) -> None:
     visitor = visitors()
     visitor.open(choice_pages.request(visitor))
 
-    visitor.tab_to(visitor.page.locator("a.choice").first)
-    with visitor.page.expect_navigation():
-        visitor.page.keyboard.press("Enter")
+    visitor.enter_at(visitor.page.locator("a.choice").first)
 
     assert "/demo-bank/two/" in visitor.page.url
 

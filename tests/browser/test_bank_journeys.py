@@ -92,9 +92,7 @@ def test_the_keyboard_is_enough_to_approve(visitor: Visitor, version: int) -> No
         if before:
             visitor.tab_to(before)
             page.keyboard.type(" " if button == "Continue" else page.locator("#sent").inner_text())
-        visitor.tab_to(page.get_by_role("button", name=button, exact=True))
-        with page.expect_navigation():
-            page.keyboard.press("Enter")
+        visitor.enter_at(page.get_by_role("button", name=button, exact=True))
 
     assert query(visitor)["authorization_code"]
 

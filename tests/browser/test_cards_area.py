@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator
 
 from tests.browser import card_pages, user
 from tests.browser.card_pages import simulates
@@ -105,22 +104,22 @@ def test_a_card_is_issued_managed_used_and_its_statement_downloaded_with_the_key
     page, keyboard = visitor.page, visitor.page.keyboard
     card_pages.sign_in(visitor)
     visitor.open("/cards")
-    with_keys(visitor, page.get_by_role("link", name="Issue a card"))
+    visitor.enter_at(page.get_by_role("link", name="Issue a card"))
     for label, words in NEW.items():
         visitor.tab_to(page.get_by_label(label, exact=True).first)
         keyboard.type(words)
-    with_keys(visitor, page.get_by_role("button", name="Issue the card"))
+    visitor.enter_at(page.get_by_role("button", name="Issue the card"))
     said = [page.locator("#toast p").inner_text()]
 
     for form, button in (("Activate the card", "Activate"), ("Block, unblock", "Change the status")):
         opens_with_keys(visitor, form)
-        with_keys(visitor, page.get_by_role("button", name=button, exact=True))
+        visitor.enter_at(page.get_by_role("button", name=button, exact=True))
         said.append(page.locator("#toast p").inner_text())
     opens_with_keys(visitor, "Authorization: a shop")
-    with_keys(visitor, page.get_by_role("form", name="Authorization: a shop").get_by_role("button", name="Request"))
+    visitor.enter_at(page.get_by_role("form", name="Authorization: a shop").get_by_role("button", name="Request"))
     said.append(page.locator("#outcome h3").inner_text())
     page.reload()
-    with_keys(visitor, page.get_by_role("link", name="Statement of account"))
+    visitor.enter_at(page.get_by_role("link", name="Statement of account"))
     visitor.tab_to(page.get_by_role("link", name="Download CSV"))
     with page.expect_download() as download:
         keyboard.press("Enter")
@@ -133,13 +132,6 @@ def test_a_card_is_issued_managed_used_and_its_statement_downloaded_with_the_key
     ]
     assert download.value.suggested_filename.startswith("statement-")
     assert Path(download.value.path()).read_text("utf-8").count("balance") == 3
-
-
-def with_keys(visitor: Visitor, wanted: Locator) -> None:
-    """Go to a link or button and press Enter; returns when the page behind it has loaded."""
-    visitor.tab_to(wanted)
-    with visitor.page.expect_navigation():
-        visitor.page.keyboard.press("Enter")
 
 
 def opens_with_keys(visitor: Visitor, form: str) -> None:

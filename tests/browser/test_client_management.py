@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Locator
 
 from tests.browser import user
 from tests.browser.visitor import Visitor, Visitors
@@ -11,17 +10,10 @@ from tests.browser.visitor import Visitor, Visitors
 pytestmark = pytest.mark.pages
 
 
-def press_link(visitor: Visitor, wanted: Locator) -> None:
-    """Go to a link or button with the Tab key, and press Enter; returns when the page behind it has loaded."""
-    visitor.tab_to(wanted)
-    with visitor.page.expect_navigation():
-        visitor.page.keyboard.press("Enter")
-
-
 def open_tab(visitor: Visitor, name: str) -> None:
     """Open one of the views of a client."""
     tabs = visitor.page.get_by_role("navigation", name="Client", exact=True)
-    press_link(visitor, tabs.get_by_role("link", name=name, exact=True))
+    visitor.enter_at(tabs.get_by_role("link", name=name, exact=True))
 
 
 def heading(visitor: Visitor) -> str:
@@ -29,7 +21,7 @@ def heading(visitor: Visitor) -> str:
 
 
 def save(visitor: Visitor, action: str) -> None:
-    press_link(visitor, visitor.page.locator(f'button[name=action][value="{action}"]'))
+    visitor.enter_at(visitor.page.locator(f'button[name=action][value="{action}"]'))
 
 
 @pytest.mark.parametrize(("width", "javascript"), [(1280, True), (390, False)])
@@ -66,14 +58,14 @@ def test_a_client_is_managed_with_the_keyboard_alone(visitors: Visitors, width: 
     assert "No calls yet" in page.locator("main").inner_text()
 
     open_tab(visitor, "Overview")
-    press_link(visitor, page.get_by_role("link", name="Archive", exact=True))
+    visitor.enter_at(page.get_by_role("link", name="Archive", exact=True))
     assert heading(visitor) == "Archive this client?"
-    press_link(visitor, page.get_by_role("link", name="Do not archive it"))
-    press_link(visitor, page.get_by_role("link", name="Archive", exact=True))
-    press_link(visitor, page.get_by_role("button", name="Archive", exact=True))
+    visitor.enter_at(page.get_by_role("link", name="Do not archive it"))
+    visitor.enter_at(page.get_by_role("link", name="Archive", exact=True))
+    visitor.enter_at(page.get_by_role("button", name="Archive", exact=True))
     assert "The client is archived" in page.locator("#toast").inner_text()
-    press_link(visitor, page.get_by_role("button", name="Restore", exact=True))
-    press_link(visitor, page.get_by_role("button", name="Reactivate", exact=True))
+    visitor.enter_at(page.get_by_role("button", name="Restore", exact=True))
+    visitor.enter_at(page.get_by_role("button", name="Reactivate", exact=True))
     assert "active again" in page.locator("#toast").inner_text()
 
 
@@ -97,10 +89,10 @@ def test_a_consent_is_ended_with_the_keyboard_alone(visitor: Visitor) -> None:
     user.authorize(visitor, 1)
     visitor.open("/consents")
 
-    press_link(visitor, page.locator("tbody a").first)
-    press_link(visitor, page.get_by_role("link", name="End this consent"))
+    visitor.enter_at(page.locator("tbody a").first)
+    visitor.enter_at(page.get_by_role("link", name="End this consent"))
     assert heading(visitor) == "End this consent?"
-    press_link(visitor, page.get_by_role("button", name="End the consent"))
+    visitor.enter_at(page.get_by_role("button", name="End the consent"))
 
     assert "The consent has ended." in page.locator("#toast").inner_text()
     assert page.get_by_role("link", name="End this consent").count() == 0

@@ -88,17 +88,13 @@ def test_the_clock_needs_no_mouse_and_no_javascript(visitors: Visitors) -> None:
     visitor = visitors()
     email = user.register(visitor)
     page = visitor.page
-    visitor.tab_to(page.get_by_role("link", name="Clock", exact=True).last)
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
+    visitor.enter_at(page.get_by_role("link", name="Clock", exact=True).last)
     visitor.tab_to(page.get_by_label("Move forward by"))
     page.keyboard.press("Control+A")
     page.keyboard.type("3")
     visitor.tab_to(page.get_by_label("Unit"))
     page.keyboard.type("h")
-    visitor.tab_to(page.get_by_role("button", name="Move time"))
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
+    visitor.enter_at(page.get_by_role("button", name="Move time"))
     assert "Time has moved" in page.get_by_role("status").inner_text()
 
     plain = visitors(javascript=False)

@@ -257,7 +257,6 @@ def test_a_payment_has_another_key_each_time_unless_it_is_repeated_on_purpose(vi
     keys.clear()
     first, second = execute(page).body, execute(page).body
     page.get_by_role("button", name="Repeat with the same key").click()
-    page.wait_for_timeout(50)
     again = answered(page).body
 
     assert first["payment_id"] != second["payment_id"] == again["payment_id"]
@@ -389,7 +388,6 @@ def test_on_every_width_the_answer_is_seen_without_scrolling(visitors: Any, widt
     page = visitor.page
     direct_payment(visitor)
     execute(page)
-    page.wait_for_timeout(100)
     box = page.locator(".x-summary").bounding_box()
 
     assert box is not None

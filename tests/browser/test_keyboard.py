@@ -10,15 +10,11 @@ from playwright.sync_api import Locator
 from tests.browser import user
 from tests.browser.checks import PHONE
 from tests.browser.specification_pages import answered, screen
-from tests.browser.visitor import Visitor, Visitors
+from tests.browser.visitor import Visitor, Visitors, is_focused
 
 pytestmark = pytest.mark.pages
 
 _CLIPBOARD = "() => navigator.clipboard.readText()"
-
-
-def is_focused(place: Locator) -> bool:
-    return bool(place.evaluate("element => element === document.activeElement"))
 
 
 def write(visitor: Visitor, label: str, value: str) -> None:

@@ -19,9 +19,7 @@ def test_a_row_of_the_overview_leads_to_the_bank_and_back_with_the_same_days(vis
     row = table.locator("tbody tr", has_text=bic)
     assert row.get_by_role("img").get_attribute("aria-label") is not None
 
-    visitor.tab_to(row.get_by_role("link"))
-    with visitor.page.expect_navigation():
-        visitor.page.keyboard.press("Enter")
+    visitor.enter_at(row.get_by_role("link"))
 
     days = re.findall("(?:from|to)=[0-9-]+", visitor.page.url)
     assert len(days) == 2

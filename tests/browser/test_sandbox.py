@@ -134,15 +134,9 @@ def test_the_way_to_the_bank_needs_no_mouse(visitor: Visitor) -> None:
     user.register(visitor)
     user.create_client(visitor)
     page = visitor.page
-    visitor.tab_to(page.get_by_role("link", name="Authorize", exact=True).first)
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
-    visitor.tab_to(page.get_by_role("button", name=f"Choose {visitor.bank(1)['name']}"))
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
-    visitor.tab_to(page.get_by_role("button", name="Run and go to the bank"))
-    with page.expect_navigation():
-        page.keyboard.press("Enter")
+    visitor.enter_at(page.get_by_role("link", name="Authorize", exact=True).first)
+    visitor.enter_at(page.get_by_role("button", name=f"Choose {visitor.bank(1)['name']}"))
+    visitor.enter_at(page.get_by_role("button", name="Run and go to the bank"))
 
     assert page.url.startswith(visitor.bank(1)["domain"])
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser import user
 from tests.browser.checks import PHONE, check_page
-from tests.browser.visitor import Visitor, Visitors
+from tests.browser.visitor import Visitor, Visitors, is_focused
 
 pytestmark = pytest.mark.pages
 
@@ -51,7 +51,7 @@ def test_open_menus_have_no_finding_and_close_with_escape(visitor: Visitor) -> N
     visitor.page.keyboard.press("Escape")
 
     assert account.get_attribute("open") is None
-    assert account.locator("summary").evaluate("element => element === document.activeElement")
+    assert is_focused(account.locator("summary"))
 
 
 def test_an_email_is_shown_in_full_where_there_is_room_and_by_its_initial_elsewhere(visitor: Visitor) -> None:
@@ -115,9 +115,9 @@ def test_a_charts_values_are_reached_with_the_keyboard(visitor: Visitor) -> None
 
     visitor.page.keyboard.press("ArrowLeft")
 
-    assert tips.nth(-2).evaluate("element => element === document.activeElement")
+    assert is_focused(tips.nth(-2))
     visitor.page.keyboard.press("Home")
-    assert tips.first.evaluate("element => element === document.activeElement")
+    assert is_focused(tips.first)
 
 
 def test_the_button_that_moves_time_says_that_it_is_at_work(visitor: Visitor) -> None:

@@ -70,7 +70,7 @@ class Visitor:
         """Go to a field, button or link without a mouse. Raises: AssertionError, if the Tab key does not lead there."""
         for _ in range(_TABS):
             self.page.keyboard.press("Tab")
-            if wanted.evaluate("element => element === document.activeElement"):
+            if is_focused(wanted):
                 return
         raise AssertionError(f"the keyboard does not lead to {wanted}")
 
@@ -78,6 +78,11 @@ class Visitor:
         """Press the Enter key on what leads to another page; returns when that has loaded."""
         with self.page.expect_navigation():
             self.page.keyboard.press("Enter")
+
+    def enter_at(self, wanted: Locator) -> None:
+        """Go to a link or button with the Tab key, and press Enter; returns when the page behind it has loaded."""
+        self.tab_to(wanted)
+        self.enter()
 
     def bank(self, version: int, *, faults: bool = False) -> Mapping[str, Any]:
         """The demonstration bank or the fault bank of a version, as the stack's file describes it."""
@@ -155,6 +160,11 @@ def visiting(
     finally:
         context.close()
     assert not visitor.complaints, "\n".join(["the browser complained", *visitor.complaints])
+
+
+def is_focused(place: Locator) -> bool:
+    """Whether the keyboard is there."""
+    return bool(place.evaluate("element => element === document.activeElement"))
 
 
 def origin(address: str) -> str:

@@ -12,7 +12,6 @@ const NAMED = [
   "record_id", "epm_address_id", "epm_transaction_id", "returned_epm_transaction_id", "epm_mandate_id",
 ];
 const PASSING = new Set(["validation_value", "card_pan", "card_cvc2", "card_expiration_year", "card_expiration_month"]);
-const SECRETS = [];
 
 function membersOf(action, { id, data }) {
   const [first] = Array.isArray(data) ? data : [];
@@ -43,7 +42,7 @@ export function cardsParty(place, form) {
     fields: Object.fromEntries(CREDENTIAL.map((name) => [name, document.getElementById(name.replaceAll("_", "-"))])),
     replaceable: [],
     hidden: new Set(CREDENTIAL),
-    isSecret: (name) => SECRETS.includes(name),
+    isSecret: () => false,
     kindOf: (name) => (NAMED.includes(name) ? name : undefined),
     given: () => null,
     isComplete: () => true,
@@ -66,7 +65,7 @@ export function cardsParty(place, form) {
         const answer = await fetch(`${service}/api`, { method: "POST", headers, credentials: "omit", body: text });
         body = await answer.json();
       } catch {
-        return { sentence: "Locked. The service did not answer, so nobody knows whether the credential is good." };
+        return { sentence: "Locked. The service did not answer, so it is not known whether the credential is valid." };
       }
       if (body.status_code === 1101) return { isRefused: true, sentence: `This credential will be refused. The service says: “${body.message}”` };
       return { sentence: `Locked. Access key ${held.access_key} · every request carries the credential` };

@@ -21,7 +21,7 @@ function constantField(value) {
 }
 
 // A value with its name, what it means, and its rules.
-export function labelled(control, schema, { name, required, shown = name }) {
+function labelled(control, schema, { name, required, shown = name }) {
   const about = unique("about");
   const rules = rulesOf(schema);
   control.id ||= unique(name);
@@ -117,7 +117,7 @@ function tellProblem(input, element, schema) {
   else input.removeAttribute("aria-invalid");
 }
 
-export function problemOf(schema, text) {
+function problemOf(schema, text) {
   const types = typesOf(schema);
   const length = [...text].length;
   if (!types.includes("string") && types.length && types[0] !== "boolean") {

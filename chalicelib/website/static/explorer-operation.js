@@ -34,7 +34,7 @@ export class OperationView {
   #head() {
     const { method, path, action, summary, description } = this.operation;
     const shown = action ?? path;
-    const place = h("code", { class: "x-path" }, shown.split(/(?=\/)/).flatMap((part) => [h("wbr"), part]));
+    const place = h("code", {}, shown.split(/(?=\/)/).flatMap((part) => [h("wbr"), part]));
     const needs = h("p", { class: "x-about" }, "Needs: ", this.context.party.needs(this.operation), ". ", this.#reference());
     return [
       h("h2", { id: "operation-title", tabindex: "-1" }, summary),

@@ -45,7 +45,7 @@ export function tppParty(place, form) {
     // Whether nothing is missing for the calls of a consent.
     isComplete: (held) => Boolean(held.token),
 
-    // What an operation wants and is not there, in a sentence; nothing if it can be called.
+    // A sentence on what an operation needs and does not have; empty if it can be called.
     lacking(operation, held, values) {
       const ways = operation.security.map(Object.keys);
       const needsToken = ways.length > 0 && ways.every((way) => way.includes("bearer") || way.includes("dpop"));
@@ -56,7 +56,7 @@ export function tppParty(place, form) {
           + "The Authorize page gets one.";
       }
       const missing = Object.keys(values.path).find((name) => !values.path[name]);
-      return missing ? `Nothing was sent: the address has a place for ${missing}, which is empty.` : "";
+      return missing ? `Nothing was sent: the path needs a value for ${missing}.` : "";
     },
 
     needs(operation) {
@@ -80,7 +80,7 @@ export function tppParty(place, form) {
         answer = await fetch(`${service}${address}`, { headers, credentials: "omit" });
         body = await answer.json();
       } catch {
-        return { sentence: "Locked. The service did not answer, so nobody knows whether the credentials are good." };
+        return { sentence: "Locked. The service did not answer, so it is not known whether the credentials are valid." };
       }
       if (!answer.ok) return { isRefused: true, sentence: `These credentials will be refused. The service says: “${body.details ?? body.title}”` };
       const client = `Locked. Client ${optionOf(held)?.label ?? held.client}${held.secret ? " with its secret" : ""}`;

@@ -138,6 +138,6 @@ class Explorer {
 }
 
 new Explorer().start().catch((error) => {
-  middle.replaceChildren(h("p", { class: "alert", role: "alert" }, "The OpenAPI document could not be loaded: load this page again to try calls out."));
+  middle.replaceChildren(h("p", { class: "alert", role: "alert" }, "The OpenAPI document could not be loaded. Reload this page to try calls."));
   throw error;
 });

@@ -84,7 +84,7 @@ for (const table of document.querySelectorAll(".cards-on-phone")) {
   }
 }
 
-// Of a chart's places one is reached with Tab, the others from there with the arrow keys.
+// The Tab key reaches one place of a chart; the arrow keys move to the others.
 for (const list of document.querySelectorAll(".chart-tips")) {
   const tips = [...list.children];
   const choose = (chosen) => { for (const tip of tips) tip.tabIndex = tip === chosen ? 0 : -1; };
@@ -98,7 +98,7 @@ for (const list of document.querySelectorAll(".chart-tips")) {
   });
 }
 
-// The rows of a list are narrowed down while one types.
+// A list shows only the rows with the text that is typed.
 for (const input of document.querySelectorAll("[data-filter]")) {
   const list = document.getElementById(input.dataset.filter);
   const none = document.getElementById(`${input.dataset.filter}-none`);
@@ -113,7 +113,7 @@ for (const input of document.querySelectorAll("[data-filter]")) {
   });
 }
 
-// A part of the page that a form's answer has, too, is replaced by that one; of several answers the last counts.
+// Replaces a part of the page with the same part of a form's answer; only the latest answer counts.
 function replacing(id, apply) {
   let latest = 0;
   return async (form) => {
@@ -125,7 +125,7 @@ function replacing(id, apply) {
   };
 }
 
-// What a form would show is fetched as soon as something is changed.
+// The preview of a form is fetched after every change.
 for (const form of document.querySelectorAll("[data-preview]")) {
   const show = replacing(form.dataset.preview, (shown, made) => {
     for (const part of ["pre code", "#program", "#program-2"]) {
@@ -141,7 +141,7 @@ for (const form of document.querySelectorAll("[data-preview]")) {
   });
 }
 
-// What is searched for is found while one types.
+// Search results are fetched while the visitor types.
 for (const input of document.querySelectorAll("[data-search]")) {
   const show = replacing(input.dataset.search, (shown, found) => shown.replaceChildren(...found.childNodes));
   let waiting = 0;
