@@ -178,7 +178,7 @@ def deactivate(client_id: ClientArgument) -> Report:
 
 @command(group, "archive")
 def archive(client_id: ClientArgument) -> Report:
-    """Deactivate a client and hide it from lists; it cannot be changed until it is restored. Its consents and history are kept.
+    """Deactivate a client and hide it from lists. Restore it before you change it. Its consents and history are kept.
 
     \b
     Example:
