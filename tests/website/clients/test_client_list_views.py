@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.dynamodb.store import Page
+from chalicelib.foundation.dynamodb.store import Page, Put
+from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records import client_list
+from chalicelib.openbanking.records.client_record import client_key
 from chalicelib.website.pagination import PAGE
 from tests.dynamodb_calls import counted
 from tests.website.person import Person
@@ -159,6 +161,39 @@ def test_pages_that_list_clients_read_no_more_than_they_show(
 
     assert found == ["BatchGetItem", *calls]
     assert sum(rows) <= 60
+
+
+def test_with_10_000_clients_lists_take_the_calls_and_reads_of_a_hundred(
+    world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = world.hub.openbanking.clients.create(owner=email, title="Client").client
+    item, rows, query = world.hub.store.get(*client_key(made.client_id)) or {}, [0], world.hub.store.query
+    copies = [Put("clients", {**item, "client_id": new_id(), "created_at": made.created_at + n}) for n in range(10_000)]
+
+    def note(table: str, *partition: Any, **which: Any) -> Page:
+        page = query(table, *partition, **which)
+        rows.append(len(page.items) if table == "clients" else 0)
+        return page
+
+    def costs() -> list[tuple[int, int]]:
+        """The calls and the rows of clients that each page reads."""
+        found = []
+        for path in ("/", "/clients", "/authorize", "/specifications/account", "/consents", "/deliveries"):
+            rows.clear()
+            with counted(world) as calls:
+                assert user.get(path).status == 200
+            found.append((len(calls), sum(rows)))
+        return found
+
+    monkeypatch.setattr(world.hub.store, "query", note)
+    world.hub.store.transact(copies[:100])
+    user.get("/authorize")
+    few = costs()
+    for first in range(100, 10_000, 100):
+        world.hub.store.transact(copies[first : first + 100])
+
+    assert costs() == few
+    assert max(read for _, read in few) <= 101
 
 
 def test_a_client_is_found_by_its_whole_id_however_many_are_newer(
