@@ -17,6 +17,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 
 from chalicelib.bootstrap import Hub
+from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.programs import credentials
 from chalicelib.cards.programs.credentials import Rights
 from chalicelib.cards.protocol.card_records import CARD_FIELDS, MINIMUM_KEY_BITS, PLAIN
@@ -275,16 +276,17 @@ class Scene:
         least = {"trans_link": asked["trans_link"], "amount": amount, "currency_ison": EUR}
         return self.data("simulateClearing", **least | members)
 
-    def block_pin(self, card_id: int) -> None:
-        """Three wrong PINs at an active card with a PIN.
+    def wrong_pins(self, card_id: int, count: int) -> list[str]:
+        """PINs that the card refuses: about one other PIN in 10,000 has the right one's verification value."""
+        card, data = Card.from_item(self.hub.store.get(*Card.key(card_id)) or {}), self.hub.cards.card_data
+        number, pins = data.open(card.id, "pan", card.pan), (f"{pin:04}" for pin in range(10_000))
+        wrong = (pin for pin in pins if data.pvv(number, pin, card.key_version) != card.pvv)
+        return [*itertools.islice(wrong, count)]
 
-        For one card in 10,000 a wrong PIN has the right PIN's verification value: then another one is wrong.
-        """
-        wrong, other = "0000", "0001"
-        first = self.authorization(card_id=card_id, pin=wrong)["response_code"]
-        if first == "00":
-            wrong, first = other, self.authorization(card_id=card_id, pin=other)["response_code"]
-        codes = [first, *(self.authorization(card_id=card_id, pin=wrong)["response_code"] for _ in range(2))]
+    def block_pin(self, card_id: int) -> None:
+        """Three wrong PINs at an active card with a PIN."""
+        (wrong,) = self.wrong_pins(card_id, 1)
+        codes = [self.authorization(card_id=card_id, pin=wrong)["response_code"] for _ in range(3)]
         assert codes == ["55", "55", "75"], codes
 
     # -- external payments: ``address`` is a record as the interface shows it

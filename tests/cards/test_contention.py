@@ -166,7 +166,8 @@ def test_accounts_that_are_put_on_one_card_at_once_are_all_on_it(scenes: list[Sc
 def test_every_one_of_50_wrong_pins_counts(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.card_in("A", card_virtual=0, card_pin=PIN)
-    guess = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR, "pin": "0000"}
+    (wrong,) = scene.wrong_pins(card.card_id, 1)
+    guess = {"card_id": card.card_id, "transaction_type": 39, "amount": 0, "currency_ison": EUR, "pin": wrong}
 
     answers = all_do(scenes, "simulateAuthorization", [guess] * MANY)
 

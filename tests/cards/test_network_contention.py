@@ -246,11 +246,10 @@ def test_refunds_and_disputes_never_give_back_more_than_was_collected(scenes: li
 def test_wrong_pins_at_tills_are_counted_and_the_right_one_is_not_found(scenes: list[Scene]) -> None:
     scene = scenes[0]
     card = scene.spendable(ENOUGH, card_virtual=0, card_pin=PIN)
-    pins = [f"{number:04}" for number in range(2400, 2400 + CLIENTS)]
     use = {"card_id": card.card_id, "transaction_type": 0, "amount": 100, "currency_ison": EUR}
     calls = [
         asking(each, "simulateAuthorization", **use, pin=pin)
-        for each, pin in zip(itertools.cycle(scenes), pins, strict=False)
+        for each, pin in zip(itertools.cycle(scenes), scene.wrong_pins(card.card_id, CLIENTS), strict=False)
     ]
 
     answers = race(calls)
