@@ -9,11 +9,24 @@ BYTES = 100_000
 SECONDS = 0.1
 
 
+_TIMES = 20
+
+
 def quickest(work: Callable[[], object]) -> float:
-    """The processor time in seconds of the best of five times, after one that is not counted."""
-    times = []
-    for _ in range(6):
-        begun = time.process_time()
-        work()
-        times.append(time.process_time() - begun)
-    return min(times[1:])
+    """The processor time in seconds of the best of some times, after one that is not counted.
+
+    A machine that does something else, too, makes it longer, never shorter: the first time within ``SECONDS`` is proof.
+    """
+    work()
+    best = _seconds(work)
+    for _ in range(_TIMES - 1):
+        if best <= SECONDS:
+            break
+        best = min(best, _seconds(work))
+    return best
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
