@@ -122,13 +122,11 @@ class HourOfCalls:
         expires_at = self.start + HOURS_KEPT
         return {"subject": subject, "part": part, "counts": jsontext.dumps(counts), "expires_at": expires_at}
 
-    @classmethod
-    def from_item(cls, item: Item) -> HourOfCalls:
-        stamp, _, row_id = item["part"].partition("#")
-        start = int(datetime.fromisoformat(f"{stamp}:00+00:00").timestamp())
+    def include(self, item: Item) -> None:
+        """Add the counts in an item of the same hour."""
         counts = jsontext.loads(item["counts"])
-        errors: Counter[ErrorKind] = Counter({kind: int(number) for kind, number in counts["errors"].items()})
-        return cls(item["subject"].partition("#")[2], start, row_id, int(counts["calls"]), errors)
+        self.calls += counts["calls"]
+        self.errors.update(counts["errors"])
 
 
 @dataclass(slots=True)
@@ -298,9 +296,9 @@ class ActivityReader:
 
     def _activity(self, client_id: str, starts: range, hours: Page, calls: Page) -> Activity:
         own = {row.key[1]: row for row in self._own.rows(client_id)}
-        stored_hours = [HourOfCalls.from_item(item) for item in hours.items if item["part"] not in own]
+        stored_hours = [item for item in hours.items if item["part"] not in own]
         stored_calls = [call for item in calls.items[::-1] if item["part"] not in own for call in calls_of(item)]
-        own_hours = [row for row in own.values() if isinstance(row, HourOfCalls)]
+        own_hours = [row.to_item() for row in own.values() if isinstance(row, HourOfCalls)]
         own_calls = [call for row in own.values() if isinstance(row, MinuteOfCalls) for call in row.calls]
         since = self._clock.time() - CALLS_KEPT
         latest = sorted((call for call in [*stored_calls, *own_calls] if call.at > since), key=lambda call: call.at)
@@ -308,13 +306,12 @@ class ActivityReader:
         return Activity(by_hour, latest[::-1], hours.next is None, _listed_from(calls))
 
 
-def _by_hour(client_id: str, starts: Iterable[int], rows: Iterable[HourOfCalls]) -> Sequence[HourOfCalls]:
-    """The sums of rows for each hour, also for those without any."""
-    sums = {start: HourOfCalls(client_id, start, "") for start in starts}
-    for row in rows:
-        if (found := sums.get(row.start)) is not None:
-            found.calls += row.calls
-            found.errors.update(row.errors)
+def _by_hour(client_id: str, starts: Iterable[int], items: Iterable[Item]) -> Sequence[HourOfCalls]:
+    """The sums of items for each hour, also for those without any."""
+    sums = {_hour(start): HourOfCalls(client_id, start, "") for start in starts}
+    for item in items:
+        if (found := sums.get(item["part"].partition("#")[0])) is not None:
+            found.include(item)
     return list(sums.values())
 
 
