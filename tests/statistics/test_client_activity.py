@@ -224,11 +224,12 @@ def test_members_of_later_versions_are_left_out() -> None:
     assert calls_of({"calls": jsontext.dumps([call])})[0].at == 1
 
 
-def test_a_row_of_an_hour_is_read_as_it_was_written() -> None:
-    row = HourOfCalls(CLIENT, HOUR, "row", 3)
-    row.errors["bank"] = 2
+def test_a_row_of_an_hour_is_added_as_it_was_written() -> None:
+    whole, row = HourOfCalls(CLIENT, HOUR, "whole", 3), HourOfCalls(CLIENT, HOUR, "row", 4)
+    whole.errors["bank"], row.errors["bank"], row.errors["hub"] = 2, 1, 1
+    whole.include(row.to_item())
 
-    assert HourOfCalls.from_item(row.to_item()) == row
+    assert (whole.calls, whole.errors) == (7, {"bank": 3, "hub": 1})
 
 
 # -- what it costs
