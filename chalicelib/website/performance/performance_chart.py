@@ -127,10 +127,10 @@ class _Canvas:
         return Axis([period.days for period in self.periods])
 
     def tooltips(self, told: Mapping[int, str]) -> list[str]:
-        """The tooltips of all periods; those missing in ``told`` had no calls."""
-        return [
-            f"{day_range(period.days)}: {told.get(number, 'no calls')}" for number, period in enumerate(self.periods)
-        ]
+        """The tooltips of all periods; those missing in ``told`` had no calls, or are not recorded."""
+        others = ("no calls" if period.records else "no record" for period in self.periods)
+        known = (told.get(number, other) for number, other in enumerate(others))
+        return [f"{day_range(period.days)}: {text}" for period, text in zip(self.periods, known, strict=True)]
 
     def made_up(self, known: Iterable[int]) -> list[ChartPath]:
         """The line below the made-up days; none without such days."""
@@ -231,7 +231,7 @@ def report_chart(periods: Sequence[Period]) -> PerformanceChart | None:
     drawn = [canvas.line("consent", consent, highest), canvas.line("payment", payment, highest)]
     missing = {number: "not reported" for number, each in reports.items() if each.expected > each.received}
     told = {number: report_text(reports[number]) + made_up_text(periods[number]) for number in known}
-    unexpected = dict.fromkeys(reports, "no report expected")
+    unexpected = {number: "no report expected" for number, period in enumerate(periods) if period.records}
     return PerformanceChart(
         title=f"Durations that the bank reports, {by_period(periods)}",
         description=describe_reports(list(consent.values()), list(payment.values()), len(known), periods),

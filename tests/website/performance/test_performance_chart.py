@@ -206,7 +206,7 @@ def test_a_day_on_which_nobody_asked_has_no_column_and_says_so() -> None:
     made = available([known(0), quiet(1), known(3)])
 
     assert [left // 100 for left, *_ in columns(path(made, "up"))] == [0, 3]
-    assert made.tips[:4] == ["1 Feb 2026: 100 %", "2 Feb 2026: no calls", "3 Feb 2026: no calls", "4 Feb 2026: 100 %"]
+    assert made.tips[:4] == ["1 Feb 2026: 100 %", "2 Feb 2026: no calls", "3 Feb 2026: no record", "4 Feb 2026: 100 %"]
 
 
 def test_availability_is_told_in_words() -> None:
@@ -257,7 +257,7 @@ def test_many_days_are_drawn_as_weeks() -> None:
     assert made.tips[:3] == [
         "1 Feb 2026: 100 %",
         "2 \u2013 8 Feb 2026: 99.653 %, down 10 min (1 of 2 days made up)",
-        "9 \u2013 15 Feb 2026: no calls",
+        "9 \u2013 15 Feb 2026: no record",
     ]
     assert len(made.tips) == 16
     assert made.description == (
@@ -277,19 +277,20 @@ def reported(number: int, consent: int | None, payment: int | None) -> DayRecord
 
 def test_reported_durations_are_two_lines_each_with_its_own_gaps() -> None:
     days = [reported(0, 40_000, 20_000), reported(1, 44_000, None), reported(2, None, 22_000)]
-    made = report_chart(split_into_periods([*days, replace(known(3), report="missing")], TEN_DAYS))
+    made = report_chart(split_into_periods([*days, replace(known(3), report="missing"), known(4)], TEN_DAYS))
 
     assert made is not None
     assert made.scale == ["60 s", "30 s", "0 s"]
     assert [[x for x, _ in run] for run in lines(path(made, "consent"))] == [[50, 150]]
     assert [[x for x, _ in run] for run in lines(path(made, "payment"))] == [[50], [250]]
     assert [(dot.name, dot.across) for dot in made.dots] == [("payment", 5), ("payment", 25)]
-    assert made.tips[:5] == [
+    assert made.tips[:6] == [
         "1 Feb 2026: consent 40.0 s, payment 20.0 s",
         "2 Feb 2026: consent 44.0 s, payment \u2013",
         "3 Feb 2026: consent \u2013, payment 22.0 s",
         "4 Feb 2026: not reported",
         "5 Feb 2026: no report expected",
+        "6 Feb 2026: no record",
     ]
     assert made.description == (
         "On 3 of 10 days: consents between 40.0 s and 44.0 s, payments between 20.0 s and 22.0 s."
