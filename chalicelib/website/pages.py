@@ -63,7 +63,7 @@ class Visit(pages.Visit):
         return self.session.user
 
     @property
-    def last_client(self) -> str:
+    def last_client_id(self) -> str:
         """The Client ID that the browser had last on a page of a client; anybody may have set it."""
         return self.cookie(CLIENT_COOKIE)
 
@@ -120,7 +120,7 @@ class Visit(pages.Visit):
         Empty if there is nothing to change. An archived client is not stored.
         """
         client_id = client.client_id if client else ""
-        if client_id == self.last_client or (client and client.is_archived):
+        if client_id == self.last_client_id or (client and client.is_archived):
             return ""
         return self._cookie(CLIENT_COOKIE, client_id, LIFETIME if client else 0)
 
@@ -190,7 +190,7 @@ def question_page(
 
     Args:
         fields: the hidden fields of the form.
-        back: where the link leads that does nothing; by default to ``place``.
+        back: where the link leads back to; ``place`` by default.
         has_secret: whether the client's secret must be entered.
         referrer: see ``page``.
     """

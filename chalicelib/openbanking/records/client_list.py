@@ -30,7 +30,7 @@ class ClientFilter:
     """Which clients to list.
 
     Attributes:
-        title: a part of the title, in any case.
+        title: a part of the title, in any case, with or without diacritics.
         client_id: a part of the Client ID, in lower case.
         active: ``None`` for both.
         archived: whether to list the archived clients, or all others; ``None`` for both.
@@ -43,7 +43,7 @@ class ClientFilter:
 
     def matches(self, client: Client) -> bool:
         return (
-            fold(self.title) in fold(client.title)
+            (not self.title or fold(self.title) in fold(client.title))
             and self.client_id in client.client_id
             and self.active in (None, client.active)
             and self.archived in (None, client.is_archived)
@@ -54,7 +54,8 @@ class ClientFilter:
 class ClientPage:
     """A page of clients; pass ``next`` as ``after`` to get the following page. It is ``None`` on the last page.
 
-    ``is_cut`` says that the search ended before the page was full, after ``examined`` clients: older ones may match.
+    ``is_cut`` says that the search ended before the page was full: older clients may match. ``examined`` counts the
+    clients that were looked through; a whole Client ID needs none.
     """
 
     clients: list[Client]
@@ -85,12 +86,14 @@ class ClientList:
             examined += len(rows.items)
             found += _matching(rows, wanted)
             if len(found) > limit:
-                return ClientPage(found[:limit], _cursor(found[limit - 1].created_at, found[limit - 1].client_id))
+                following = _cursor(found[limit - 1].created_at, found[limit - 1].client_id)
+                return ClientPage(found[:limit], following, examined=examined)
             if rows.next is None:
-                return ClientPage(found)
+                return ClientPage(found, examined=examined)
             position = rows.next
         assert position is not None, "the last query did not reach the oldest client"
-        return ClientPage(found, _cursor(position["created_at"], position["client_id"]), True, examined)
+        following = _cursor(position["created_at"], position["client_id"])
+        return ClientPage(found, following, is_cut=True, examined=examined)
 
     def choices(self, owner: str, chosen: str = "", *, active: bool = False) -> ClientPage:
         """The newest clients that are not archived, and the ``chosen`` one; if ``active``, only active ones.

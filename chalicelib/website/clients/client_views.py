@@ -42,17 +42,15 @@ def list_clients(visit: Visit) -> Response:
 
     Archived clients are left out, unless ``active`` is ``archived``. ``after`` is the cursor of the page before.
     """
-    client_list, after = visit.website.openbanking.client_list, visit.field("after")
-    wanted = filled_in(visit.field, ("title", "client_id", "active"))
-    part = client_list.page(visit.user, _read_filter(wanted), PAGE, after)
-    has_none = not (part.clients or part.next or wanted or after)
+    wanted, after = filled_in(visit.field, ("title", "client_id", "active")), visit.field("after")
+    part = visit.website.openbanking.client_list.page(visit.user, _read_filter(wanted), PAGE, after)
     return page(
         visit,
         "clients.html",
         part=part,
         wanted=wanted,
         is_first=not after,
-        has_none=has_none and not client_list.page(visit.user, ClientFilter(archived=True), 1).clients,
+        has_none=not (part.examined or wanted or after),
     )
 
 

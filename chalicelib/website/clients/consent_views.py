@@ -31,9 +31,7 @@ class UnknownConsent(LookupError):
 
 def list_consents(visit: Visit) -> Response:
     """``GET /consents``: the consents of a client (see ``client_choice``), by ``bic`` and ``status``."""
-    choice = choose_client(
-        visit.website.openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client
-    )
+    choice = choose_client(visit)
     client = choice.client
     if client is None and visit.field("client_id"):
         return _not_found_page(visit, UNKNOWN_CLIENT)
@@ -54,7 +52,7 @@ def list_consents(visit: Visit) -> Response:
         client=client,
         banks=banks,
         bank_names={bank.bic: bank.name for bank in banks},
-        states=_STATES,
+        states={state: state.capitalize() for state in _STATES},
         filters={name: value for name, value in given.items() if name in _FILTERS},
         is_first="after" not in given,
         part=part,
@@ -70,6 +68,7 @@ def show_consent(visit: Visit) -> Response:
         return _not_found_page(visit, "None of your clients has a consent with this id.")
     if visit.field("ask") == "end" and _can_end(visit, consent):
         return _question_page(visit, consent, client)
+    identifiers = _identifiers(consent)
     return page(
         visit,
         "consent.html",
@@ -78,8 +77,8 @@ def show_consent(visit: Visit) -> Response:
         client=client,
         bank_name=_bank_name(visit, consent),
         permissions=[consent.version.scopes[name] for name in consent.scopes],
-        identifiers=_identifiers(consent),
-        accounts=_account_rows(_identifiers(consent)),
+        identifiers=identifiers,
+        accounts=_account_rows(identifiers),
         can_end=_can_end(visit, consent),
         deliveries=visit.website.delivery.journal.search_latest(client.client_id, consent_id=consent.consent_id),
         searched=SEARCHED,
@@ -140,10 +139,11 @@ def _identifiers(consent: Consent) -> Mapping[str, Sequence[str]]:
     return {label: found for kind, label in _ACCOUNT_KINDS.items() if (found := consent.accounts.get(kind))}
 
 
-def _account_rows(identifiers: Mapping[str, Sequence[str]]) -> Sequence[Sequence[str]]:
-    """A row of identifiers for each account, in the bank's order; none unless every account has each kind."""
-    counts = {len(found) for found in identifiers.values()}
-    return list(zip(*identifiers.values(), strict=True)) if len(identifiers) > 1 and len(counts) == 1 else []
+def _account_rows(identifiers: Mapping[str, Sequence[str]]) -> Sequence[Mapping[str, str]]:
+    """The identifiers of each account by label, in the bank's order; none unless every account has each kind."""
+    if len(identifiers) < 2 or len({len(found) for found in identifiers.values()}) > 1:
+        return []
+    return [dict(zip(identifiers, row, strict=True)) for row in zip(*identifiers.values(), strict=True)]
 
 
 def _not_found_page(visit: Visit, what: str) -> Response:

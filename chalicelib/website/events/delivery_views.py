@@ -33,9 +33,7 @@ from chalicelib.website.records.attempts import TooManyAttempts
 
 def list_deliveries(visit: Visit) -> Response:
     """``GET /deliveries``: the latest events and calls of a client (see ``client_choice``) that fit a filter."""
-    choice = choose_client(
-        visit.website.openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client
-    )
+    choice = choose_client(visit)
     client = choice.client
     if client is None and visit.field("client_id"):
         return _not_found_page(visit, UNKNOWN_CLIENT)
@@ -154,7 +152,13 @@ def _fetched_event_page(visit: Visit) -> Response:
     if event is None:
         return _not_found_page(visit, "None of this client's events has this id, or it is no longer stored.")
     return page(
-        visit, "fetched_event.html", client=client, event=event, at=position[0] // 1000, payload=show_body(event.body)
+        visit,
+        "fetched_event.html",
+        last_client=client,
+        client=client,
+        event=event,
+        at=position[0] // 1000,
+        payload=show_body(event.body),
     )
 
 

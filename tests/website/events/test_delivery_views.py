@@ -11,6 +11,7 @@ import pytest
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.website.events.event_inspection import DETAILED
+from chalicelib.website.pages import CLIENT_COOKIE
 from chalicelib.website.records.attempts import LIMITS
 from tests.dynamodb_calls import counted
 from tests.website.events.deliveries import send, send_test_event
@@ -208,9 +209,11 @@ def test_an_event_for_fetching_is_listed_and_shown(world: World, user: Person) -
     assert found is not None
     path = html.unescape(found[1])
 
+    user.cookies.pop(CLIENT_COOKIE)
     user.get(path)
     assert "This is a test." in user.text
     assert "GET /tpp/events" in user.text
+    assert user.cookies[CLIENT_COOKIE] == client_id
     assert user.get(path.replace("at=", "at=9")).status == 404
     for at in ("x", "\u0661", "", "1-2"):
         assert user.get(re.sub("at=[0-9]+", f"at={quote(at)}", path)).status == 404
