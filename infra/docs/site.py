@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from infra.docs.renderer import Renderer
-from infra.docs.site_pages import DIVIDED, HOME, MENU, PACKAGE_PAGES, SOURCE, file_of, page_names, page_of
+from infra.docs.site_pages import HOME, MENU, PACKAGE_PAGES, SOURCE, file_of, page_names, page_of
 from infra.docs.site_parts import Section, part_name, parts, plain, sections
 from infra.openapi.document import ROOT
 
@@ -62,9 +62,8 @@ def _entry(page: str, text: str) -> dict[str, object]:
     headings = (plain(content) for opened, content in pairwise(tokens) if opened.type == "heading_open")
     paragraphs = (content for opened, content in pairwise(tokens) if opened.type == "paragraph_open")
     entry: dict[str, object] = {"page": page, "title": next(headings), "summary": _summary(next(paragraphs))}
-    if page not in DIVIDED:
-        return entry
-    return {**entry, "parts": [_part_entry(page, each) for each in parts(page, sections(text))]}
+    divided = [_part_entry(page, each) for each in parts(page, sections(text))]
+    return {**entry, "parts": divided} if divided else entry
 
 
 def _part_entry(page: str, section: Section) -> dict[str, object]:

@@ -11,7 +11,15 @@ from typing import Any, ClassVar
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.cards.programs.programmes import EntryId
-from chalicelib.cards.protocol.states import CARD_RULES, EXPIRED, MISMATCHES_A_DAY, PIN_IS_BLOCKED, PIN_OK, PIN_TRIES
+from chalicelib.cards.protocol.states import (
+    CARD_RULES,
+    EXPIRED,
+    EXPIRING,
+    MISMATCHES_A_DAY,
+    PIN_IS_BLOCKED,
+    PIN_OK,
+    PIN_TRIES,
+)
 from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.storage.record import TABLE, Key, Record
 from chalicelib.cards.storage.time_ordered import Rows, Search, shard_of, shards
@@ -23,8 +31,6 @@ MOST_ACCOUNTS = 90
 """The maximum number of accounts per card; one read must hold them and a claim."""
 
 _DAY = 24 * 3600
-_EXPIRING = "NATR"
-"""The stored states in which a card expires."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +98,7 @@ class Card(Record):
 
     def status(self, now: int) -> str:
         """The state at ``now`` (Unix seconds); N, A, T and R become E after the month of expiry (UTC)."""
-        if self.stored_status in _EXPIRING and (self.expiry_year, self.expiry_month) < month_of(now):
+        if self.stored_status in EXPIRING and (self.expiry_year, self.expiry_month) < month_of(now):
             return EXPIRED
         return self.stored_status
 
@@ -264,7 +270,7 @@ def _has_status(status: str, now: int) -> ConditionBase:
     """The condition of a row whose card is in a state at ``now`` (Unix seconds), see ``Card.status``."""
     stored, expiry, month = Attr("status"), Attr("expiry"), _month_number(month_of(now))
     if status == EXPIRED:
-        return stored.is_in(list(_EXPIRING)) & (expiry.not_exists() | expiry.lt(month))
-    if status in _EXPIRING:
+        return stored.is_in(list(EXPIRING)) & (expiry.not_exists() | expiry.lt(month))
+    if status in EXPIRING:
         return stored.eq(status) & (expiry.not_exists() | expiry.gte(month))
     return stored.eq(status)

@@ -23,6 +23,8 @@ CARD_STATES = {
     "B": "blocked (final)",
 }
 NEW, ACTIVE, LOST, STOLEN, EXPIRED, BLOCKED = "N", "A", "L", "S", "E", "B"
+EXPIRING = "NATR"
+"""The states of a card that become ``EXPIRED`` after the month of expiry."""
 CLOSED = "C"
 """The state of a closed account."""
 CARD_STATES_TO_SET = {state: CARD_STATES[state] for state in "ATRLSB"}

@@ -227,7 +227,8 @@ def offered_actions(shown: Mapping[str, Any]) -> list[CardAction]:
 
 def _has_another_group(form: CardAction, shown: Mapping[str, Any]) -> bool:
     """Whether the programme allows a group besides the card's own, which it may no longer allow."""
-    return not set(shown["groups"][form.kind]) <= {_current_group(form, shown)}
+    current = _current_group(form, shown)
+    return any(group != current for group in shown["groups"][form.kind])
 
 
 def _current_group(form: CardAction, shown: Mapping[str, Any]) -> str:

@@ -128,9 +128,10 @@ class _Canvas:
 
     def tooltips(self, told: Mapping[int, str]) -> list[str]:
         """The tooltips of all periods; those missing in ``told`` had no calls, or are not recorded."""
-        others = ("no calls" if period.records else "no record" for period in self.periods)
-        known = (told.get(number, other) for number, other in enumerate(others))
-        return [f"{day_range(period.days)}: {text}" for period, text in zip(self.periods, known, strict=True)]
+        return [
+            f"{day_range(period.days)}: {told.get(number, 'no calls' if period.records else 'no record')}"
+            for number, period in enumerate(self.periods)
+        ]
 
     def made_up(self, known: Iterable[int]) -> list[ChartPath]:
         """The line below the made-up days; none without such days."""
