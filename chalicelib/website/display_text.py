@@ -113,7 +113,7 @@ _PAYMENT_HEADLINES: Mapping[str, str] = {
     "CANC": "Payment cancelled",
     UNKNOWN: "Payment status unknown",
 }
-"""What became of a payment that is not executed, by the neutral form of its status; it is pending with any other."""
+"""Headlines of payments that are not executed, by the neutral form of the status; with any other, it is pending."""
 
 END_REASONS: Mapping[str, str] = {
     "user": "You ended it here, and the bank was notified.",

@@ -1,4 +1,4 @@
-"""Questions before something that is hard to undo."""
+"""Questions before an action that is hard to undo."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ class Question:
 
     Attributes:
         afterwards: whether and how it can be undone.
-        button: the text of the button that does it, as ``keep`` is that of the link that does not.
+        button: the label of the button that confirms it.
+        keep: the label of the link that leads back.
     """
 
     title: str

@@ -38,7 +38,7 @@ Action = Callable[[Visit, Client], Response]
 
 @dataclass(frozen=True, slots=True)
 class FormMessage:
-    """What a page says of the form that was submitted: what was done, or the problem and the errors by field."""
+    """The outcome of a submitted form: what was done, or the problem and the errors by field."""
 
     done: str = ""
     problem: str = ""
