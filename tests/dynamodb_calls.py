@@ -6,7 +6,9 @@ import contextlib
 import json
 from collections.abc import Iterator
 from typing import Any
+from unittest import mock
 
+from chalicelib.foundation.dynamodb.store import Page
 from tests.world import World
 
 
@@ -24,6 +26,22 @@ def counted(world: World) -> Iterator[list[str]]:
         yield calls
     finally:
         events.unregister("before-call.dynamodb", note)
+
+
+@contextlib.contextmanager
+def rows_read(world: World, table: str) -> Iterator[list[int]]:
+    """The number of rows that each query of a table made inside returns."""
+    rows: list[int] = []
+    query = world.hub.store.query
+
+    def note(name: str, *partition: Any, **which: Any) -> Page:
+        page = query(name, *partition, **which)
+        if name == table:
+            rows.append(len(page.items))
+        return page
+
+    with mock.patch.object(world.hub.store, "query", note):
+        yield rows
 
 
 @contextlib.contextmanager

@@ -37,6 +37,7 @@ from tests.manual_clock import ManualClock
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 IBAN = "GB33BUKB20201555555555"
 GROWING = (
+    "clients",
     "authorizations",
     "consents",
     "payments",

@@ -115,10 +115,10 @@ def test_a_card_of_an_earlier_version_is_found_too(portal: Portal, stage: Scene)
     assert found(portal, holder_id=made.holder_id, status="A") == [made.card_id]
 
 
-@pytest.mark.parametrize("name", ["zoë", "ZOE", "lindqvist"])
+@pytest.mark.parametrize("name", ["zoë", "ZOE", "bjork"])
 def test_a_card_whose_row_has_no_name_of_its_holder_is_found(portal: Portal, stage: Scene, name: str) -> None:
     """Such a row has the name on the card with its diacritics."""
-    person = {"holder_first_name": "Åsa", "holder_last_name": "Lindqvist"}
+    person = {"holder_first_name": "Astrid", "holder_last_name": "Björk"}
     made = stage.card(**HOLDER_BLOCK | person, card_name_line_3="ZOË A")
     write_earlier_row(stage, made, {*OLDEST_ROW, *SEARCHED_FIRST}, name="zoë a")
 

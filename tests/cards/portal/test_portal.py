@@ -117,15 +117,19 @@ def test_cards_are_listed_the_newest_first_page_by_page(portal: Portal, stage: S
 
 def test_activity_is_listed_the_latest_first_page_by_page(portal: Portal, stage: Scene, card: MadeCard) -> None:
     other = stage.card_in("A")
-    stage.purchase(other.card_id, 1_00)
+    for used in (card, other):
+        stage.clock.advance(1)
+        stage.purchase(used.card_id, 900_00)
     of_all = portal.read(MANAGER, "listActivity", item_count=2)
     place = {"before_at": of_all["data"][-1]["at"], "before_id": of_all["data"][-1]["authorize_id"]}
     further = portal.read(MANAGER, "listActivity", item_count=2, **place)
-    of_card = portal.read(MANAGER, "listActivity", item_count=2, card_id=card.card_id)
+    of_card = portal.read(MANAGER, "listActivity", item_count=3, card_id=card.card_id)
 
     assert [row["card_id"] for row in of_all["data"]] == [other.card_id, card.card_id]
-    assert ([row["card_id"] for row in further["data"]], further["has_more_records"]) == ([card.card_id], "N")
-    assert [row["response_code"] for row in of_card["data"]] == ["51", "00"]
+    shown = {row["authorize_id"] for row in of_all["data"]}
+    assert further["data"]
+    assert shown.isdisjoint(row["authorize_id"] for row in further["data"])
+    assert [row["response_code"] for row in of_card["data"]] == ["51", "51", "00"]
 
 
 def test_a_reissued_card_is_listed_once(portal: Portal, stage: Scene) -> None:

@@ -11,7 +11,7 @@ from chalicelib.foundation.dynamodb.store import Page
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_list import ClientFilter, ClientList
-from tests.dynamodb_calls import counted
+from tests.dynamodb_calls import counted, rows_read
 from tests.world import World
 
 ALL = ClientFilter()
@@ -238,15 +238,8 @@ def test_a_form_reads_few_clients_beyond_those_it_offers(
     monkeypatch.setattr(client_list, "CHOICES", 3)
     monkeypatch.setattr(client_list, "EXAMINED", 20)
     create(world, owner, 25, archived=archived)
-    query, read = world.hub.store.query, []
-
-    def note(*place: Any, **which: Any) -> Page:
-        page = query(*place, **which)
-        read.append(len(page.items))
-        return page
-
-    monkeypatch.setattr(world.hub.store, "query", note)
-    choices = clients.choices(owner)
+    with rows_read(world, "clients") as read:
+        choices = clients.choices(owner)
 
     assert (len(choices.clients), choices.is_cut, read) == (found, not found, rows)
 

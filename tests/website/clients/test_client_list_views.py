@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
-from chalicelib.foundation.dynamodb.store import Delete, Page, Put
+from chalicelib.foundation.dynamodb.store import Put
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.parallel import pieces
 from chalicelib.openbanking.records import client_list
 from chalicelib.openbanking.records.client_record import client_key
 from chalicelib.website.pagination import PAGE
-from tests.dynamodb_calls import counted
+from tests.dynamodb_calls import counted, rows_read
 from tests.website.person import Person
 from tests.world import World
 
@@ -137,10 +136,10 @@ def test_a_search_among_more_clients_than_a_page_examines_says_so_and_goes_on(
         ("/deliveries?client_id={oldest}", ["Query", "BatchGetItem", *["Query"] * 12]),
     ],
 )
-def test_pages_that_list_clients_read_no_more_than_they_show(
+def test_pages_that_list_clients_read_no_more_rows_than_a_page_examines(
     world: World, user: Person, email: str, monkeypatch: pytest.MonkeyPatch, path: str, calls: list[str]
 ) -> None:
-    """With four times the clients that a page examines, a page reads no more rows than that."""
+    """The user has four times as many."""
     monkeypatch.setattr(client_list, "EXAMINED", 60)
     monkeypatch.setattr(client_list, "CHOICES", 30)
     made = []
@@ -148,17 +147,8 @@ def test_pages_that_list_clients_read_no_more_than_they_show(
         made.append(world.hub.openbanking.clients.create(owner=email, title="Client").client.client_id)
         world.clock.advance(1)
     world.hub.openbanking.banks.directory()
-    rows = []
-    query = world.hub.store.query
-
-    def note(table: str, *partition: Any, **which: Any) -> Page:
-        page = query(table, *partition, **which)
-        rows.append(len(page.items) if table == "clients" else 0)
-        return page
-
     user.get("/")
-    monkeypatch.setattr(world.hub.store, "query", note)
-    with counted(world) as found:
+    with counted(world) as found, rows_read(world, "clients") as rows:
         assert user.get(path.format(oldest=made[0])).status == 200
 
     assert found == ["BatchGetItem", *calls]
@@ -166,37 +156,25 @@ def test_pages_that_list_clients_read_no_more_than_they_show(
 
 
 @pytest.fixture
-def copies(world: World, user: Person, email: str) -> Iterator[Sequence[Put]]:
-    """The writes of 10,000 clients, removed in the end: the emulator would look through them for each test."""
+def copies(world: World, user: Person, email: str) -> Sequence[Put]:
+    """The writes of 10,000 clients."""
     made = world.hub.openbanking.clients.create(owner=email, title="Client").client
     item = world.hub.store.get(*client_key(made.client_id)) or {}
-    puts = [Put("clients", {**item, "client_id": new_id(), "created_at": made.created_at + n}) for n in range(10_000)]
-    yield puts
-    for some in pieces(puts, 100):
-        world.hub.store.transact([Delete(*client_key(put.item["client_id"])) for put in some])
+    return [Put("clients", {**item, "client_id": new_id(), "created_at": made.created_at + n}) for n in range(10_000)]
 
 
 def test_with_10_000_clients_lists_take_the_calls_and_reads_of_a_hundred(
-    world: World, user: Person, copies: Sequence[Put], monkeypatch: pytest.MonkeyPatch
+    world: World, user: Person, copies: Sequence[Put]
 ) -> None:
-    rows, query = [0], world.hub.store.query
-
-    def note(table: str, *partition: Any, **which: Any) -> Page:
-        page = query(table, *partition, **which)
-        rows.append(len(page.items) if table == "clients" else 0)
-        return page
-
     def costs() -> list[tuple[int, int]]:
         """The calls and the rows of clients that each page reads."""
         found = []
         for path in ("/", "/clients", "/authorize", "/specifications/account", "/consents", "/deliveries"):
-            rows.clear()
-            with counted(world) as calls:
+            with counted(world) as calls, rows_read(world, "clients") as rows:
                 assert user.get(path).status == 200
             found.append((len(calls), sum(rows)))
         return found
 
-    monkeypatch.setattr(world.hub.store, "query", note)
     world.hub.store.transact(copies[:100])
     user.get("/authorize")
     few = costs()
