@@ -10,6 +10,7 @@ from playwright.sync_api import Route
 
 from chalicelib.bootstrap import Hub
 from chalicelib.delivery.client_events import FIRST
+from chalicelib.delivery.delivery_record import client_receiver
 from chalicelib.foundation.clock import milliseconds
 from tests.browser import checks, user
 from tests.browser.visitor import Visitor
@@ -86,22 +87,29 @@ def test_the_list_asks_less_often_while_it_gets_no_answer_and_says_when_the_sess
     assert page.get_by_role("link", name="Reload").is_visible()
 
 
-def test_rows_that_a_filter_found_far_back_stay_when_new_ones_appear(visitor: Visitor, operator: Hub) -> None:
-    page = visitor.page
+def create_fetching_client(visitor: Visitor, operator: Hub) -> str:
+    """The id of a client that fetches its events, of a user who has just registered."""
     user.register(visitor)
     client_id = user.create_client(visitor)
     operator.openbanking.clients.update(client_id, events="poll")
-    log, now = operator.delivery.event_log, milliseconds(operator.clock)
+    return client_id
 
-    def record(event: str, at: int) -> None:
-        operator.store.transact([log.put_event(f"client#{client_id}", event, "{}", at)[1]])
 
-    record("consent.revoked", now - 10_000)
+def record_event(operator: Hub, client_id: str, event: str, at: int) -> None:
+    """Record an event for the client, at a time in Unix milliseconds."""
+    _, put = operator.delivery.event_log.put_event(client_receiver(client_id), event, "{}", at)
+    operator.store.transact([put])
+
+
+def test_rows_that_a_filter_found_far_back_stay_when_new_ones_appear(visitor: Visitor, operator: Hub) -> None:
+    page, client_id = visitor.page, create_fetching_client(visitor, operator)
+    now = milliseconds(operator.clock)
+    record_event(operator, client_id, "consent.revoked", now - 10_000)
     for number in range(2 * FIRST):
-        record("test", now - number)
+        record_event(operator, client_id, "test", now - number)
     visitor.open(f"/deliveries?client_id={client_id}&type=consent.revoked")
     assert page.locator("tbody tr").count() == 1
-    record("consent.revoked", now + 1)
+    record_event(operator, client_id, "consent.revoked", now + 1)
     page.locator("tbody tr").nth(1).wait_for()
     page.get_by_text("1 new one.").wait_for()
 
@@ -111,13 +119,10 @@ def test_rows_that_a_filter_found_far_back_stay_when_new_ones_appear(visitor: Vi
 
 
 def test_rows_found_further_back_stay_when_as_many_rows_go_as_come(visitor: Visitor, operator: Hub) -> None:
-    page = visitor.page
-    user.register(visitor)
-    client_id = user.create_client(visitor)
-    operator.openbanking.clients.update(client_id, events="poll")
-    log, now = operator.delivery.event_log, milliseconds(operator.clock)
+    page, client_id = visitor.page, create_fetching_client(visitor, operator)
+    now = milliseconds(operator.clock)
     for number in range(25):
-        operator.store.transact([log.put_event(f"client#{client_id}", "test", "{}", now - number)[1]])
+        record_event(operator, client_id, "test", now - number)
     visitor.open(f"/deliveries?client_id={client_id}")
     rows = [f"<tr{row}" for row in page.locator("tbody").inner_html().split("<tr")[1:]]
     assert len(rows) == 25

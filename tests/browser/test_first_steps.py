@@ -1,6 +1,6 @@
 """A TPP developer who opens the web interface, reads nothing first, and gets as far as tokens and a balance.
 
-The way to a balance at one bank is played whenever tests run: nothing works in a browser where it does not.
+The way to a balance at one bank is part of ``make test``; the others are in ``make test-pages``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A night on which days are ingested."""
+"""A night on which days are ingested, and a process that measures calls."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.foundation import parallel
+from chalicelib.statistics.measurements import Measurements
+from tests.manual_clock import ManualClock
+from tests.statistics.client_calls import START, Table, process
 from tests.statistics.made_up import ALPHA, BETA
 from tests.statistics.nights import DAY, turn_to
 from tests.world import World
@@ -23,3 +26,19 @@ def night(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     for item in before:
         assert item is not None
         world.hub.store.put("banks", item)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table()
+
+
+@pytest.fixture
+def instance(table: Table, clock: ManualClock) -> Measurements:
+    """A process that measures, and writes to the table."""
+    return process(table, clock)

@@ -8,22 +8,7 @@ from chalicelib.statistics import client_activity
 from chalicelib.statistics.client_activity import CALLS_KEPT, HOURS, ActivityReader
 from chalicelib.statistics.measurements import Measurements
 from tests.manual_clock import ManualClock
-from tests.statistics.client_calls import HOUR, START, Table, ask, process, read
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(START)
-
-
-@pytest.fixture
-def table() -> Table:
-    return Table()
-
-
-@pytest.fixture
-def instance(table: Table, clock: ManualClock) -> Measurements:
-    return process(table, clock)
+from tests.statistics.client_calls import HOUR, Table, ask, process, read
 
 
 def test_the_rows_of_all_processes_are_added_and_those_not_written_yet_are_included(

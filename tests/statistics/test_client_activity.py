@@ -30,23 +30,7 @@ from chalicelib.statistics.measurements import WRITE_INTERVAL, Measurements
 from tests.documents import CAPACITY
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
-from tests.statistics.client_calls import CLIENT, HOUR, START, Table, ask, process, read
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(START)
-
-
-@pytest.fixture
-def table() -> Table:
-    return Table()
-
-
-@pytest.fixture
-def instance(table: Table, clock: ManualClock) -> Measurements:
-    return process(table, clock)
-
+from tests.statistics.client_calls import CLIENT, HOUR, Table, ask, read
 
 # -- what is kept of a call
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -20,9 +19,8 @@ from chalicelib.statistics.measurements import BATCH_SIZE, MAX_UNWRITTEN, WRITE_
 from tests.figures import counted, figures
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
+from tests.statistics.client_calls import HOUR
 
-START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-HOUR = int(START.timestamp())
 BIC = "ALPHGB21"
 
 
@@ -69,18 +67,8 @@ def fails() -> None:
 
 
 @pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock(START)
-
-
-@pytest.fixture
 def table() -> Table:
     return Table()
-
-
-@pytest.fixture
-def instance(table: Table, clock: ManualClock) -> Measurements:
-    return Measurements(lambda: table, clock, Metrics("dev"))  # type: ignore[arg-type, return-value]
 
 
 def ask(

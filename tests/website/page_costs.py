@@ -7,8 +7,6 @@ from collections.abc import Callable
 
 BYTES = 100_000
 SECONDS = 0.1
-
-
 _TIMES = 20
 
 

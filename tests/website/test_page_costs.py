@@ -14,8 +14,6 @@ PLACES = [
     *(place for place, methods in PAGES.items() if "GET" in methods and "{" not in place and "callback" not in place),
     *(f"/specifications/{screen.name}" for screen in SCREENS),
 ]
-
-
 FOR_VISITORS = ("/register", "/sign-in")
 """Pages from which a signed-in user is sent on."""
 

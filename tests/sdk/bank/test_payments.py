@@ -17,8 +17,6 @@ from tests.sdk.bank.scene import CALLBACK, STATUSES, Scene, action_of, code_of, 
 from tests.sdk.scripted_hub import Clock
 
 USED = {1: 4001, 2: "HEADERS_ERROR"}
-
-
 PENDING: dict[int, Any] = {1: 0, 2: "ACSP"}
 
 

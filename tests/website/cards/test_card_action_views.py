@@ -19,15 +19,6 @@ from tests.website.cards.cards import link
 from tests.website.person import Person
 from tests.world import Answer, World
 
-
-def test_a_form_that_is_there_no_more_is_refused_on_top_of_the_page(colleague: Person, card: MadeCard) -> None:
-    """The card is active already: the form that activates it is gone."""
-    answer = manage(colleague, card, "activateCard")
-
-    assert answer.status == 409
-    assert "Refused (4006)" in answer.text.partition("<h1")[0]
-
-
 NEW = {
     "card_program_id": "101",
     "card_virtual": "1",
@@ -46,6 +37,14 @@ NEW = {
 def issue(person: Person, **fields: Any) -> Answer:
     person.get("/cards/new")
     return person.post("/cards/new", draft=person.hidden("draft"), form={**NEW, **fields})
+
+
+def test_a_form_that_is_there_no_more_is_refused_on_top_of_the_page(colleague: Person, card: MadeCard) -> None:
+    """The card is active already: the form that activates it is gone."""
+    answer = manage(colleague, card, "activateCard")
+
+    assert answer.status == 409
+    assert "Refused (4006)" in answer.text.partition("<h1")[0]
 
 
 def test_a_card_is_issued_activated_blocked_and_unblocked(scene: Scene, colleague: Person) -> None:
