@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.records.client_list import ClientList
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.website.pages import Visit
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,12 @@ class ClientChoice:
     examined: int = 0
 
 
-def choose_client(visit: Visit, *, active: bool = False) -> ClientChoice:
-    """The user's clients and the one to show; if ``active``, only active ones.
+def choose_client(client_list: ClientList, owner: str, wanted: str, last: str, *, active: bool = False) -> ClientChoice:
+    """The owner's clients and the one to show; if ``active``, only active ones.
 
-    The last one counts only if it is among those on offer, so it costs no read, and grants nothing.
+    The ``last`` one counts only if it is among those on offer, so it costs no read, and grants nothing.
     """
-    wanted = visit.field("client_id")
-    offered = visit.website.openbanking.client_list.choices(visit.user, wanted, active=active)
+    offered = client_list.choices(owner, wanted, active=active)
     clients = offered.clients
     by_id = {client.client_id: client for client in clients}
     examined = offered.examined if offered.is_cut and not clients else 0
@@ -40,4 +39,4 @@ def choose_client(visit: Visit, *, active: bool = False) -> ClientChoice:
     if not clients:
         return ClientChoice(clients, None, has_archived_only=offered.examined > 0 and not active)
     newest = next((client for client in clients if client.active), clients[0])
-    return ClientChoice(clients, by_id.get(visit.last_client_id, newest))
+    return ClientChoice(clients, by_id.get(last, newest))

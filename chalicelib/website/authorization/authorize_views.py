@@ -74,7 +74,9 @@ def _chosen_client(visit: Visit) -> Client | None:
 
 def _first_page(visit: Visit) -> Response:
     openbanking = visit.website.openbanking
-    choice = choose_client(visit, active=True)
+    choice = choose_client(
+        openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client_id, active=True
+    )
     has_none = not (choice.clients or choice.examined)
     wanted = visit.field("bank").strip()
     banks = [bank for bank in openbanking.banks.directory() if is_named(bank, wanted)]

@@ -31,7 +31,9 @@ class UnknownConsent(LookupError):
 
 def list_consents(visit: Visit) -> Response:
     """``GET /consents``: the consents of a client (see ``client_choice``), by ``bic`` and ``status``."""
-    choice = choose_client(visit)
+    choice = choose_client(
+        visit.website.openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client_id
+    )
     client = choice.client
     if client is None and visit.field("client_id"):
         return _not_found_page(visit, UNKNOWN_CLIENT)

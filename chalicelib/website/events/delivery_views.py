@@ -33,7 +33,9 @@ from chalicelib.website.records.attempts import TooManyAttempts
 
 def list_deliveries(visit: Visit) -> Response:
     """``GET /deliveries``: the latest events and calls of a client (see ``client_choice``) that fit a filter."""
-    choice = choose_client(visit)
+    choice = choose_client(
+        visit.website.openbanking.client_list, visit.user, visit.field("client_id"), visit.last_client_id
+    )
     client = choice.client
     if client is None and visit.field("client_id"):
         return _not_found_page(visit, UNKNOWN_CLIENT)
