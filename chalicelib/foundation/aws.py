@@ -21,7 +21,7 @@ _CONFIG = Config(
     connect_timeout=2,
     read_timeout=6,
     max_pool_connections=64,
-    retries={"mode": "standard", "total_max_attempts": 2},  # the store has its own retries
+    retries={"mode": "standard", "total_max_attempts": 2},
     tcp_keepalive=True,
     parameter_validation=False,  # the store's own types are stricter, and DynamoDB validates requests anyway
     user_agent="causeway",  # botocore would assemble and clean a long one for every call
@@ -29,11 +29,14 @@ _CONFIG = Config(
 )
 _HURRIED = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))
 """Short timeouts for queues, because a caller is waiting; the sweeper sends messages that were not accepted."""
+_ONE_ATTEMPT = _CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
+"""Only the store repeats a call of DynamoDB: it knows what a lost response means."""
+_OF_SERVICE = {"dynamodb": _ONE_ATTEMPT, "sqs": _HURRIED}
 
 
 def client(service: str) -> Any:
     """A boto3 client with timeouts suited to a request."""
-    made = boto3.client(service, config=_HURRIED if service == "sqs" else _CONFIG)
+    made = boto3.client(service, config=_OF_SERVICE.get(service, _CONFIG))
     _keep_endpoint(made)
     return made
 

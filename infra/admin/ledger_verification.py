@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
+from math import inf
 
 from chalicelib.cards.authorization.authorization_record import DUE, NOT_DUE, Authorization, Dispute
 from chalicelib.cards.issuing.account_record import Account, special_account_key
@@ -71,11 +72,12 @@ class ProofTotals:
 @contextmanager
 def retry_reads(store: Store) -> Iterator[None]:
     """Raise the number of read attempts: one failed read must not abort a verification that takes minutes."""
-    before, store.read_sendings = store.read_sendings, SENDINGS
+    before = store.read_sendings, store.patience
+    store.read_sendings, store.patience = SENDINGS, inf
     try:
         yield
     finally:
-        store.read_sendings = before
+        store.read_sendings, store.patience = before
 
 
 def prove_ledger(store: Store, progress: Progress = SILENT) -> ProofTotals:

@@ -143,7 +143,13 @@ def test_clients_give_up_within_a_request() -> None:
 
     assert config.connect_timeout <= 2
     assert config.connect_timeout + config.read_timeout <= 10
-    assert config.retries["total_max_attempts"] == 2
+
+
+@pytest.mark.parametrize("service", ["dynamodb", "kms", "s3", "secretsmanager", "sqs"])
+def test_only_the_store_repeats_a_call_of_dynamodb(service: str) -> None:
+    attempts = aws.client(service).meta.config.retries["total_max_attempts"]
+
+    assert attempts == (1 if service == "dynamodb" else 2)
 
 
 def test_a_client_computes_its_endpoint_once() -> None:

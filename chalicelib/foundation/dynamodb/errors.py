@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from botocore.exceptions import ChecksumError, ClientError, HTTPClientError, IncompleteReadError
+from botocore.exceptions import (
+    ChecksumError,
+    ClientError,
+    ConnectTimeoutError,
+    EndpointConnectionError,
+    HTTPClientError,
+    IncompleteReadError,
+    ProxyConnectionError,
+)
 from botocore.exceptions import ConnectionError as NotConnectedError
 from botocore.parsers import ResponseParserError
 
@@ -19,9 +27,11 @@ _TOO_BUSY = {
     "ThrottlingException",
     "ProvisionedThroughputExceeded",
     "RequestLimitExceeded",
-    "TransactionInProgressException",
 }
-_FAILED_INSIDE = {"InternalServerError", "InternalFailure", "ServiceUnavailable"}
+_IS_UNDECIDED = {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
+"""The call failed inside DynamoDB, or an earlier sending of the same transaction still runs."""
+NEVER_SENT = (EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError)
+"""botocore errors of a connection that was not made."""
 FAILED_ON_THE_WAY = (NotConnectedError, HTTPClientError, IncompleteReadError, ChecksumError, ResponseParserError)
 """botocore errors for a missing or incomplete response."""
 
@@ -34,7 +44,7 @@ class ConditionFailed(StoreError):
     """A condition failed; nothing was written by the failed attempt.
 
     ``items`` has one entry per operation: the stored item if that operation's condition failed, else ``None``.
-    ``failed`` has the positions of the operations whose condition failed. ``repeated`` is set if this was a retry
+    ``failed`` has the positions of the operations whose condition failed. ``repeated`` is set if this was a repeat
     after a lost response.
     """
 
@@ -58,8 +68,12 @@ class StoreUnavailable(StoreError):
     """DynamoDB was unreachable or refused the call; a write may or may not have been applied."""
 
 
+class NeverSent(StoreUnavailable):
+    """DynamoDB could not be reached; nothing was written."""
+
+
 class AnswerLost(StoreUnavailable):
-    """No response, or a temporary failure: a retry may succeed."""
+    """No response, a failure inside DynamoDB, or a transaction in progress: a repeat may succeed."""
 
 
 def store_error(error: ClientError) -> StoreError:
@@ -72,8 +86,8 @@ def store_error(error: ClientError) -> StoreError:
         return _cancellation_error(error.response.get("CancellationReasons", ()))
     if code in _TOO_BUSY:
         return Conflict(code)
-    inside = code in _FAILED_INSIDE or error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500
-    return (AnswerLost if inside else StoreUnavailable)(f"{error.operation_name}: {code}")
+    is_undecided = code in _IS_UNDECIDED or error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500
+    return (AnswerLost if is_undecided else StoreUnavailable)(f"{error.operation_name}: {code}")
 
 
 def _cancellation_error(reasons: Iterable[Mapping[str, Any]]) -> StoreError:

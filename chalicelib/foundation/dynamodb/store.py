@@ -3,17 +3,20 @@
 Callers use short table names (``clients``); this module adds the stage's prefix. Items are plain dictionaries of
 strings, integers, ``Decimal``, bytes, booleans, ``None``, lists and dictionaries; floats are refused.
 
-If the response is lost, in transport or by a DynamoDB failure, the call is retried once where this is safe:
+Only the store repeats a call: botocore makes one attempt. After a lost response, in transport or by a DynamoDB failure,
+the call is sent again where this is safe, for up to ``PATIENCE`` seconds:
 
-- Reads, and puts and deletes without a condition, are idempotent. The retry overwrites any write made in between,
+- Reads, and puts and deletes without a condition, are idempotent. The repeat overwrites any write made in between,
   as if the call had come later.
-- Conditional puts: if the first attempt was applied, the retry's condition fails. A failed condition counts as
-  success if the stored item equals the new one, even on the first attempt, because botocore also retries.
-- Transactions: DynamoDB recognises the retry by its client request token and applies it once. Some emulators do not,
-  so a condition that fails in a retry counts as success if the item of a conditional put is stored.
-- Updates and conditional deletes are not retried. They have no token, and their result does not identify the
-  writer: a number could be added twice, and another caller may have deleted the item. Use a transaction if the
-  outcome must be known.
+- Conditional puts: if an earlier attempt was applied, the repeat's condition fails. A failed condition counts as
+  success if the stored item equals the new one. An item therefore identifies the attempt that writes it, by an
+  identifier, a secret or a ciphertext.
+- Transactions are repeated with their token until the deadline. DynamoDB recognises the token, completes a transaction
+  that is still in progress, and applies it once. Some emulators do not, so a failed condition counts as success if
+  the item of a conditional put is stored.
+- Updates and conditional deletes are repeated only if they were never sent. They have no token, and their result does
+  not identify the writer: a number could be added twice, and another caller may have deleted the item. Use a
+  transaction if the outcome must be known.
 
 Conflicts with other transactions are retried, with jitter, before they are reported.
 """
@@ -24,28 +27,44 @@ import random
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from itertools import count
 from math import inf
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.foundation.dynamodb.conditions import condition_members, query_members
+from chalicelib.foundation.dynamodb.conditions import query_members
 from chalicelib.foundation.dynamodb.errors import (
     FAILED_ON_THE_WAY,
+    NEVER_SENT,
     AnswerLost,
     ConditionFailed,
     Conflict,
+    NeverSent,
     StoreError,
     StoreUnavailable,
     store_error,
 )
-from chalicelib.foundation.dynamodb.items import Item, find_item, pack, serialize, unpack
+from chalicelib.foundation.dynamodb.items import Item, find_item, pack, unpack
+from chalicelib.foundation.dynamodb.operations import (
+    Check,
+    Delete,
+    Operation,
+    Put,
+    Update,
+    delete_members,
+    put_members,
+    transaction_member,
+    update_members,
+)
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 __all__ = [
     "ATTEMPTS",
+    "PATIENCE",
+    "SENDINGS",
+    "AnswerLost",
     "Check",
     "ConditionFailed",
     "Conflict",
@@ -65,49 +84,14 @@ __all__ = [
 T = TypeVar("T")
 
 ATTEMPTS = 6
+"""Attempts at a call that conflicts with others or is throttled."""
+SENDINGS = 3
+"""Attempts at a read, a put or an unconditional delete before its response counts as lost."""
+PATIENCE = 12.0
+"""Seconds after its first sending within which a call may be sent again."""
+_TRANSACTION_SENDINGS = 20
+_LONGEST_WAIT = 2.0
 _BATCH = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Put:
-    table: str
-    item: Item
-    condition: ConditionBase | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """Set, remove or add to attributes of one item, creating the item unless a condition forbids it.
-
-    ``add`` increments a number, or adds members to a set of numbers or strings; ``delete`` removes members of a set.
-    """
-
-    table: str
-    key: Item
-    set: Mapping[str, Any] = field(default_factory=dict)
-    remove: Sequence[str] = ()
-    add: Mapping[str, int | frozenset[int] | frozenset[str]] = field(default_factory=dict)
-    condition: ConditionBase | None = None
-    delete: Mapping[str, frozenset[int] | frozenset[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    table: str
-    key: Item
-    condition: ConditionBase | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A condition on an item that the transaction does not modify."""
-
-    table: str
-    key: Item
-    condition: ConditionBase
-
-
-Operation = Put | Update | Delete | Check
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,16 +126,28 @@ class Store:
     """All access to DynamoDB.
 
     Args:
-        client: a boto3 DynamoDB client.
+        client: a boto3 DynamoDB client that makes one attempt at each call.
         prefix: the prefix of the stage's table names.
         pause: sleeps between retries, in seconds; tests pass a function that returns at once.
+        patience: seconds after its first sending within which a call may be sent again.
+        monotonic: the clock of ``patience``, in seconds.
     """
 
-    def __init__(self, client: Any, prefix: str, pause: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self,
+        client: Any,
+        prefix: str,
+        pause: Callable[[float], None] = time.sleep,
+        *,
+        patience: float = PATIENCE,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._client = client
         self.prefix = prefix
         self._pause = pause
-        self.read_sendings = 2
+        self.patience = patience
+        self._monotonic = monotonic
+        self.read_sendings = SENDINGS
         """Attempts at a read before its response counts as lost; raised for work that takes minutes."""
 
     @property
@@ -193,8 +189,7 @@ class Store:
             ConditionFailed: the condition failed and the stored item is not already ``item``.
         """
         try:
-            request = self._put(Put(table, item, condition))
-            self._call_again_if_lost(lambda: self._call_with_repeats(self._client.put_item, request))
+            self._send(self._client.put_item, put_members(Put(table, item, condition), self._name(table)), SENDINGS)
         except ConditionFailed as failure:
             if failure.item != item:
                 raise
@@ -209,24 +204,21 @@ class Store:
         add: Mapping[str, int | frozenset[int] | frozenset[str]] | None = None,
         condition: ConditionBase | None = None,
     ) -> Item:
-        """Update one item and return its new attributes. Not retried after a lost response.
+        """Update one item and return its new attributes. Not repeated after a lost response.
 
         Raises: ConditionFailed.
         """
-        request = self._update(Update(table, key, set or {}, remove, add or {}, condition))
-        answer = self._call_with_repeats(self._client.update_item, {**request, "ReturnValues": "ALL_NEW"})
+        request = update_members(Update(table, key, set or {}, remove, add or {}, condition), self._name(table))
+        answer = self._send(self._client.update_item, {**request, "ReturnValues": "ALL_NEW"}, 1)
         return unpack(answer["Attributes"])
 
     def delete(self, table: str, key: Item, condition: ConditionBase | None = None) -> None:
-        """Delete one item, if it exists. A conditional delete is not retried after a lost response.
+        """Delete one item, if it exists. A conditional delete is not repeated after a lost response.
 
         Raises: ConditionFailed.
         """
-        request = self._delete(Delete(table, key, condition))
-        if condition is None:
-            self._call_again_if_lost(lambda: self._call_with_repeats(self._client.delete_item, request))
-        else:
-            self._call_with_repeats(self._client.delete_item, request)
+        request = delete_members(Delete(table, key, condition), self._name(table))
+        self._send(self._client.delete_item, request, SENDINGS if condition is None else 1)
 
     def transact(self, operations: Sequence[Operation]) -> None:
         """Apply all operations or none.
@@ -234,13 +226,14 @@ class Store:
         Raises:
             ConditionFailed: with the stored items.
             Conflict: every attempt conflicted with other transactions.
+            AnswerLost: DynamoDB did not say in time whether they were applied, and they still may be.
         """
-        members = [self._member(operation) for operation in operations]
+        members = [transaction_member(operation, self._name(operation.table)) for operation in operations]
         request = {"TransactItems": members, "ClientRequestToken": secrets.token_hex(16)}
         try:
-            self._call_again_if_lost(lambda: self._call_with_repeats(self._client.transact_write_items, request))
+            self._send(self._client.transact_write_items, request, _TRANSACTION_SENDINGS)
         except ConditionFailed as failure:
-            if not (failure.repeated and _was_written(operations, failure)):
+            if not _was_written(operations, failure):
                 raise
 
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
@@ -296,88 +289,48 @@ class Store:
     def _name(self, table: str) -> str:
         return f"{self.prefix}-{table}"
 
-    def _member(self, operation: Operation) -> dict[str, Any]:
-        match operation:
-            case Put():
-                return {"Put": self._put(operation)}
-            case Update():
-                return {"Update": self._update(operation)}
-            case Delete():
-                return {"Delete": self._delete(operation)}
-            case Check():
-                check = {"TableName": self._name(operation.table), "Key": pack(operation.key)}
-                return {"ConditionCheck": check | condition_members(operation.condition)}
-
-    def _put(self, put: Put) -> dict[str, Any]:
-        return {"TableName": self._name(put.table), "Item": pack(put.item)} | condition_members(put.condition)
-
-    def _delete(self, delete: Delete) -> dict[str, Any]:
-        return {"TableName": self._name(delete.table), "Key": pack(delete.key)} | condition_members(delete.condition)
-
-    def _update(self, update: Update) -> dict[str, Any]:
-        request = {"TableName": self._name(update.table), "Key": pack(update.key)} | condition_members(update.condition)
-        names = request.setdefault("ExpressionAttributeNames", {})
-        values = request.setdefault("ExpressionAttributeValues", {})
-        clauses = []
-        verbs = {"SET": (" = ", update.set), "ADD": (" ", update.add), "DELETE": (" ", update.delete)}
-        for verb, (between, changes) in verbs.items():
-            parts = []
-            for attribute, value in changes.items():
-                name, placeholder = f"#u{len(names)}", f":u{len(values)}"
-                names[name], values[placeholder] = attribute, serialize(value)
-                parts.append(f"{name}{between}{placeholder}")
-            clauses += [f"{verb} {', '.join(parts)}"] if parts else []
-        removed = {f"#u{number}": attribute for number, attribute in enumerate(update.remove, len(names))}
-        names |= removed
-        clauses += [f"REMOVE {', '.join(removed)}"] if removed else []
-        request["UpdateExpression"] = " ".join(clauses)
-        if not values:
-            del request["ExpressionAttributeValues"]
-        return request
-
     def _read(self, call: Callable[..., T], **request: Any) -> T:
-        for attempt in range(self.read_sendings - 2):
-            try:
-                return self._call_with_repeats(call, request)
-            except AnswerLost:
-                self.wait(attempt)
-        return self._call_again_if_lost(lambda: self._call_with_repeats(call, request))
+        return self._send(call, request, self.read_sendings)
 
-    def _call_with_repeats(self, call: Callable[..., T], request: dict[str, Any]) -> T:
-        """Send a request and retry it after conflicts and throttling."""
-        for attempt in range(ATTEMPTS):
+    def _send(self, call: Callable[..., T], request: dict[str, Any], sendings: int) -> T:
+        """Send a request, up to ``sendings`` times after lost responses.
+
+        What conflicted, was throttled or was never sent is repeated in any case: it was not applied.
+        """
+        until = self._monotonic() + self.patience
+        lost: AnswerLost | None = None
+        losses = blocked = unsent = 0
+        for attempt in count():
             try:
                 return self._call(call, **request)
-            except Conflict:
-                if attempt == ATTEMPTS - 1:
-                    raise
-                self.wait(attempt)
+            except ConditionFailed as failure:
+                failure.repeated = lost is not None
+                raise
+            except AnswerLost as failure:
+                error: StoreError = failure
+                lost, losses = failure, losses + 1
+            except Conflict as failure:
+                error, blocked = failure, blocked + 1
+            except NeverSent as failure:
+                error, unsent = failure, unsent + 1
+            is_last = losses >= sendings or blocked >= ATTEMPTS or unsent >= SENDINGS
+            if is_last or self._monotonic() >= until:
+                outcome = lost or error  # after a lost response, an earlier attempt may have been applied
+                raise outcome from outcome.__cause__
+            self.wait(attempt)
         raise AssertionError("unreachable")
-
-    def _call_again_if_lost(self, send: Callable[[], T]) -> T:
-        """Retry a request once after a lost response."""
-        try:
-            return send()
-        except AnswerLost as failure:
-            lost = failure
-        self.wait(0)
-        try:
-            return send()
-        except Conflict:
-            raise lost from lost.__cause__  # the first attempt may have been applied
-        except ConditionFailed as failure:
-            failure.repeated = True
-            raise
 
     def wait(self, attempt: int, at_most: float = inf) -> None:
         """Sleep with jitter, at most ``at_most`` seconds, before retry number ``attempt``."""
-        self._pause(min(random.uniform(0, 0.025 * 2**attempt), at_most))
+        self._pause(min(random.uniform(0, min(0.025 * 2**attempt, _LONGEST_WAIT)), at_most))
 
     def _call(self, call: Callable[..., T], **request: Any) -> T:
         try:
             return call(**request)
         except ClientError as error:
             raise store_error(error) from error
+        except NEVER_SENT as error:
+            raise NeverSent(str(error)) from error
         except FAILED_ON_THE_WAY as error:
             raise AnswerLost(str(error)) from error
         except BotoCoreError as error:

@@ -13,6 +13,7 @@ from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import (
     ClientError,
     ConnectionClosedError,
+    ConnectTimeoutError,
     EndpointConnectionError,
     NoCredentialsError,
     ReadTimeoutError,
@@ -21,6 +22,9 @@ from botocore.parsers import ResponseParserError
 
 from chalicelib.foundation.dynamodb.store import (
     ATTEMPTS,
+    PATIENCE,
+    SENDINGS,
+    AnswerLost,
     Check,
     ConditionFailed,
     Conflict,
@@ -348,7 +352,6 @@ def test_a_transaction_that_fails_writes_nothing_and_names_every_operation(store
         cancelled("None", "TransactionConflict"),
         cancelled("TransactionConflict", "ThrottlingError"),
         refusal("TransactionConflictException"),
-        refusal("TransactionInProgressException"),
         refusal("ThrottlingException"),
         refusal("ProvisionedThroughputExceededException"),
     ],
@@ -413,8 +416,9 @@ def calls_of(store: Store, key: Item) -> dict[str, Callable[[], object]]:
     }
 
 
-SENT_ONCE = ("update", "conditional delete")
-SENT_TWICE = ("get", "query", "scan", "put", "delete", "transact")
+WITHOUT_PROOF = ("update", "conditional delete")
+"""Calls whose result does not say who wrote it."""
+REPEATABLE = ("get", "query", "scan", "put", "delete", "transact")
 
 
 @pytest.mark.parametrize(
@@ -427,7 +431,7 @@ SENT_TWICE = ("get", "query", "scan", "put", "delete", "transact")
         NoCredentialsError(),
     ],
 )
-@pytest.mark.parametrize("call", [*SENT_TWICE, *SENT_ONCE])
+@pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
 def test_what_no_repeat_can_help_is_an_outage_at_once(
     store: Store, client: Recorder, key: Item, call: str, failure: Exception
 ) -> None:
@@ -441,19 +445,22 @@ def test_what_no_repeat_can_help_is_an_outage_at_once(
 
 # -- lost answers
 
-LOST = [
+NEVER_SENT = [
     EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+    ConnectTimeoutError(endpoint_url="http://127.0.0.1:1"),
+]
+LOST = [
     ReadTimeoutError(endpoint_url="http://127.0.0.1:1"),
     ConnectionClosedError(endpoint_url="http://127.0.0.1:1"),
     ResponseParserError("half an answer"),
     refusal("InternalServerError"),
     refusal("UnheardOf", ResponseMetadata={"HTTPStatusCode": 503}),
 ]
-DROPPED = LOST[2]
+DROPPED = LOST[1]
 
 
-@pytest.mark.parametrize("failure", LOST)
-@pytest.mark.parametrize("call", SENT_TWICE)
+@pytest.mark.parametrize("failure", [*LOST, *NEVER_SENT])
+@pytest.mark.parametrize("call", REPEATABLE)
 def test_after_a_lost_answer_a_call_is_sent_once_more(
     store: Store, client: Recorder, pauses: list[float], key: Item, call: str, failure: Exception
 ) -> None:
@@ -467,28 +474,98 @@ def test_after_a_lost_answer_a_call_is_sent_once_more(
 
 
 @pytest.mark.parametrize("failure", LOST)
-@pytest.mark.parametrize("call", SENT_TWICE)
-def test_two_lost_answers_are_an_outage(
+@pytest.mark.parametrize("call", [call for call in REPEATABLE if call != "transact"])
+def test_a_call_is_an_outage_after_three_lost_answers(
     store: Store, client: Recorder, key: Item, call: str, failure: Exception
 ) -> None:
-    client.failures = [DROPPED, failure]
+    client.failures = [*[DROPPED] * (SENDINGS - 1), failure]
+
+    with pytest.raises(AnswerLost) as caught:
+        calls_of(store, key)[call]()
+    assert caught.value.__cause__ is failure
+    assert len(client.calls) == SENDINGS
+
+
+@pytest.mark.parametrize("failure", NEVER_SENT)
+@pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
+def test_a_call_that_was_never_sent_is_repeated(
+    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+) -> None:
+    store.put(ROWS, key)
+    client.failures = [failure] * (SENDINGS - 1)
+
+    calls_of(store, key)[call]()
+
+    assert client.failures == []
+
+
+@pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
+def test_an_unreachable_database_is_an_outage_in_which_nothing_was_written(
+    store: Store, client: Recorder, key: Item, call: str
+) -> None:
+    client.failures = [NEVER_SENT[0]] * SENDINGS
 
     with pytest.raises(StoreUnavailable) as caught:
         calls_of(store, key)[call]()
-    assert caught.value.__cause__ is failure
-    assert len(client.calls) == 2
+    assert not isinstance(caught.value, AnswerLost)
+    assert client.failures == []
 
 
 @pytest.mark.parametrize("failure", LOST)
-@pytest.mark.parametrize("call", SENT_ONCE)
-def test_what_nobody_could_recognise_is_not_sent_again(
+@pytest.mark.parametrize("call", WITHOUT_PROOF)
+def test_a_write_without_proof_is_not_repeated_after_a_lost_answer(
     store: Store, client: Recorder, key: Item, call: str, failure: Exception
 ) -> None:
     client.failures = [failure]
 
-    with pytest.raises(StoreUnavailable):
+    with pytest.raises(AnswerLost):
         calls_of(store, key)[call]()
     assert len(client.calls) == 1
+
+
+@pytest.mark.parametrize("failure", [*LOST, refusal("TransactionInProgressException")])
+def test_a_transaction_is_repeated_with_its_token_until_the_deadline(
+    client: Recorder, key: Item, failure: Exception
+) -> None:
+    now = 0.0
+
+    def pause(seconds: float) -> None:
+        nonlocal now
+        now += max(seconds, 0.1)
+
+    client.failures = [failure] * 1000
+    store = Store(client, PREFIX, pause, monotonic=lambda: now)
+
+    with pytest.raises(AnswerLost) as caught:
+        store.transact([Put(ROWS, key, absent("claim"))])
+    assert caught.value.__cause__ is failure
+    assert now < PATIENCE + 2
+    tokens = [request["ClientRequestToken"] for _, request in client.calls]
+    assert len(tokens) > 10
+    assert len(set(tokens)) == 1
+
+
+def test_a_transaction_in_progress_is_repeated_until_it_is_applied(store: Store, client: Recorder, key: Item) -> None:
+    client.failures = [DROPPED, *[refusal("TransactionInProgressException")] * 9]
+
+    store.transact([Put(ROWS, key, absent("claim"))])
+
+    assert store.get(ROWS, key) == key
+
+
+def test_patience_ends_the_repeats_of_a_slow_database(client: Recorder, key: Item) -> None:
+    now = 0.0
+
+    def monotonic() -> float:
+        nonlocal now
+        now += 6  # each call takes as long as the client waits
+        return now
+
+    client.failures = [LOST[0]] * 20
+
+    with pytest.raises(AnswerLost):
+        Store(client, PREFIX, lambda _: None, monotonic=monotonic).transact([Put(ROWS, key)])
+    assert len(client.calls) == 2
 
 
 def test_an_addition_whose_answer_was_lost_counts_once(store: Store, client: Recorder, key: Item) -> None:
@@ -556,14 +633,17 @@ def test_when_the_first_sending_was_lost_on_its_way_the_condition_decides(
     assert caught.value.item == {**key, "title": "other"}
 
 
-def test_a_transaction_that_was_sent_once_never_takes_an_equal_item_for_its_own(
-    store: Store, client: Recorder, key: Item
+def test_a_transaction_whose_item_is_stored_was_applied_even_if_its_first_answer_says_no(
+    store: Store, key: Item
 ) -> None:
-    store.put(ROWS, key)
-    client.failures = [cancelled("TransactionConflict")]
+    """A gateway on the way may repeat a request that it has passed on."""
+    item = {**key, "attempt": new_id()}
+    store.put(ROWS, item)
+
+    store.transact([Put(ROWS, item, absent("claim"))])
 
     with pytest.raises(ConditionFailed):
-        store.transact([Put(ROWS, key, absent("claim"))])
+        store.transact([Put(ROWS, {**key, "attempt": new_id()}, absent("claim"))])
 
 
 def test_only_a_conditional_put_tells_that_a_transaction_was_applied(store: Store, client: Recorder, key: Item) -> None:
@@ -578,9 +658,9 @@ def test_only_a_conditional_put_tells_that_a_transaction_was_applied(store: Stor
 
 
 def test_a_conflict_after_a_lost_answer_leaves_open_what_was_written(store: Store, client: Recorder, key: Item) -> None:
-    client.failures = [DROPPED, *[refusal("TransactionInProgressException")] * ATTEMPTS]
+    client.failures = [DROPPED, *[cancelled("TransactionConflict")] * ATTEMPTS]
 
-    with pytest.raises(StoreUnavailable) as caught:
+    with pytest.raises(AnswerLost) as caught:
         store.transact([Put(ROWS, key, absent("claim"))])
     assert caught.value.__cause__ is DROPPED
 
