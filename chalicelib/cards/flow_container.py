@@ -12,6 +12,7 @@ from chalicelib.cards.authorization.cardholder_verification import CardholderVer
 from chalicelib.cards.authorization.clearing_flow import ClearingFlow
 from chalicelib.cards.authorization.dispute_flow import DisputeFlow
 from chalicelib.cards.authorization.hold_release import HoldExpiry, HoldRelease
+from chalicelib.cards.authorization.late_declines import LateDeclines
 from chalicelib.cards.issuing.account_flow import AccountFlow
 from chalicelib.cards.issuing.card_creation_flow import CardCreationFlow
 from chalicelib.cards.issuing.card_flow import CardFlow
@@ -84,7 +85,9 @@ class CardFlows:
             store, clock, metrics, programmes, completion, payments, addresses, debits, events
         )
         self.rolling_proof = RollingProof(store, clock, metrics)
-        self.hold_expiry = HoldExpiry(store, clock, metrics, programmes, hold_release, events)
+        self.hold_expiry = HoldExpiry(
+            store, clock, metrics, programmes, hold_release, LateDeclines(store, clock), events
+        )
         dispatcher = partial(Dispatcher, store, clock, cards.credentials, programmes, references, events, flows)
         self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
         self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))

@@ -28,6 +28,7 @@ from chalicelib.cards.requests.action import Action, Handler
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
+from chalicelib.cards.storage.reserved_rows import RowReservation
 from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
@@ -48,13 +49,14 @@ _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
 @dataclass(frozen=True, slots=True)
 class _PendingRequest:
-    """An authorised request, its claim if it has a reference, and its place in queues."""
+    """An authorised request, its claim if it has a reference, its place in queues, and its row's place in a list."""
 
     credential: Credential
     action: Action
     request: Request
     claim: IdempotencyClaim | None
     queue_place: QueuePlace
+    reservation: RowReservation
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +146,12 @@ class Dispatcher:
     ) -> str:
         """Decide and write, with retries after conflicts. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, until)
+        reservation = RowReservation(self.store, self.clock)
         try:
-            written = self._retry(_PendingRequest(credential, action, request, claim, queue_place))
+            written = self._retry(_PendingRequest(credential, action, request, claim, queue_place, reservation))
+        except (Refused, Repeated):
+            reservation.release()
+            raise
         finally:
             queue_place.leave()
         self.events.dispatch(written.deliveries)
@@ -193,6 +199,7 @@ class Dispatcher:
             level=level,
             clock=self.clock,
             queue_place=pending.queue_place,
+            reservation=pending.reservation,
             claim=pending.claim,
         )
 
@@ -204,6 +211,7 @@ class Dispatcher:
         try:
             outcome = self._decide(pending, context)
         except Refused as refusal:
+            context.reservation.release()
             answer = envelope.error(refusal)
             counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
             if refusal.status.is_kept:
