@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from chalicelib.cards.container import CardContainer
 from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender
+from chalicelib.delivery.tasks import Handlers
 from chalicelib.foundation import log
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.settings import Settings
@@ -30,7 +31,7 @@ class Hub(Infrastructure):
 
     @cached_property
     def delivery(self) -> DeliveryContainer:
-        return DeliveryContainer(self, self._senders)
+        return DeliveryContainer(self, self._senders, self._task_handlers)
 
     @cached_property
     def statistics(self) -> StatisticsContainer:
@@ -63,6 +64,12 @@ class Hub(Infrastructure):
             "card_event": Sender(self._send_card_event),
             "mail": Sender(self._send_mail),
         }
+
+    def _task_handlers(self) -> Handlers:
+        """What carries out each kind of task; the card API is loaded with the first task."""
+        from chalicelib.cards.authorization.decline_recovery import TASK
+
+        return {TASK: self.cards.flows.decline_recovery.record}
 
     def _send_card_event(self, dispatch: Dispatch) -> Delivered:
         return self.cards.event_sender.send(dispatch)

@@ -118,6 +118,7 @@ _SIMULATOR_ROWS = (
         "Simulate an authorization request from the network",
         patience=2,
         late=AuthorizationFlow.decline_late,
+        unrecorded=AuthorizationFlow.decline_unrecorded,
     ),
     Action(AuthorizationFlow.simulate_advice, "Simulate an advice of the network's stand-in decision"),
     Action(AuthorizationFlow.simulate_increment, "Simulate the increment of an authorization"),

@@ -10,6 +10,7 @@ from chalicelib.cards.authorization.authorization_flow import AuthorizationFlow
 from chalicelib.cards.authorization.authorizer import Authorizer
 from chalicelib.cards.authorization.cardholder_verification import CardholderVerification
 from chalicelib.cards.authorization.clearing_flow import ClearingFlow
+from chalicelib.cards.authorization.decline_recovery import DeclineRecovery
 from chalicelib.cards.authorization.dispute_flow import DisputeFlow
 from chalicelib.cards.authorization.hold_release import HoldExpiry, HoldRelease
 from chalicelib.cards.authorization.late_declines import LateDeclines
@@ -33,6 +34,7 @@ from chalicelib.cards.portal.portal import Portal
 from chalicelib.cards.portal.portal_flow import PortalFlow
 from chalicelib.cards.reconciliation.rolling_proof import RollingProof
 from chalicelib.cards.reports.report_flow import ReportFlow
+from chalicelib.cards.requests.answers_in_time import AnswersInTime
 from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.cards.requests.idempotency import RequestReferences
 from chalicelib.cards.storage.sequences import Sequences
@@ -45,7 +47,8 @@ if TYPE_CHECKING:
 class CardFlows:
     """The card API's flows: ``api`` serves ``POST /api``, ``simulator`` serves ``POST /simulator``.
 
-    ``portal`` serves the web interface; schedules run ``provider_recovery``, ``hold_expiry`` and ``rolling_proof``.
+    ``portal`` serves the web interface; schedules run ``provider_recovery``, ``hold_expiry`` and ``rolling_proof``, and
+    tasks ``decline_recovery``.
     """
 
     def __init__(self, cards: CardContainer) -> None:
@@ -88,7 +91,13 @@ class CardFlows:
         self.hold_expiry = HoldExpiry(
             store, clock, metrics, programmes, hold_release, LateDeclines(store, clock), events
         )
-        dispatcher = partial(Dispatcher, store, clock, cards.credentials, programmes, references, events, flows)
+        self.decline_recovery = DeclineRecovery(
+            store, clock, programmes, references, self.authorizer, hold_release, events
+        )
+        in_time = AnswersInTime(clock, cards.delivery.tasks, metrics)
+        dispatcher = partial(
+            Dispatcher, store, clock, cards.credentials, programmes, references, events, in_time, flows
+        )
         self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
         self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))
         self.portal = Portal(dispatcher(PORTAL_ACTIONS, {}), self.api, self.simulator)

@@ -12,6 +12,7 @@ from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.delivery.schedule import Kind
 from chalicelib.delivery.sealed_bodies import SealedBodies
+from chalicelib.delivery.tasks import Handlers, Tasks
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import aws
 from chalicelib.foundation.container import Infrastructure
@@ -20,11 +21,14 @@ Senders = Mapping[Kind, Sender]
 
 
 class DeliveryContainer:
-    """``senders`` returns the sender of each kind; it is called at the first attempt."""
+    """``senders`` returns the sender of each kind, called at the first attempt; ``handlers`` those of ``Tasks``."""
 
-    def __init__(self, shared: Infrastructure, senders: Callable[[], Senders]) -> None:
+    def __init__(
+        self, shared: Infrastructure, senders: Callable[[], Senders], handlers: Callable[[], Handlers]
+    ) -> None:
         self.shared = shared
         self._senders = senders
+        self._handlers = handlers
 
     @cached_property
     def queue(self) -> aws.Queue:
@@ -37,6 +41,10 @@ class DeliveryContainer:
     @cached_property
     def outbox(self) -> Outbox:
         return Outbox(self.bodies, self.queue, self.shared.clock)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        return Tasks(self.shared.vault, self.queue, self._handlers)
 
     @cached_property
     def event_log(self) -> EventLog:
@@ -59,4 +67,5 @@ class DeliveryContainer:
     @cached_property
     def worker(self) -> Worker:
         dead = aws.Queue(f"{self.shared.settings.prefix}-deliveries-dead")
-        return Worker(self.shared.store, self.shared.clock, self.bodies, self.outbox, dead, self._senders())
+        shared = self.shared
+        return Worker(shared.store, shared.clock, self.bodies, self.outbox, dead, self._senders(), self.tasks)

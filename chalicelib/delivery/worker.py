@@ -30,6 +30,7 @@ from chalicelib.delivery.outcomes import Delivered, Dispatch, Keep, Sender, Stor
 from chalicelib.delivery.schedule import PLANS, Kind, put_off, wait_after
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, read_free_slots
+from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.clock import Clock
@@ -89,6 +90,7 @@ class Worker:
         outbox: Outbox,
         dead: Queue,
         senders: Mapping[Kind, Sender],
+        tasks: Tasks | None = None,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -96,10 +98,16 @@ class Worker:
         self._outbox = outbox
         self._dead = dead
         self._senders = senders
+        self._tasks = tasks
 
-    def attempt(self, delivery_id: str) -> None:
-        """Send a delivery if it is due; a duplicate or early message has no effect."""
-        attempt = self.begin(delivery_id)
+    def attempt(self, message: str) -> None:
+        """Carry out a task, or send the delivery with this id if it is due.
+
+        A duplicate or early message has no effect.
+        """
+        if self._tasks is not None and self._tasks.carry_out(message):
+            return
+        attempt = self.begin(message)
         if attempt is not None:
             self.carry_out(attempt)
 

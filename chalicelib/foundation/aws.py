@@ -13,7 +13,10 @@ from typing import Any
 import boto3
 from botocore.config import Config
 from botocore.exceptions import ClientError
+from urllib3 import Timeout
+from urllib3.exceptions import ConnectTimeoutError
 
+from chalicelib.foundation import time_limit
 from chalicelib.foundation.crypto.secret_keys import SecretChanged
 from chalicelib.foundation.identifiers import digest
 
@@ -32,13 +35,48 @@ _HURRIED = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))
 _ONE_ATTEMPT = _CONFIG.merge(Config(retries={"mode": "standard", "total_max_attempts": 1}))
 """Only the store repeats a call of DynamoDB: it knows what a lost response means."""
 _OF_SERVICE = {"dynamodb": _ONE_ATTEMPT, "sqs": _HURRIED}
+CONNECT_SECONDS, READ_SECONDS = 0.5, 0.9
+"""The timeouts of a call under a time limit that leaves more; a repeat may then still be in time."""
 
 
 def client(service: str) -> Any:
     """A boto3 client with timeouts suited to a request."""
     made = boto3.client(service, config=_OF_SERVICE.get(service, _CONFIG))
     _keep_endpoint(made)
+    _keep_time_limit(made)
     return made
+
+
+class _Timeout(Timeout):
+    """A client's timeouts, shortened by the time limit of the request that makes a call."""
+
+    def clone(self) -> Timeout:
+        if not time_limit.is_limited():
+            return super().clone()
+        left = time_limit.seconds_left()
+        if left <= 0:
+            raise ConnectTimeoutError("not sent, because the time limit of the request is over")
+        return Timeout(left, min(CONNECT_SECONDS, left), min(READ_SECONDS, left))
+
+
+def _keep_time_limit(made: Any) -> None:
+    """Have a client keep the time limits of requests; botocore has no timeouts that differ between calls."""
+    session = made._endpoint.http_session  # noqa: SLF001
+    config = made.meta.config
+    timeout = _Timeout(connect=config.connect_timeout, read=config.read_timeout)
+    session._timeout = session._manager.connection_pool_kw["timeout"] = timeout  # noqa: SLF001
+    if config.retries["total_max_attempts"] > 1:
+        made.meta.events.register_first("needs-retry", _refuse_repeat)
+
+
+def _refuse_repeat(response: Any, operation: Any, caught_exception: Exception | None, **_: Any) -> None:
+    """Report a failure under a time limit at once: botocore would wait and repeat the call."""
+    if not time_limit.is_limited():
+        return
+    if caught_exception is not None:
+        raise caught_exception
+    if "Error" in response[1]:
+        raise ClientError(response[1], operation.name)
 
 
 def _keep_endpoint(made: Any) -> None:

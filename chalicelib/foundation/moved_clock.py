@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 
 from boto3.dynamodb.conditions import Attr
@@ -16,11 +16,14 @@ from boto3.dynamodb.conditions import Attr
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store, StoreError
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.time_limit import time_limit
 
 TABLE = "demo-banks"
 KEY = {"bank": "clock", "id": "offset"}
 CACHED_SECONDS = 1.0
 """How long a process may go on with an offset that another one has changed."""
+READ_SECONDS = 0.2
+"""How long a request waits for an offset to be read again."""
 CLAIMED_SECONDS = 300
 """How long a move that stopped half-way keeps others from moving the clock, in seconds."""
 
@@ -63,7 +66,9 @@ class MovedClock(Clock):
     def _read_again(self) -> None:
         """Read the offset, unless another thread has just done so."""
         if self._is_old():
-            with suppress(StoreError):
+            is_first, started = self._read_at is None, self._real.monotonic()
+            limit = nullcontext() if is_first else time_limit(self._real.monotonic, started + READ_SECONDS)
+            with suppress(StoreError), limit:
                 self.move_to(self._read_offset())
             self._read_at = self._real.monotonic()
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache
 from typing import TypeVar
+
+from chalicelib.foundation import time_limit
 
 T = TypeVar("T")
 
@@ -18,10 +20,17 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
     """Run ``calls`` in parallel and return their results in order. If any fail, the first failure is raised at the end.
 
     Calls must not use ``together`` themselves: a nested call could wait forever for the thread it is running in.
+
+    Raises: TimeoutError, if the time limit of the request ends before the calls do.
     """
     if len(calls) == 1 or WIDTH == 1:
         return [call() for call in calls]
     made = [_pool().submit(copy_context().run, call) for call in calls]  # keeps the request id in log lines
+    left = time_limit.seconds_left() if time_limit.is_limited() else None
+    if unfinished := wait(made, left).not_done:
+        for each in unfinished:
+            each.cancel()
+        raise TimeoutError("parallel calls did not end within the time limit of the request")
     failures = [failure for each in made if (failure := each.exception()) is not None]
     if failures:
         raise failures[0]

@@ -118,6 +118,8 @@ BATCH_SIZE = 100
 """The maximum number of counters in one transaction."""
 WRITE_TIMEOUT = 2
 """The maximum number of seconds by which a write delays a response."""
+ANSWER_TIMEOUT = 2.9
+"""Seconds after its arrival past which a write does not delay a response: authorizations are answered within 3."""
 MAX_UNWRITTEN = 1000
 """The maximum number of counters kept after failed writes; the oldest are dropped."""
 
@@ -170,7 +172,7 @@ class Measurements:
             if self._claim_write():
                 writing = threading.Thread(target=self.write, name="measurements", daemon=True)
                 writing.start()
-                writing.join(WRITE_TIMEOUT)
+                writing.join(_longest_delay(seconds))
         except Exception:
             log.exception("measurements failed")
 
@@ -249,3 +251,9 @@ class Measurements:
                 del self._unwritten[counters_id]
         if too_old:
             log.warning("measurements dropped", slips=len(too_old))
+
+
+def _longest_delay(seconds: float) -> float:
+    """Seconds that a response, ``seconds`` after its request arrived, may wait for a write."""
+    left = ANSWER_TIMEOUT - seconds
+    return min(WRITE_TIMEOUT, left) if left > 0 else WRITE_TIMEOUT

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from chalicelib.cards.authorization import activity_record, event_payloads
+from chalicelib.cards.authorization import activity_record, decline_recovery, event_payloads
 from chalicelib.cards.authorization.activity_record import NetworkMessage, risk_action_flags
 from chalicelib.cards.authorization.authorization_record import (
     Authorization,
@@ -27,7 +27,7 @@ from chalicelib.cards.authorization.card_context import (
 )
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.cardholder_verification import PresentedData
-from chalicelib.cards.authorization.late_declines import put_late_decline
+from chalicelib.cards.authorization.new_authorizations import first_message, late_decline, new_authorization
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account, LedgerAccount
 from chalicelib.cards.issuing.card_record import Card, number_key, update_listed
@@ -37,9 +37,9 @@ from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol import simulator_messages, values
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.simulator_messages import SimulateAdvice, SimulateAuthorization, SimulateIncrement
-from chalicelib.cards.protocol.states import DECLINED, DECLINED_BY_NUMBER, HELD
+from chalicelib.cards.protocol.states import DECLINED_BY_NUMBER
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import Outcome, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.cards.storage.sequences import Sequences
@@ -78,15 +78,29 @@ class AuthorizationFlow:
         card_context, _ = self._read_card_context(request, context)
         if card_context is None:
             return Outcome(self._decline_unknown_card(request, context))
+        message, account, operations = late_decline(
+            self.authorizer,
+            card_context,
+            _requested_amount(request),
+            context.reservation.row,
+            WriteStamp(context.at, context.write_id),
+        )
+        return _outcome(context, message, 0, account, operations, context.now)
+
+    def decline_unrecorded(self, request: SimulateAuthorization, reserved: ReservedRow | None) -> UnrecordedAnswer:
+        """Decline an authorization that storage did not take in time; nothing is known of its account.
+
+        ``reserved`` is the reserved row of its message, if storage confirmed one.
+        """
+        number = reserved.number if reserved else self.sequences.spare("authorization")
         asked = _requested_amount(request)
-        account = card_context.account_for(asked.currency) or card_context.accounts[0]
-        decision, charge = Decision(NOT_AVAILABLE, account), self.authorizer.price(card_context, account, asked)
-        reserved, stamp = context.reservation.row, WriteStamp(context.at, context.write_id)
-        message = _first_message(reserved.number, values.AUTHORIZATION, card_context.card, asked, decision, charge)
-        authorization = _new_authorization(message, account, stamp, reserved, is_held=False)
-        listing = put_late_decline(authorization, context.now)
-        operations = [authorization.put(context.write_id), reserved.put(message.row(stamp)), listing]
-        return _outcome(context, message, 0, account, operations, stamp)
+
+        def members() -> dict[str, Any]:
+            lookup = None if request.pan is None else self.card_data.lookup(request.pan)
+            return decline_recovery.task_members(number, reserved, asked, card_id=request.card_id, lookup=lookup)
+
+        answer = _decline_without_account(number, NOT_AVAILABLE, asked)
+        return UnrecordedAnswer(number, answer, decline_recovery.TASK, members)
 
     def simulate_advice(self, request: SimulateAdvice, context: RequestContext) -> AuthorizationOutcome:
         card_context, _ = self._read_card_context(request, context)
@@ -133,22 +147,7 @@ class AuthorizationFlow:
         """The response for an unknown card number; nothing is recorded."""
         context.reservation.release()
         number = self.sequences.next("authorization")
-        use = CardUse.of_request(request)
-        answer: simulator_messages.Authorization = {
-            "authorize_id": number,
-            "trans_link": f"{number:012}",
-            "response_code": UNKNOWN_NUMBER,
-            "auth_code": None,
-            "approved_amount": 0,
-            "holder_amount": 0,
-            "holder_currency_ison": request.currency_ison,
-            "fee_amount": 0,
-            "risk_actions": [dict.fromkeys(values.RISK_ACTIONS, 0)],
-            "security_checks": [{name: use.checks[name] for name in values.SECURITY_CHECKS}],
-            "available_balance": 0,
-            "settled_balance": 0,
-        }
-        return leave_out_none(answer)
+        return _decline_without_account(number, UNKNOWN_NUMBER, _requested_amount(request))
 
     def _record_decision(
         self,
@@ -170,12 +169,12 @@ class AuthorizationFlow:
         movement = Movement(CALLED[kind], context.at, context.write_id, tally, authorization_id=number)
         stamp, operations = _write_decision(context, movement, card_context, account, held, decision)
         message = replace(
-            _first_message(number, kind, card, asked, decision, charge),
+            first_message(number, kind, card, asked, decision, charge),
             amount=decision.amount if is_held else asked.amount,
             auth_code=_auth_code() if decision.is_approved else None,
             holds_until=until if is_held else None,
         )
-        authorization = _new_authorization(message, account, stamp, reserved, is_held=is_held)
+        authorization = new_authorization(message, account, stamp, reserved, is_held=is_held)
         if is_held:
             authorization = replace(
                 authorization,
@@ -187,7 +186,7 @@ class AuthorizationFlow:
             )
         after = movement.account_after(account) if held else account
         operations = [authorization.put(context.write_id), *message.put_rows(stamp, reserved), *operations]
-        return _outcome(context, message, decision.amount, after, operations, stamp, decision.card_changes)
+        return _outcome(context, message, decision.amount, after, operations, stamp.now, decision.card_changes)
 
     def _record_increment(
         self,
@@ -235,7 +234,7 @@ class AuthorizationFlow:
         after = movement.account_after(account) if more else account
         leads = put_message_number(message, authorization, stamp, reserved.listed_at(stamp.at))
         listed = [leads, *message.put_rows(stamp, reserved)]
-        return _outcome(context, message, decision.amount, after, [as_read, *listed, *operations], stamp)
+        return _outcome(context, message, decision.amount, after, [as_read, *listed, *operations], stamp.now)
 
 
 CALLED: Mapping[int, str] = {
@@ -244,50 +243,6 @@ CALLED: Mapping[int, str] = {
     values.INCREMENT: "increment",
 }
 """The ledger's cause for each message type."""
-
-
-def _first_message(
-    number: int, kind: int, card: Card, asked: RequestedAmount, decision: Decision, charge: Charge | None
-) -> NetworkMessage:
-    """The first message of a new ``trans_link``, with the requested amount and no hold."""
-    return NetworkMessage(
-        number=number,
-        kind=kind,
-        card=card,
-        trans_link=f"{number:012}",
-        use=asked.use,
-        code=decision.code,
-        amount=asked.amount,
-        currency=asked.currency,
-        charge=charge,
-        holder_currency=decision.account.currency,
-        fired=decision.fired,
-    )
-
-
-def _new_authorization(
-    message: NetworkMessage, account: Account, stamp: WriteStamp, reserved: ReservedRow, *, is_held: bool
-) -> Authorization:
-    """The authorization record for a first message, without its hold."""
-    card = message.card
-    return Authorization(
-        id=message.number,
-        manager_id=card.manager_id,
-        access_level=card.access_level,
-        card_id=card.id,
-        holder_id=card.holder_id,
-        account_id=account.id,
-        at=stamp.at,
-        state=HELD if is_held else DECLINED,
-        response_code=message.code,
-        currency=message.currency,
-        use=message.use.as_dict,
-        rules=[*message.fired.rules] or None,
-        actions=[*message.fired.actions] or None,
-        lists=message.lists,
-        listed_at=reserved.listed_at(stamp.at),
-        auth_code=message.auth_code,
-    )
 
 
 def _write_decision(
@@ -324,6 +279,25 @@ def _requested_amount(request: SimulateAuthorization | SimulateAdvice) -> Reques
     )
 
 
+def _decline_without_account(number: int, code: str, asked: RequestedAmount) -> simulator_messages.Authorization:
+    """The response to the network about no known account."""
+    answer: simulator_messages.Authorization = {
+        "authorize_id": number,
+        "trans_link": f"{number:012}",
+        "response_code": code,
+        "auth_code": None,
+        "approved_amount": 0,
+        "holder_amount": 0,
+        "holder_currency_ison": asked.currency,
+        "fee_amount": 0,
+        "risk_actions": [dict.fromkeys(values.RISK_ACTIONS, 0)],
+        "security_checks": [{name: asked.use.checks[name] for name in values.SECURITY_CHECKS}],
+        "available_balance": 0,
+        "settled_balance": 0,
+    }
+    return leave_out_none(answer)
+
+
 def _auth_code() -> str:
     return f"{secrets.randbelow(10**6):06}"
 
@@ -334,7 +308,7 @@ def _outcome(
     approved: int,
     account: LedgerAccount,
     operations: Sequence[Operation],
-    stamp: WriteStamp,
+    now: int,
     card_changes: Mapping[str, Any] | None = None,
 ) -> AuthorizationOutcome:
     """The response to the network, with the writes and events; balances are 0 if hidden from the caller."""
@@ -352,5 +326,5 @@ def _outcome(
         "security_checks": [{name: message.use.checks[name] for name in values.SECURITY_CHECKS}],
         **account.visible_balances(context.level),
     }
-    events = event_payloads.message_events(message, stamp.now, account, card_changes or {})
+    events = event_payloads.message_events(message, now, account, card_changes or {})
     return Outcome(leave_out_none(answer), operations, events=events)

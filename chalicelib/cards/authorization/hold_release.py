@@ -81,10 +81,12 @@ class HoldRelease:
         stamp: WriteStamp,
         reservation: RowReservation,
         level: int = 0,
+        **further: Any,
     ) -> Outcome[Released]:
         """Release ``amount`` of the authorization's remaining amount; ``level`` is the caller's access level.
 
-        The message's row is reserved with ``read``, at the latest.
+        The message's row is reserved with ``read``, at the latest. ``further`` are other members of the authorization
+        to change.
         """
         card_context = read_with_card(read, catalogue, authorization)
         account, tally = card_context.accounts[0], CounterChanges()
@@ -98,6 +100,7 @@ class HoldRelease:
             "held": authorization.held - released,
             "counted": records.join_usage(rest, None) if left else None,
             **({} if left else {"state": _ENDS[kind], **records.NOT_DUE}),
+            **further,
         }
         movement = Movement(CALLED[kind], stamp.at, stamp.write_id, tally, authorization_id=authorization.id)
         movement.list_by_card(card_context.of_card)

@@ -15,7 +15,8 @@ from typing_extensions import TypeVar
 
 from chalicelib.cards.protocol.card_records import CardField
 from chalicelib.cards.protocol.message import Answer, Request
-from chalicelib.cards.requests.request_context import Outcome, RequestContext
+from chalicelib.cards.requests.request_context import Outcome, RequestContext, UnrecordedAnswer
+from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Effect = Literal["read", "write", "reveal"]
@@ -39,6 +40,7 @@ class Action(Generic[Q]):
         answers_id: whether the response has the record's ``id`` next to empty data.
         patience: seconds after arrival during which the request is retried on conflicts.
         late: the method that ends a request undecided by then; without one, the status is 8003.
+        unrecorded: with ``late``, the method that answers if storage does not respond.
         spelling: the action's name, if it is not the method's name in camel case.
     """
 
@@ -51,6 +53,7 @@ class Action(Generic[Q]):
     answers_id: bool = False
     patience: int = 10
     late: Handler[Q] | None = None
+    unrecorded: Callable[[Any, Q, ReservedRow | None], UnrecordedAnswer] | None = None
     spelling: str = ""
 
     @cached_property

@@ -9,9 +9,8 @@ current data.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import asdict, field, replace
 from functools import partial
 from itertools import count
 from typing import Any
@@ -22,34 +21,33 @@ from chalicelib.cards.programs.programmes import EntryGone, Programmes
 from chalicelib.cards.protocol.card_records import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_action
-from chalicelib.cards.protocol.values import API_VERSION
-from chalicelib.cards.requests import disclosure, envelope
+from chalicelib.cards.requests import disclosure, envelope, incoming
 from chalicelib.cards.requests.action import Action, Handler
+from chalicelib.cards.requests.answers_in_time import AnswersInTime, Undecided
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
-from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
+from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
-from chalicelib.cards.storage.reserved_rows import RowReservation
+from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
 from chalicelib.delivery.outbox import RecordedDeliveries
-from chalicelib.foundation import jsontext, log
+from chalicelib.foundation import jsontext, log, time_limit
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
-BODY_BYTES = 1_000_000
 WAITING_SECONDS = 5
 """Seconds that a repeat waits for the first request's response."""
 _ATTEMPTS = 40
-_GRACE_SECONDS = 1
-"""Seconds that a late request may take to finish."""
 _LOOKS = 30
-_LEVELS = ("access_level", "holder_access_level")
-_REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
 
 
 @dataclass(frozen=True, slots=True)
 class _PendingRequest:
-    """An authorised request, its claim if it has a reference, its place in queues, and its row's place in a list."""
+    """An authorised request, its claim if it has a reference, its place in queues, and its row's place in a list.
+
+    ``handler`` decides it. ``attempts`` has what each attempt decided, by its ``write_id``, and ``late_answers`` the
+    responses that its late handler tried to record.
+    """
 
     credential: Credential
     action: Action
@@ -57,6 +55,24 @@ class _PendingRequest:
     claim: IdempotencyClaim | None
     queue_place: QueuePlace
     reservation: RowReservation
+    handler: Handler[Any]
+    attempts: dict[str, _Written] = field(default_factory=dict)
+    late_answers: list[str] = field(default_factory=list)
+
+    @property
+    def level(self) -> int:
+        """The access level above which records do not exist for the caller."""
+        asked = None if self.action.creates else self.request.access_level
+        return self.credential.access_level if asked is None else asked
+
+    @property
+    def is_late(self) -> bool:
+        return self.handler is self.action.late
+
+    def written_attempt(self, failure: ConditionFailed) -> _Written | None:
+        """The outcome of the attempt that a failed condition shows to be written."""
+        found = {item.get("written_by") for item in failure.items if item}
+        return next((decided for write_id, decided in self.attempts.items() if write_id in found), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +96,11 @@ class Dispatcher:
     programmes: Programmes
     references: RequestReferences
     events: CardEvents
+    in_time: AnswersInTime
     flows: Sequence[object]
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
-    _methods: dict[Handler[Any], Callable[[Request, RequestContext], Outcome[Any]]] = field(default_factory=dict)
+    _methods: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
     _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
 
     def answer(self, body: bytes) -> str:
@@ -91,31 +108,44 @@ class Dispatcher:
         came = self.clock.monotonic()
 
         def answer() -> str:
-            members = _parse(body)
-            return self._answer(self._credential(members), members, came)
+            members = incoming.parse(body)
+            return self._answer_in_time(lambda: self._credential(members), members, came)
 
         return _answer_or_error(answer)
 
     def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
         """Like ``answer``, for a request from the service itself, with a trusted credential (see ``portal``)."""
         came = self.clock.monotonic()
-        return _answer_or_error(lambda: self._answer(credential, members, came))
+        return _answer_or_error(lambda: self._answer_in_time(lambda: credential, members, came))
 
     # -- internals
 
+    def _answer_in_time(self, authenticate: Callable[[], Credential], members: Mapping[str, Any], came: float) -> str:
+        """Answer a request that ``came`` at a monotonic clock time, within its action's time limit, if there is one."""
+        name = members.get("action")
+        action = self.actions.get(name) if isinstance(name, str) else None
+        if action is None or action.late is None:
+            return self._answer(authenticate(), members, came)
+        answer = partial(self._unrecorded_answer, action, reserved=None)
+        return self.in_time.answer(
+            action,
+            came,
+            lambda: self._answer(authenticate(), members, came),
+            lambda: answer(action.request.read_fields(members)),
+        )
+
     def _answer(self, credential: Credential, members: Mapping[str, Any], came: float) -> str:
         action = self._action(members)
-        reference = _reference(members)
-        _check_access(credential, action, members)
+        reference = incoming.read_reference(members)
+        incoming.check_access(credential, action, members)
         request = action.request.read_fields(members)
         claim = self._claim(credential, action, request, reference) if reference is not None else None
         log.bind(action=action.name, credential=credential.identity)
-        until = came + action.patience
         try:
-            return self._carry_out(credential, action, request, claim, until)
+            return self._carry_out(credential, action, request, claim, came)
         except Repeated as repeated:
             if repeated.answer is None:  # only the claim of a reveal is kept
-                return envelope.mark_as_repeat(self._carry_out(credential, action, request, None, until))
+                return envelope.mark_as_repeat(self._carry_out(credential, action, request, None, came))
             answer = envelope.remove_expiry(repeated.answer) if repeated.other_view else repeated.answer
             _audit(credential, request, jsontext.loads(answer).get("data"))
             return envelope.mark_as_repeat(answer)
@@ -142,13 +172,14 @@ class Dispatcher:
         return self.references.claim(credential.identity, reference, body, view=view, attempt=new_id())
 
     def _carry_out(
-        self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, until: float
+        self, credential: Credential, action: Action, request: Request, claim: IdempotencyClaim | None, came: float
     ) -> str:
         """Decide and write, with retries after conflicts. Raises: Refused, Repeated, StoreError."""
-        queue_place = QueuePlace(self._queues, self.clock, until)
+        queue_place = QueuePlace(self._queues, self.clock, came + action.patience)
         reservation = RowReservation(self.store, self.clock)
+        pending = _PendingRequest(credential, action, request, claim, queue_place, reservation, action.handler)
         try:
-            written = self._retry(_PendingRequest(credential, action, request, claim, queue_place, reservation))
+            written = self._retry(pending) if action.late is None else self._retry_in_time(pending, came)
         except (Refused, Repeated):
             reservation.release()
             raise
@@ -157,16 +188,34 @@ class Dispatcher:
         self.events.dispatch(written.deliveries)
         return written.answer if isinstance(written.answer, str) else written.answer()
 
+    def _retry_in_time(self, pending: _PendingRequest, came: float) -> _Written:
+        """Decide in time, or record the late outcome, or leave that to a worker. Raises: Refused, Repeated."""
+
+        def decide(handler: Handler[Any]) -> _Written:
+            if handler is pending.action.late:
+                pending.queue_place.stop_waiting()
+            return self._retry(replace(pending, handler=handler))
+
+        written = self.in_time.decide(pending.action, came, decide)
+        if written is not None:
+            return written
+        reserved = pending.reservation.row if pending.reservation.is_made else None
+        claim = pending.claim and asdict(pending.claim)
+        caller = {"manager_id": pending.credential.manager_id, "level": pending.level, "claim": claim}
+        unrecorded, recorded = self._unrecorded_answer(pending.action, pending.request, reserved), pending.late_answers
+        return _Written(self.in_time.leave_to_worker(unrecorded, caller, recorded[-1] if recorded else None))
+
     def _retry(self, pending: _PendingRequest) -> _Written:
-        """Attempt until an outcome is written. Raises: Refused, Repeated, StoreError."""
+        """Attempt until an outcome is written. Raises: Refused, Repeated, StoreError, Undecided."""
         started = self.clock.time()
         for attempt in count():
-            if attempt >= _ATTEMPTS:
-                pending.queue_place.stop_waiting()
             context = self._context(pending)
             try:
                 return self._attempt(pending, context)
             except (ConditionFailed, EntryGone, Conflict) as failure:
+                own = pending.written_attempt(failure) if isinstance(failure, ConditionFailed) else None
+                if own is not None:
+                    return own
                 self._wait(pending, attempt, failure)
             except Unanswered:
                 if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
@@ -176,19 +225,17 @@ class Dispatcher:
         raise AssertionError("unreachable")
 
     def _wait(self, pending: _PendingRequest, attempt: int, failure: Exception) -> None:
-        """Wait for the next attempt; the last attempts end a late request. Raises: Refused, if none is left."""
-        place, is_last = pending.queue_place, pending.queue_place.is_over or attempt + 1 >= _ATTEMPTS
-        is_given_up = place.has_stopped and (place.seconds_left <= -_GRACE_SECONDS or attempt + 1 >= 2 * _ATTEMPTS)
-        if is_last and (pending.action.late is None or is_given_up):
-            raise Refused(Status.CONFLICT) from None
-        if not is_last and (place.lost_turns or not isinstance(failure, ConditionFailed)):
+        """Wait for the next attempt. Raises: Refused or Undecided, if none is left."""
+        place, is_late = pending.queue_place, pending.is_late
+        if attempt + 1 >= _ATTEMPTS or (time_limit.is_over() if is_late else place.is_over):
+            raise Refused(Status.CONFLICT) if pending.action.late is None else Undecided from None
+        if is_late:
+            self.store.wait(min(attempt + 2, 4))
+        elif place.lost_turns or not isinstance(failure, ConditionFailed):
             self.store.wait(min(attempt + 2, 6), place.seconds_left)
 
     def _context(self, pending: _PendingRequest) -> RequestContext:
         credential, action = pending.credential, pending.action
-        level = credential.access_level
-        if pending.request.access_level is not None and not action.creates:
-            level = pending.request.access_level
         return RequestContext(
             store=self.store,
             references=self.references,
@@ -196,7 +243,7 @@ class Dispatcher:
             is_write=action.effect == "write",
             credential=credential,
             catalogue=self.programmes.catalogue(credential.manager_id),
-            level=level,
+            level=pending.level,
             clock=self.clock,
             queue_place=pending.queue_place,
             reservation=pending.reservation,
@@ -226,22 +273,21 @@ class Dispatcher:
             self._write(pending, context, operations, None, None)
             return _Written(outcome.asks, deliveries)
         answer = envelope.success(outcome.data, outcome.beside)
+        written = pending.attempts[context.write_id] = _Written(answer, deliveries)
+        pending.late_answers.extend([answer] if pending.is_late else [])
         kept, whole = answer, None
         if pending.action.seals and context.claim is not None:
             kept, whole = envelope.success(envelope.remove_card_data(outcome.data or {}), {}), answer
         self._write(pending, context, operations, kept, whole)
         _audit(pending.credential, pending.request, outcome.data)
-        return _Written(answer, deliveries)
+        return written
 
     def _decide(self, pending: _PendingRequest, context: RequestContext) -> Outcome[Any]:
-        """The flow's decision, or its outcome for a late action. Raises: Refused."""
-        place, late = pending.queue_place, pending.action.late
-        if late is None or not place.is_over:
-            outcome = self._method(pending.action.handler)(pending.request, context)
-            if late is None or not place.is_over:
-                return outcome
-        place.stop_waiting()
-        return self._method(late)(pending.request, context)
+        """The flow's decision. Raises: Refused; Undecided, if it came too late."""
+        outcome: Outcome[Any] = self._method(pending.handler)(pending.request, context)
+        if pending.action.late is not None and not pending.is_late and pending.queue_place.is_over:
+            raise Undecided
+        return outcome
 
     def _write(
         self,
@@ -272,6 +318,8 @@ class Dispatcher:
         try:
             self.store.transact(all_operations)
         except ConditionFailed as failure:
+            if pending.written_attempt(failure) is not None:
+                raise
             if claim is not None and 0 in failure.failed:
                 self._check_repeat(claim, context.now)
             if not (failure.repeated and _is_own(context, failure)):
@@ -291,7 +339,12 @@ class Dispatcher:
     def _check_repeat(self, claim: IdempotencyClaim, now: int) -> None:
         self.references.check_repeat(claim, self.store.batch_get(self.references.keys(claim)), now)
 
-    def _method(self, handler: Handler[Any]) -> Callable[[Request, RequestContext], Outcome[Any]]:
+    def _unrecorded_answer(self, action: Action, request: Request, reserved: ReservedRow | None) -> UnrecordedAnswer:
+        assert action.unrecorded is not None
+        answer: UnrecordedAnswer = self._method(action.unrecorded)(request, reserved)
+        return answer
+
+    def _method(self, handler: Callable[..., Any]) -> Callable[..., Any]:
         """The bound method of the flow that defines this handler."""
         method = self._methods.get(handler)
         if method is None:
@@ -311,45 +364,6 @@ def _answer_or_error(answer: Callable[[], str]) -> str:
     except Exception:
         log.exception("failed")
     return envelope.error(Refused(Status.INTERNAL))
-
-
-def _parse(body: bytes) -> dict[str, Any]:
-    """Raises: Refused."""
-    if len(body) > BODY_BYTES:
-        raise Refused(Status.TOO_LARGE)
-    try:
-        members = jsontext.loads(body)
-    except jsontext.InvalidJson as error:
-        raise Refused(Status.NOT_JSON, f"the body is not valid JSON: {error}") from None
-    if not isinstance(members, dict):
-        raise Refused(Status.NOT_JSON)
-    return members
-
-
-def _reference(members: Mapping[str, Any]) -> str | None:
-    """The reference of a request, in the correct version. Raises: Refused."""
-    if str(members.get("api_version")) != API_VERSION:
-        raise Refused(Status.WRONG_VERSION)
-    reference = members.get("request_reference_id")
-    if reference is None:
-        return None
-    if not isinstance(reference, str) or not _REFERENCE.fullmatch(reference):
-        raise Refused(
-            Status.BAD_REFERENCE, "request_reference_id must have 10 to 255 characters: letters, digits and hyphens"
-        )
-    return reference
-
-
-def _check_access(credential: Credential, action: Action, members: Mapping[str, Any]) -> None:
-    """Check a request against the credential's access level, actions and modes. Raises: Refused."""
-    for name in _LEVELS if "holder_id" not in members and action.creates else _LEVELS[:1]:
-        asked = str(members.get(name, ""))
-        if asked.isascii() and asked.isdigit() and int(asked[:20]) > credential.access_level:
-            raise Refused(Status.LEVEL_TOO_HIGH, f"{name} is higher than the credential's")
-    if not credential.allows(action.name):
-        raise Refused(Status.NOT_ALLOWED, "the credential does not allow this action")
-    if action.field is not None and disclosure.is_absent(credential, action.field):
-        raise Refused(Status.NOT_ALLOWED, f"the credential may not read {action.field}")
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:

@@ -114,6 +114,13 @@ class RequestReferences:
         kept = {"claim": _whole_answer_key(claim), "attempt": claim.attempt, "answer": sealed, "expires_at": until}
         return [Put(TABLE, item | {"whole_until": until, "view": claim.view}, first), Put(TABLE, kept)]
 
+    def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
+        """The write that stores the response that a request got, whatever its attempts stored; fails if another request
+        has the claim.
+        """
+        is_own = _is_unclaimed(now) | Attr("attempt").eq(claim.attempt)
+        return Put(TABLE, _claim_item(claim, now) | {"answer": self._vault.seal(answer, claim.name)}, is_own)
+
     def put_claim(self, claim: IdempotencyClaim, now: int) -> Put:
         """The write that claims the reference before the response is known; fails for every request but the first."""
         return Put(TABLE, _claim_item(claim, now) | {"unanswered": True}, _is_unclaimed(now))

@@ -11,6 +11,7 @@ from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.programs.catalogue import Catalogue
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.programs.programmes import EntryId
+from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, RequestReferences
 from chalicelib.cards.storage.hot_key_queue import QueuePlace
@@ -44,6 +45,20 @@ class Outcome(Generic[D]):
     beside: Mapping[str, Any] = field(default_factory=dict)
     asks: Callable[[], str] | None = None
     events: Sequence[CardEvent] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnrecordedAnswer:
+    """The response data of a request that storage did not take in time.
+
+    ``number`` is its authorization's. ``task`` is the kind of the task by which a worker records it; ``members``
+    returns what the task says.
+    """
+
+    number: int
+    data: Answer
+    task: str
+    members: Callable[[], dict[str, Any]]
 
 
 class RefusedWith(Refused):

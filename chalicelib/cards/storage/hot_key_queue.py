@@ -57,7 +57,6 @@ class QueuePlace:
 
     Attributes:
         lost_turns: how often the request lost to another process despite queuing.
-        has_stopped: whether ``stop_waiting`` was called.
     """
 
     def __init__(self, queues: HotKeyQueues, clock: Clock, until: float) -> None:
@@ -67,7 +66,6 @@ class QueuePlace:
         self._queue: _Queue | None = None
         self._is_mine = False
         self.lost_turns = 0
-        self.has_stopped = False
 
     @property
     def seconds_left(self) -> float:
@@ -81,7 +79,6 @@ class QueuePlace:
     def stop_waiting(self) -> None:
         """Stop waiting."""
         self.leave()
-        self.has_stopped = True
         self._until = min(self._until, self._clock.monotonic())
 
     def wait_for_others(self, keys: Sequence[Key]) -> None:

@@ -65,6 +65,13 @@ class ReservedRow:
         table, key = self.place
         return Put(table, key | members, Attr(RESERVED_BY).eq(self.token))
 
+    def release(self, store: Store) -> None:
+        """Give up the position, if its row is not written; if this fails, a reader cancels it later."""
+        try:
+            store.delete(*self.place, Attr(RESERVED_BY).eq(self.token))
+        except StoreError:
+            log.info("reserved row not released")
+
     def listed_at(self, at: int) -> int | None:
         """The time of this position, unless it is ``at``, the time of the row's recording."""
         return None if self.at == at else self.at
@@ -104,14 +111,10 @@ class RowReservation:
         return cast("T", together(calls)[0])
 
     def release(self) -> None:
-        """Give up a position whose row is not written; if this fails, a reader cancels it later."""
+        """Give up a position whose row is not written."""
         row, self._row = self._row, None
-        if row is None:
-            return
-        try:
-            self._store.delete(*row.place, Attr(RESERVED_BY).eq(row.token))
-        except StoreError:
-            log.info("reserved row not released")
+        if row is not None:
+            row.release(self._store)
 
     def _reserve(self, timeline: Timeline, number: int) -> None:
         row = ReservedRow(timeline, milliseconds(self._clock), number, new_id())

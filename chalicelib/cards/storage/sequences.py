@@ -7,15 +7,22 @@ are refilled together, so a request that needs several kinds of numbers waits at
 
 from __future__ import annotations
 
+import secrets
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf
 from typing import Literal, get_args
 
 from chalicelib.cards.storage.record import TABLE, Key
-from chalicelib.foundation.dynamodb.store import Store, StoreUnavailable
+from chalicelib.foundation import time_limit
+from chalicelib.foundation.dynamodb.store import NeverSent, Store, StoreUnavailable
 
 BLOCK = 50
 LOW = 20
 """A counter with fewer numbers left is refilled along with any other that needs it."""
+SPARE = 5 * 10**10
+"""The first of the random identifiers, all of which have 11 digits."""
 SEQUENCES: Key = (TABLE, {"owner": "sequences", "part": "sequences"})
 """The counters; each holds the highest number reserved by any process."""
 
@@ -52,12 +59,35 @@ class Sequences:
         """Several new identifiers in ascending order, at most ``BLOCK``. Raises: StoreError."""
         if count > BLOCK:
             raise ValueError(f"at most {BLOCK} identifiers can be taken at once")
-        with self._lock:
+        with self._locked():
             if len(self._left[name]) < count:
                 self._fill_up(name)
             left = self._left[name]
             self._left[name] = left[count:]
             return list(left[:count])
+
+    def spare(self, name: Name) -> int:
+        """An identifier without a call of storage: one of the block, else a random one far above all counted."""
+        if self._lock.acquire(blocking=False):
+            try:
+                left = self._left[name]
+                self._left[name] = left[1:]
+                if left:
+                    return left[0]
+            finally:
+                self._lock.release()
+        return SPARE + secrets.randbelow(SPARE)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Wait for another thread that reserves a block, within the request's time limit. Raises: NeverSent."""
+        left = time_limit.seconds_left()
+        if not self._lock.acquire(timeout=max(0.0, left) if left < inf else -1):
+            raise NeverSent("no identifier was free within the time limit of the request")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _fill_up(self, wanted: Name) -> None:
         """Reserve a new block for this counter and for all that run low; their remaining numbers are lost."""

@@ -18,7 +18,8 @@ the call is sent again where this is safe, for up to ``PATIENCE`` seconds:
   not identify the writer: a number could be added twice, and another caller may have deleted the item. Use a
   transaction if the outcome must be known.
 
-Conflicts with other transactions are retried, with jitter, before they are reported.
+Conflicts with other transactions are retried, with jitter, before they are reported. The time limit of a request ends
+all repeats (``time_limit``).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from typing import Any, TypedDict, TypeVar, Unpack
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from botocore.exceptions import BotoCoreError, ClientError
 
+from chalicelib.foundation import time_limit
 from chalicelib.foundation.dynamodb.conditions import query_members
 from chalicelib.foundation.dynamodb.errors import (
     FAILED_ON_THE_WAY,
@@ -70,6 +72,7 @@ __all__ = [
     "Conflict",
     "Delete",
     "Item",
+    "NeverSent",
     "Operation",
     "Page",
     "Put",
@@ -301,6 +304,8 @@ class Store:
         lost: AnswerLost | None = None
         losses = blocked = unsent = 0
         for attempt in count():
+            if time_limit.is_over():
+                raise lost or NeverSent("the time limit of the request is over")
             try:
                 return self._call(call, **request)
             except ConditionFailed as failure:
@@ -322,6 +327,7 @@ class Store:
 
     def wait(self, attempt: int, at_most: float = inf) -> None:
         """Sleep with jitter, at most ``at_most`` seconds, before retry number ``attempt``."""
+        at_most = max(0.0, min(at_most, time_limit.seconds_left()))
         self._pause(min(random.uniform(0, min(0.025 * 2**attempt, _LONGEST_WAIT)), at_most))
 
     def _call(self, call: Callable[..., T], **request: Any) -> T:

@@ -1,0 +1,229 @@
+"""Recovery of declines that a request could not record, because storage did not respond in time.
+
+The network was answered 91. An attempt of the request may have been written nevertheless, or may still be: a worker
+records the decline under the authorization number of all attempts, so that none can be written any more. If one was
+written before, the worker releases its hold and adds the decline to it.
+
+The request leaves this to the worker by a task (``delivery.tasks``), which has neither card number, PIN nor CVC2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from chalicelib.cards.authorization import activity_record, event_payloads
+from chalicelib.cards.authorization.authorization_record import Authorization, put_message_number
+from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Authorizer, RequestedAmount
+from chalicelib.cards.authorization.card_context import CardContext, read_by_number, read_card_context, read_with_card
+from chalicelib.cards.authorization.card_use import CardUse
+from chalicelib.cards.authorization.hold_release import HoldRelease
+from chalicelib.cards.authorization.late_declines import put_late_decline
+from chalicelib.cards.authorization.new_authorizations import late_decline
+from chalicelib.cards.events.card_events import CardEvent, CardEvents
+from chalicelib.cards.issuing.card_record import Card, number_key
+from chalicelib.cards.programs.programmes import Programmes
+from chalicelib.cards.protocol import values
+from chalicelib.cards.requests.idempotency import IdempotencyClaim, RequestReferences
+from chalicelib.cards.storage.record import WriteStamp
+from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
+from chalicelib.cards.storage.time_ordered import shard_of
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+TASK = "unrecorded-decline"
+_ATTEMPTS = 6
+
+
+def task_members(
+    number: int, reserved: ReservedRow | None, asked: RequestedAmount, *, card_id: int | None, lookup: str | None
+) -> dict[str, Any]:
+    """What a task says of the declined message; ``lookup`` is the keyed hash of the card's number."""
+    return {
+        "number": number,
+        "reserved": None if reserved is None else [reserved.at, reserved.token],
+        "card_id": card_id,
+        "lookup": lookup,
+        "use": asked.use.as_dict,
+        "amount": asked.amount,
+        "currency": asked.currency,
+    }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnrecordedDecline:
+    """A task: the members above, and what the dispatcher knows of the caller.
+
+    Attributes:
+        level: the caller's access level.
+        claim: the claim of its ``request_reference_id``, if any.
+        answer: the response that the caller got.
+    """
+
+    number: int
+    reserved: list[Any] | None
+    card_id: int | None
+    lookup: str | None
+    use: Mapping[str, Any]
+    amount: int
+    currency: int
+    manager_id: int
+    level: int
+    claim: Mapping[str, Any] | None
+    answer: str
+
+    @property
+    def asked(self) -> RequestedAmount:
+        return RequestedAmount(CardUse(**self.use), self.amount, self.currency)
+
+    def can_see(self, item: Item | None) -> bool:
+        """Whether the card exists for the caller."""
+        return bool(item and item["manager_id"] == self.manager_id and item["access_level"] <= self.level)
+
+
+@dataclass(frozen=True, slots=True)
+class _Writes:
+    operations: list[Operation]
+    events: list[CardEvent]
+
+
+@dataclass(frozen=True, slots=True)
+class DeclineRecovery:
+    """Records declines; a task that was carried out before has no effect."""
+
+    store: Store
+    clock: Clock
+    programmes: Programmes
+    references: RequestReferences
+    authorizer: Authorizer
+    hold_release: HoldRelease
+    events: CardEvents
+
+    def record(self, details: str) -> None:
+        """Carry out a task. Raises: StoreError; the queue repeats the task."""
+        decline = UnrecordedDecline(**jsontext.loads(details))
+        for attempt in range(_ATTEMPTS):
+            reservations = [RowReservation(self.store, self.clock) for _ in range(2)]
+            try:
+                self._record(decline, reservations)
+            except (ConditionFailed, Conflict):
+                _release(reservations)
+                self.store.wait(attempt)
+            else:
+                return
+        raise Conflict("others changed the account each time")
+
+    def _record(self, decline: UnrecordedDecline, reservations: list[RowReservation]) -> None:
+        item = self.store.get(*Authorization.key(decline.number))
+        stamp = WriteStamp(milliseconds(self.clock), new_id())
+        if item is None:
+            writes = self._decline(decline, reservations[0], stamp)
+        elif item["response_code"] == NOT_AVAILABLE:
+            return
+        else:
+            writes = self._take_back(decline, Authorization.from_item(item), reservations, stamp)
+        deliveries = self.events.record(decline.manager_id, writes.events)
+        operations = [*writes.operations, *deliveries.operations, *self._store_answer(decline, stamp.now)]
+        if operations:
+            self.store.transact(operations)
+        self.events.dispatch(deliveries)
+        self._release_own(decline)
+        log.info("decline recorded", authorization=decline.number, was_written=item is not None)
+
+    def _decline(self, decline: UnrecordedDecline, reservation: RowReservation, stamp: WriteStamp) -> _Writes:
+        """Record the decline in the place of the request's attempts, none of which was written."""
+        timeline = activity_record.of_manager(decline.manager_id)[shard_of(decline.number)]
+        reservation.make(lambda: (timeline, decline.number))
+        card_context = self._read_card_context(decline)
+        if card_context is None:  # there is nothing to record of a card that the caller does not have
+            reservation.release()
+            return _Writes([], [])
+        asked, reserved = decline.asked, reservation.row
+        message, account, operations = late_decline(self.authorizer, card_context, asked, reserved, stamp)
+        return _Writes(operations, event_payloads.message_events(message, stamp.now, account, {}))
+
+    def _read_card_context(self, decline: UnrecordedDecline) -> CardContext | None:
+        catalogue = self.programmes.catalogue(decline.manager_id)
+        if decline.card_id is not None:
+            card = self.store.get(*Card.key(decline.card_id))
+            found = Card.from_item(card) if card and decline.can_see(card) else None
+            return read_card_context(self.store.batch_get, catalogue, found) if found else None
+        assert decline.lookup is not None, "a card or a number is given"
+        number = self.store.get(*number_key(decline.lookup))
+        return read_by_number(self.store.batch_get, decline.can_see, catalogue, number) if number else None
+
+    def _take_back(
+        self,
+        decline: UnrecordedDecline,
+        authorization: Authorization,
+        reservations: list[RowReservation],
+        stamp: WriteStamp,
+    ) -> _Writes:
+        """Release what an attempt of the request holds, and add the decline to the authorization."""
+        of_release, of_decline = reservations
+        of_decline.make(self.hold_release.new_entry(authorization.manager_id))
+        catalogue = self.programmes.catalogue(authorization.manager_id)
+        card_context = read_with_card(self.store.batch_get, catalogue, authorization)
+        account, reserved = card_context.accounts[0], of_decline.row
+        message = activity_record.NetworkMessage(
+            number=reserved.number,
+            kind=values.AUTHORIZATION,
+            card=card_context.card,
+            trans_link=authorization.trans_link,
+            use=authorization.card_use,
+            code=NOT_AVAILABLE,
+            amount=decline.amount,
+            currency=decline.currency,
+            charge=authorization.charge_details,
+            holder_currency=account.currency,
+        )
+        listed_at = reserved.listed_at(stamp.at)
+        listed = replace(authorization, id=message.number, at=stamp.at, listed_at=listed_at)
+        operations: list[Operation] = [
+            put_message_number(message, authorization, stamp, listed_at),
+            reserved.put(message.row(stamp)),
+            put_late_decline(listed, stamp.now),
+        ]
+        if not authorization.is_held:
+            unheld = authorization.update(stamp.write_id, response_code=NOT_AVAILABLE)
+            return _Writes([unheld, *operations], [*event_payloads.message_events(message, stamp.now, account, {})])
+        of_release.make(self.hold_release.new_entry(authorization.manager_id))
+        release = self.hold_release.release(
+            self.store.batch_get,
+            catalogue,
+            authorization,
+            authorization.left,
+            values.REVERSAL,
+            stamp,
+            of_release,
+            response_code=NOT_AVAILABLE,
+        )
+        after = replace(account, held=account.held - authorization.held)
+        events = [*release.events, *event_payloads.message_events(message, stamp.now, after, {})]
+        return _Writes([*release.operations, *operations], events)
+
+    def _store_answer(self, decline: UnrecordedDecline, now: int) -> list[Operation]:
+        """The write that has repeats of the request get its response, unless a repeat was carried out meanwhile."""
+        if decline.claim is None:
+            return []
+        claim = IdempotencyClaim(**decline.claim)
+        put = self.references.replace_answer(claim, decline.answer, now)
+        [found] = self.store.batch_get(self.references.keys(claim))
+        is_other = found is not None and found["expires_at"] > now and found["attempt"] != claim.attempt
+        return [] if is_other else [put]
+
+    def _release_own(self, decline: UnrecordedDecline) -> None:
+        """Give up the position that the request reserved, so that lists over all cards need not wait for it."""
+        if decline.reserved is not None:
+            at, token = decline.reserved
+            timeline = activity_record.of_manager(decline.manager_id)[shard_of(decline.number)]
+            ReservedRow(timeline, at, decline.number, token).release(self.store)
+
+
+def _release(reservations: list[RowReservation]) -> None:
+    for reservation in reservations:
+        reservation.release()

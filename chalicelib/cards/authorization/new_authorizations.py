@@ -1,0 +1,76 @@
+"""New authorizations: the first message of a ``trans_link``, its record, and the writes of a late decline."""
+
+from __future__ import annotations
+
+from chalicelib.cards.authorization.activity_record import NetworkMessage
+from chalicelib.cards.authorization.authorization_record import Authorization
+from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Authorizer, Decision, RequestedAmount
+from chalicelib.cards.authorization.card_context import CardContext
+from chalicelib.cards.authorization.late_declines import put_late_decline
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.ledger.charges import Charge
+from chalicelib.cards.protocol import values
+from chalicelib.cards.protocol.states import DECLINED, HELD
+from chalicelib.cards.storage.record import WriteStamp
+from chalicelib.cards.storage.reserved_rows import ReservedRow
+from chalicelib.foundation.dynamodb.store import Operation
+
+
+def first_message(
+    number: int, kind: int, card: Card, asked: RequestedAmount, decision: Decision, charge: Charge | None
+) -> NetworkMessage:
+    """The first message of a new ``trans_link``, with the requested amount and no hold."""
+    return NetworkMessage(
+        number=number,
+        kind=kind,
+        card=card,
+        trans_link=f"{number:012}",
+        use=asked.use,
+        code=decision.code,
+        amount=asked.amount,
+        currency=asked.currency,
+        charge=charge,
+        holder_currency=decision.account.currency,
+        fired=decision.fired,
+    )
+
+
+def new_authorization(
+    message: NetworkMessage, account: Account, stamp: WriteStamp, reserved: ReservedRow, *, is_held: bool
+) -> Authorization:
+    """The authorization record for a first message, without its hold."""
+    card = message.card
+    return Authorization(
+        id=message.number,
+        manager_id=card.manager_id,
+        access_level=card.access_level,
+        card_id=card.id,
+        holder_id=card.holder_id,
+        account_id=account.id,
+        at=stamp.at,
+        state=HELD if is_held else DECLINED,
+        response_code=message.code,
+        currency=message.currency,
+        use=message.use.as_dict,
+        rules=[*message.fired.rules] or None,
+        actions=[*message.fired.actions] or None,
+        lists=message.lists,
+        listed_at=reserved.listed_at(stamp.at),
+        auth_code=message.auth_code,
+    )
+
+
+def late_decline(
+    authorizer: Authorizer, card_context: CardContext, asked: RequestedAmount, reserved: ReservedRow, stamp: WriteStamp
+) -> tuple[NetworkMessage, Account, list[Operation]]:
+    """The message of a decline that could not be decided in time, its account, and its writes.
+
+    The record has the number of all attempts at the request, so that the writes of at most one of them take place.
+    """
+    account = card_context.account_for(asked.currency) or card_context.accounts[0]
+    decision, charge = Decision(NOT_AVAILABLE, account), authorizer.price(card_context, account, asked)
+    message = first_message(reserved.number, values.AUTHORIZATION, card_context.card, asked, decision, charge)
+    authorization = new_authorization(message, account, stamp, reserved, is_held=False)
+    listing = put_late_decline(authorization, stamp.now)
+    return message, account, [authorization.put(stamp.write_id), reserved.put(message.row(stamp)), listing]

@@ -1,0 +1,45 @@
+"""Tasks: work that a request leaves to a worker when storage takes no record of it.
+
+A task's message in the queue of deliveries has all that the worker needs, sealed; any other message is the id of a
+delivery. A task may arrive twice, and is repeated until it succeeds, as the queue does with any message.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.crypto.vault import Vault
+
+Handlers = Mapping[str, Callable[[str], None]]
+"""What carries out the tasks of a kind, given the task's details."""
+
+
+class Tasks:
+    """Queues tasks and carries them out; ``handlers`` is called with the first one."""
+
+    def __init__(self, vault: Vault, queue: Queue, handlers: Callable[[], Handlers]) -> None:
+        self._vault = vault
+        self._queue = queue
+        self._handlers = handlers
+
+    def send(self, kind: str, details: str) -> None:
+        """Queue a task. Raises: ClientError, BotoCoreError, if the queue or the keys do not respond."""
+        sealed = base64.b64encode(self._vault.seal(details, _context(kind))).decode()
+        self._queue.send(jsontext.dumps({"task": kind, "request_id": log.request_id(), "sealed": sealed}))
+
+    def carry_out(self, message: str) -> bool:
+        """Carry out a task; false if the message is none. Raises: whatever the handler does; the queue repeats it."""
+        if not message.startswith("{"):
+            return False
+        task = jsontext.loads(message)
+        log.bind(request_id=task["request_id"], task=task["task"])
+        details = self._vault.unseal(base64.b64decode(task["sealed"]), _context(task["task"]))
+        self._handlers()[task["task"]](details)
+        return True
+
+
+def _context(kind: str) -> str:
+    return f"tasks/{kind}"
