@@ -74,6 +74,11 @@ class _PendingRequest:
         found = {item.get("written_by") for item in failure.items if item}
         return next((decided for write_id, decided in self.attempts.items() if write_id in found), None)
 
+    def answered_attempt(self, repeated: Repeated) -> _Written | None:
+        """The outcome of the attempt that a claim of this very request shows to be written."""
+        decided = self.attempts.values() if repeated.is_own else ()
+        return next((each for each in decided if each.answer == repeated.answer), None)
+
 
 @dataclass(frozen=True, slots=True)
 class _Written:
@@ -212,6 +217,10 @@ class Dispatcher:
             context = self._context(pending)
             try:
                 return self._attempt(pending, context)
+            except Repeated as repeated:
+                if (own := pending.answered_attempt(repeated)) is None:
+                    raise
+                return own
             except (ConditionFailed, EntryGone, Conflict) as failure:
                 own = pending.written_attempt(failure) if isinstance(failure, ConditionFailed) else None
                 if own is not None:

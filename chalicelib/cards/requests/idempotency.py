@@ -45,11 +45,13 @@ class Repeated(Exception):
     Attributes:
         answer: its response, ``None`` if only the claim is stored.
         other_view: whether the credential's modes were different then.
+        is_own: whether it was an attempt of this very request.
     """
 
-    def __init__(self, answer: str | None, *, other_view: bool = False) -> None:
+    def __init__(self, answer: str | None, *, other_view: bool = False, is_own: bool = False) -> None:
         self.answer = answer
         self.other_view = other_view
+        self.is_own = is_own
         super().__init__("the request has already been carried out")
 
 
@@ -96,7 +98,8 @@ class RequestReferences:
                 raise Conflict("the response with card data is not visible yet")
             raise Repeated(self._vault.unseal(whole["answer"], _whole_answer_key(claim)))
         answer = None if item.get("again") else self._vault.unseal(item["answer"], claim.name)
-        raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view)
+        is_own = item["attempt"] == claim.attempt
+        raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view, is_own=is_own)
 
     def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
         """The writes that claim the reference and store the response.

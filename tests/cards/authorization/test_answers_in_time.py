@@ -1,0 +1,199 @@
+"""Authorizations on slow storage: the network gets 91 in time, and nothing is held, doubled or lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from chalicelib.cards.authorization.decline_recovery import TASK
+from chalicelib.cards.protocol.values import HOLD_SECONDS
+from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.dynamodb.store import StoreError
+from tests.cards.authorization.issuers import authorizes, held
+from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
+from tests.cards.events.event_listener import Listener
+from tests.cards.network_books import check
+from tests.cards.scenes import GBP, PIN, Envelope, Scene
+from tests.cards.slow_storage import ANSWERING, READS, WRITES, SlowStorage, every, first
+from tests.openbanking.faults import items
+
+REFUSED = EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+TRANSACTION = "transact_write_items"
+
+
+@pytest.fixture(autouse=True)
+def _at_once(issuer: Scene, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Waits take no time, and other tests have left nothing in the queue."""
+    monkeypatch.setattr(issuer.hub.store, "_pause", lambda seconds: None)
+    issuer.world.queued()
+    yield
+    issuer.hub.cards.flows.hold_expiry.expire()
+    check(issuer.world)
+
+
+@pytest.fixture
+def user(issuer: Scene) -> Buyer:
+    """A buyer with 100.00 GBP, whose process knows its credentials and has identifiers."""
+    buyer = held(issuer, **LIMITED)
+    buyer.asked(0, transaction_type=39)
+    return buyer
+
+
+def purchase(user: Buyer, **members: Any) -> dict[str, Any]:
+    least = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP}
+    return {**least, **members}
+
+
+def ask(user: Buyer, **members: Any) -> Envelope:
+    answer = user.scene.sim("simulateAuthorization", **purchase(user, **members))
+    assert answer.status == "success", answer.raw
+    return answer
+
+
+def work(scene: Scene) -> list[str]:
+    """Have a worker carry out what is in the queue; answers the messages."""
+    messages = scene.world.queued()
+    for message in messages:
+        scene.hub.delivery.worker.attempt(message)
+    return messages
+
+
+def listed(user: Buyer) -> list[tuple[str, int]]:
+    """Response code and type of the card's messages but the first, as the reports show them."""
+    user.scene.hub.cards.flows.hold_expiry.expire()
+    user.scene.clock.advance(20)
+    span = {"date_from": 0, "date_to": user.scene.clock.time(), "item_count": 100}
+    of_card = user.scene.data("getCardsActivity", card_id=user.card_id, **span)
+    return [(row["response_code"], row["authorize_type"]) for row in of_card][1:]
+
+
+def left_over(user: Buyer) -> tuple[tuple[int, int, int, int], list[tuple[int, int]]]:
+    return user.balances(), user.used(A_DAY)
+
+
+NOTHING_USED = ((100_00, 0, 0, 100_00), [(0, 0)])
+
+
+def test_a_slow_read_is_answered_91_and_a_worker_records_the_decline(user: Buyer) -> None:
+    with SlowStorage(user.scene, every("never", *READS)) as storage:
+        answer = ask(user).data
+
+    assert answer["response_code"] == "91"
+    assert storage.made == ["batch_get_item"] * 2, "one read to decide, and one to decline"
+    [message] = work(user.scene)
+    assert listed(user) == [("91", 1)]
+    assert user.record(answer["trans_link"]).response_code == "91"
+    assert left_over(user) == NOTHING_USED
+
+
+def test_a_transaction_that_lands_after_the_answer_is_taken_back_by_the_worker(user: Buyer) -> None:
+    reference = user.scene.reference()
+    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+        answer = ask(user, request_reference_id=reference)
+        assert storage.made.count(TRANSACTION) == 2
+        storage.land()
+
+    assert answer.data["response_code"] == "91"
+    assert user.balances()[1] == 10_00, "it is held until the worker comes"
+    [message] = work(user.scene)
+    assert left_over(user) == NOTHING_USED
+    assert listed(user) == [("00", 1), ("00", 4), ("91", 1)]
+    again = ask(user, request_reference_id=reference)
+    assert (again.duplicated, again.data) == (1, answer.data)
+
+
+def test_a_second_message_about_the_same_decline_changes_nothing(user: Buyer) -> None:
+    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+        ask(user, request_reference_id=user.scene.reference())
+        storage.land()
+    [message] = work(user.scene)
+    tables = ("cards", "card-activity", "ledger", "idempotency")
+    before = [items(user.scene.world, table) for table in tables]
+
+    user.scene.hub.delivery.worker.attempt(message)
+
+    assert [items(user.scene.world, table) for table in tables] == before
+
+
+def test_a_transaction_that_lands_after_the_worker_is_refused(user: Buyer) -> None:
+    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+        ask(user)
+    work(user.scene)
+
+    assert storage.land() == ["TransactionCanceledException"] * 2
+    assert left_over(user) == NOTHING_USED
+    assert listed(user) == [("91", 1)]
+
+
+def test_a_lost_transaction_is_declined_by_the_request_itself_and_cannot_land_any_more(user: Buyer) -> None:
+    reference = user.scene.reference()
+    with SlowStorage(user.scene, first("later", TRANSACTION)) as storage:
+        answer = ask(user, request_reference_id=reference)
+
+    assert answer.data["response_code"] == "91"
+    assert answer.data["available_balance"] == 100_00
+    assert storage.land() == ["TransactionCanceledException"]
+    assert work(user.scene) == []
+    assert left_over(user) == NOTHING_USED
+    assert listed(user) == [("91", 1)]
+    again = ask(user, request_reference_id=reference)
+    assert (again.duplicated, again.data) == (1, answer.data)
+
+
+@pytest.mark.parametrize("with_reference", [False, True])
+def test_an_approval_whose_answer_is_late_is_found_and_answered(user: Buyer, with_reference: bool) -> None:
+    reference = {"request_reference_id": user.scene.reference()} if with_reference else {}
+    with SlowStorage(user.scene, first("applied", TRANSACTION)) as storage:
+        answer = ask(user, **reference)
+
+    assert (answer.data["response_code"], answer.duplicated) == ("00", 0)
+    assert storage.made.count(TRANSACTION) == (1 if with_reference else 2), (
+        "its claim or record shows that it is written"
+    )
+    assert user.balances()[1] == 10_00
+    assert work(user.scene) == []
+    assert authorizes(user) == [answer.data["authorize_id"]]
+
+
+def test_where_the_queue_takes_nothing_either_a_metric_counts_it_and_the_hold_expires(
+    user: Buyer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        SlowStorage(user.scene, every("later", TRANSACTION)) as storage,
+        patch.object(Queue, "send", side_effect=REFUSED),
+    ):
+        answer = ask(user)
+        storage.land()
+
+    assert answer.data["response_code"] == "91"
+    assert capsys.readouterr().out.count('"UnrecordedDeclines":[1]') == 1
+    assert work(user.scene) == []
+    assert user.balances()[1] == 10_00
+    user.scene.clock.advance(HOLD_SECONDS)
+    user.scene.hub.cards.flows.hold_expiry.expire()
+    assert left_over(user)[0] == NOTHING_USED[0]
+
+
+def test_a_caller_who_cannot_be_looked_up_in_time_is_answered_91(
+    user: Buyer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user.scene.hub.cards.credentials._cache.clear()
+    with SlowStorage(user.scene, every("never", *READS)):
+        answer = ask(user).data
+
+    assert (answer["response_code"], answer["authorize_id"]) == ("91", int(answer["trans_link"]))
+    assert work(user.scene) == []
+    assert capsys.readouterr().out.count('"UnrecordedDeclines":[1]') == 1
+
+
+def test_nothing_is_sent_after_the_time_is_up(user: Buyer) -> None:
+    with SlowStorage(user.scene, every("never"), seconds=ANSWERING) as storage, patch.object(Queue, "send") as sent:
+        assert ask(user).data["response_code"] == "91"
+
+    assert storage.made == ["batch_get_item"]
+    assert sent.call_count == 1
