@@ -7,7 +7,8 @@ position (``time_ordered.written_rows``).
 
 A reader sees every reservation that precedes what it shows: it shows no rows of the last ``CERTAIN_AFTER``
 milliseconds, and a reservation is used only if storage confirmed it within ``CONFIRMED_WITHIN`` of its time. The
-rest is for the difference between two clocks. All attempts at a request use the same reservation, so at most one is applied.
+rest is for the difference between two clocks. All attempts at a request use the same reservation, so at most one is
+applied.
 
 A reader cancels a reservation after ``ABANDONED_AFTER``, since its writer is dead or will decide again: a mark remains
 in its place, so that neither the reservation nor its transaction can still be written.
