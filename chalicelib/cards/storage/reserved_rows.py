@@ -10,8 +10,9 @@ milliseconds, and a reservation is used only if storage confirmed it within ``CO
 rest is for the difference between two clocks. All attempts at a request use the same reservation, so at most one is
 applied.
 
-A reader cancels a reservation after ``ABANDONED_AFTER``, since its writer is dead or will decide again: a mark remains
-in its place, so that neither the reservation nor its transaction can still be written.
+A reader cancels a reservation after ``ABANDONED_AFTER``, since its writer is dead or will decide again. A mark remains
+in its place, so that neither the reservation nor its transaction can still be written. A request that writes no row
+after all does the same.
 """
 
 from __future__ import annotations
@@ -109,18 +110,21 @@ class RowReservation:
         row, self._row = self._row, None
         if row is None:
             return
+        table, key = row.place
         try:
-            self._store.delete(*row.place, Attr(RESERVED_BY).eq(row.token))
+            _put(self._store, _put_mark(table, key, row.token))
+        except ConditionFailed:  # written or cancelled in the meantime
+            return
         except StoreError:
-            log.info("reserved row not released")
+            log.exception("reserved row not released")
 
     def _reserve(self, timeline: Timeline, number: int) -> None:
         row = ReservedRow(timeline, milliseconds(self._clock), number, new_id())
-        put = row.put_reservation()
-        self._store.put(put.table, put.item, put.condition)
+        _put(self._store, row.put_reservation())
         if self._is_late(row):
-            late, row = row, ReservedRow(timeline, milliseconds(self._clock) + AHEAD, number, new_id())
-            self._store.transact([_put_mark(put.table, late.place[1], late.token), row.put_reservation()])
+            (table, key), token = row.place, row.token
+            row = ReservedRow(timeline, milliseconds(self._clock) + AHEAD, number, new_id())
+            self._store.transact([_put_mark(table, key, token), row.put_reservation()])
             if self._is_late(row):
                 raise Conflict("storage confirms reservations too late")
         self._row = row
@@ -137,12 +141,16 @@ def cancel_abandoned(store: Store, table: str, rows: Sequence[Item], now: int) -
 
 
 def _cancel(store: Store, table: str, row: Item) -> None:
-    put = _put_mark(table, {"owner": row["owner"], "part": row["part"]}, row[RESERVED_BY])
     try:
-        store.put(put.table, put.item, put.condition)
-    except ConditionFailed:  # it was used or cancelled in the meantime
+        _put(store, _put_mark(table, {"owner": row["owner"], "part": row["part"]}, row[RESERVED_BY]))
+    except ConditionFailed:  # written or cancelled in the meantime
         return
     log.warning("reserved row cancelled", owner=row["owner"], part=row["part"])
+
+
+def _put(store: Store, put: Put) -> None:
+    """Raises: ConditionFailed, StoreError."""
+    store.put(put.table, put.item, put.condition)
 
 
 def _put_mark(table: str, key: Item, token: str) -> Put:
