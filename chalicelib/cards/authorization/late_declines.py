@@ -6,6 +6,8 @@ counters guard. The list gets its row within a minute, by the schedule that rele
 
 from __future__ import annotations
 
+from boto3.dynamodb.conditions import Attr
+
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.activity_record import TABLE
 from chalicelib.cards.authorization.authorization_record import DUE, Authorization
@@ -14,7 +16,7 @@ from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
 from chalicelib.cards.storage.record import Key, or_default
 from chalicelib.cards.storage.time_ordered import shard_of
 from chalicelib.foundation.clock import Clock, milliseconds
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Delete, Item, Put, Store, Update, absent
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -59,11 +61,10 @@ class LateDeclines:
         at, write_id = max(milliseconds(self.clock), of_card.last_at + 1), new_id()
         changes.note_listing(of_card, at)
         table, place = activity_record.of_card(card_id).key(at, number)
-        is_listed = Update(*Authorization.key(number), set={"at": at, "listed_at": row_at}, condition=~absent("owner"))
         self.store.transact(
             [
-                Delete(*_key(number), ~absent("owner")),
-                is_listed,
+                Update(*_key(number), remove=("due_at", DUE.partition), condition=Attr("due_at").exists()),
+                Update(*Authorization.key(number), set={"at": at, "listed_at": row_at}, condition=Attr("at").exists()),
                 Put(table, {**row, **place, "at": at}, absent("owner")),
                 *changes.operations(write_id),
             ]

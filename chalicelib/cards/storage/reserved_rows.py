@@ -7,10 +7,12 @@ position (``time_ordered.written_rows``).
 
 A reader sees every reservation that precedes what it shows: it shows no rows of the last ``CERTAIN_AFTER``
 milliseconds, and a reservation is used only if storage confirmed it within ``CONFIRMED_WITHIN`` of its time. The
-rest is for the difference between two clocks. All attempts at a request use the same reservation, so at most one is applied.
+rest is for the difference between two clocks. All attempts at a request use the same reservation, so at most one is
+applied.
 
-A reader cancels a reservation after ``ABANDONED_AFTER``, since its writer is dead or will decide again: a mark remains
-in its place, so that neither the reservation nor its transaction can still be written.
+A reader cancels a reservation after ``ABANDONED_AFTER``, since its writer is dead or will decide again. A mark remains
+in its place, so that neither the reservation nor its transaction can still be written. A request that writes no row
+after all does the same.
 """
 
 from __future__ import annotations
@@ -67,10 +69,13 @@ class ReservedRow:
 
     def release(self, store: Store) -> None:
         """Give up the position, if its row is not written; if this fails, a reader cancels it later."""
+        table, key = self.place
         try:
-            store.delete(*self.place, Attr(RESERVED_BY).eq(self.token))
+            _put(store, _put_mark(table, key, self.token))
+        except ConditionFailed:  # written or cancelled in the meantime
+            return
         except StoreError:
-            log.info("reserved row not released")
+            log.exception("reserved row not released")
 
     def listed_at(self, at: int) -> int | None:
         """The time of this position, unless it is ``at``, the time of the row's recording."""
@@ -118,11 +123,11 @@ class RowReservation:
 
     def _reserve(self, timeline: Timeline, number: int) -> None:
         row = ReservedRow(timeline, milliseconds(self._clock), number, new_id())
-        put = row.put_reservation()
-        self._store.put(put.table, put.item, put.condition)
+        _put(self._store, row.put_reservation())
         if self._is_late(row):
-            late, row = row, ReservedRow(timeline, milliseconds(self._clock) + AHEAD, number, new_id())
-            self._store.transact([_put_mark(put.table, late.place[1], late.token), row.put_reservation()])
+            (table, key), token = row.place, row.token
+            row = ReservedRow(timeline, milliseconds(self._clock) + AHEAD, number, new_id())
+            self._store.transact([_put_mark(table, key, token), row.put_reservation()])
             if self._is_late(row):
                 raise Conflict("storage confirms reservations too late")
         self._row = row
@@ -139,12 +144,16 @@ def cancel_abandoned(store: Store, table: str, rows: Sequence[Item], now: int) -
 
 
 def _cancel(store: Store, table: str, row: Item) -> None:
-    put = _put_mark(table, {"owner": row["owner"], "part": row["part"]}, row[RESERVED_BY])
     try:
-        store.put(put.table, put.item, put.condition)
-    except ConditionFailed:  # it was used or cancelled in the meantime
+        _put(store, _put_mark(table, {"owner": row["owner"], "part": row["part"]}, row[RESERVED_BY]))
+    except ConditionFailed:  # written or cancelled in the meantime
         return
     log.warning("reserved row cancelled", owner=row["owner"], part=row["part"])
+
+
+def _put(store: Store, put: Put) -> None:
+    """Raises: ConditionFailed, StoreError."""
+    store.put(put.table, put.item, put.condition)
 
 
 def _put_mark(table: str, key: Item, token: str) -> Put:
