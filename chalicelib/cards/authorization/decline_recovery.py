@@ -28,7 +28,7 @@ from chalicelib.cards.protocol import values
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, RequestReferences
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
-from chalicelib.cards.storage.time_ordered import shard_of
+from chalicelib.cards.storage.time_ordered import Timeline, shard_of
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
@@ -80,6 +80,20 @@ class UnrecordedDecline:
     def asked(self) -> RequestedAmount:
         return RequestedAmount(CardUse(**self.use), self.amount, self.currency)
 
+    @property
+    def timeline(self) -> Timeline:
+        """The list over all cards that has the message's row."""
+        return activity_record.of_manager(self.manager_id)[shard_of(self.number)]
+
+    @property
+    def row(self) -> ReservedRow | None:
+        """The row that the request reserved, if storage confirmed it."""
+        return (
+            None
+            if self.reserved is None
+            else ReservedRow(self.timeline, self.reserved[0], self.number, self.reserved[1])
+        )
+
     def can_see(self, item: Item | None) -> bool:
         """Whether the card exists for the caller."""
         return bool(item and item["manager_id"] == self.manager_id and item["access_level"] <= self.level)
@@ -109,19 +123,23 @@ class DeclineRecovery:
         for attempt in range(_ATTEMPTS):
             reservations = [RowReservation(self.store, self.clock) for _ in range(2)]
             try:
-                self._record(decline, reservations)
+                self._record(decline, reservations, own_row=decline.row if attempt == 0 else None)
             except (ConditionFailed, Conflict):
-                _release(reservations)
+                for each in reservations:
+                    each.release()
                 self.store.wait(attempt)
             else:
                 return
         raise Conflict("others changed the account each time")
 
-    def _record(self, decline: UnrecordedDecline, reservations: list[RowReservation]) -> None:
+    def _record(
+        self, decline: UnrecordedDecline, reservations: list[RowReservation], own_row: ReservedRow | None
+    ) -> None:
+        """Record the decline once; ``own_row`` is the row that the request reserved, unless it may be cancelled."""
         item = self.store.get(*Authorization.key(decline.number))
         stamp = WriteStamp(milliseconds(self.clock), new_id())
         if item is None:
-            writes = self._decline(decline, reservations[0], stamp)
+            writes = self._decline(decline, own_row or self._reserve_again(decline, reservations[0]), stamp)
         elif item["response_code"] == NOT_AVAILABLE:
             return
         else:
@@ -131,19 +149,21 @@ class DeclineRecovery:
         if operations:
             self.store.transact(operations)
         self.events.dispatch(deliveries)
-        self._release_own(decline)
+        if decline.row is not None:
+            decline.row.release(self.store)
         log.info("decline recorded", authorization=decline.number, was_written=item is not None)
 
-    def _decline(self, decline: UnrecordedDecline, reservation: RowReservation, stamp: WriteStamp) -> _Writes:
+    def _reserve_again(self, decline: UnrecordedDecline, reservation: RowReservation) -> ReservedRow:
+        reservation.make(lambda: (decline.timeline, decline.number))
+        return reservation.row
+
+    def _decline(self, decline: UnrecordedDecline, row: ReservedRow, stamp: WriteStamp) -> _Writes:
         """Record the decline in the place of the request's attempts, none of which was written."""
-        timeline = activity_record.of_manager(decline.manager_id)[shard_of(decline.number)]
-        reservation.make(lambda: (timeline, decline.number))
         card_context = self._read_card_context(decline)
-        if card_context is None:  # there is nothing to record of a card that the caller does not have
-            reservation.release()
+        if card_context is None:  # nothing is recorded of a card that the caller does not have
+            row.release(self.store)
             return _Writes([], [])
-        asked, reserved = decline.asked, reservation.row
-        message, account, operations = late_decline(self.authorizer, card_context, asked, reserved, stamp)
+        message, account, operations = late_decline(self.authorizer, card_context, decline.asked, row, stamp)
         return _Writes(operations, event_payloads.message_events(message, stamp.now, account, {}))
 
     def _read_card_context(self, decline: UnrecordedDecline) -> CardContext | None:
@@ -215,15 +235,3 @@ class DeclineRecovery:
         [found] = self.store.batch_get(self.references.keys(claim))
         is_other = found is not None and found["expires_at"] > now and found["attempt"] != claim.attempt
         return [] if is_other else [put]
-
-    def _release_own(self, decline: UnrecordedDecline) -> None:
-        """Give up the position that the request reserved, so that lists over all cards need not wait for it."""
-        if decline.reserved is not None:
-            at, token = decline.reserved
-            timeline = activity_record.of_manager(decline.manager_id)[shard_of(decline.number)]
-            ReservedRow(timeline, at, decline.number, token).release(self.store)
-
-
-def _release(reservations: list[RowReservation]) -> None:
-    for reservation in reservations:
-        reservation.release()
