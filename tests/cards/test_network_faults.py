@@ -15,13 +15,13 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.case import Case
 from tests.cards.cases import warmed
-from tests.cards.fault_plays import MANNERS, NETWORK, Play, Targets, failed
+from tests.cards.fault_plays import MANNERS, NETWORK, REPEATED, WITHOUT, Play, Targets, failed
 from tests.cards.network_books import TABLES, check, shape
 from tests.cards.network_cases import NETWORK_CASES
 from tests.cards.report_cases import REPORT_CASES
 from tests.cards.scenes import MANAGER, Envelope, MadeCard, Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
-from tests.openbanking.faults import Fault, Snapshot
+from tests.openbanking.faults import Fault, Snapshot, items
 from tests.source_code import within
 from tests.world import World
 
@@ -51,12 +51,48 @@ class NetworkPlay(Play):
     def _check(self) -> None:
         check(self._world, self._known)
 
+    def _is_late(self, answer: Envelope, fault: Fault) -> bool:
+        """An authorization that storage does not take is declined; a worker records that, and releases its hold."""
+        if not (
+            self._case.name.startswith("simulateAuthorization") and (answer.data or {}).get("response_code") == "91"
+        ):
+            return False
+        assert fault.lasting, "what fails once is repaired"
+        for _ in range(2):
+            work(self._world)
+        self._check()
+        if self._manner == REPEATED:
+            assert self._shape() == self._after, "a repeat is no other authorization"
+            return True
+        assert _held(self._world) == self._held_before
+        if self._manner != WITHOUT:
+            repeats = [self._do().raw for _ in range(2)]
+            assert repeats == [answer.raw.replace('"duplicated":0', '"duplicated":1', 1)] * 2
+        return True
+
+    def _begin(self) -> None:
+        super()._begin()
+        self._world.queued()
+        self._held_before = _held(self._world)
+
     def _repeated(self, answer: Envelope) -> None:
         super()._repeated(answer)
         repeats = [self._do().raw for _ in range(2)]
         assert repeats[0] == repeats[1]
         if not failed(answer):
             assert repeats[0] == answer.raw.replace('"duplicated":0', '"duplicated":1', 1)
+
+
+def work(world: World) -> None:
+    """Have a worker carry out the tasks in the queue, each of them twice."""
+    for task in world.queued():
+        for _ in range(2):
+            world.hub.delivery.worker.attempt(task)
+
+
+def _held(world: World) -> int:
+    """What is held on all accounts."""
+    return sum(row["held"] for row in items(world, "cards") if row["part"] == "account")
 
 
 @pytest.mark.parametrize("manner", MANNERS)

@@ -60,6 +60,7 @@ class UnrecordedDecline:
 
     Attributes:
         level: the caller's access level.
+        asked_at: when the request was dispatched, in Unix seconds.
         claim: the claim of its ``request_reference_id``, if any.
         answer: the response that the caller got.
     """
@@ -73,6 +74,7 @@ class UnrecordedDecline:
     currency: int
     manager_id: int
     level: int
+    asked_at: int
     claim: Mapping[str, Any] | None
     answer: str
 
@@ -136,16 +138,23 @@ class DeclineRecovery:
         self, decline: UnrecordedDecline, reservations: list[RowReservation], own_row: ReservedRow | None
     ) -> None:
         """Record the decline once; ``own_row`` is the row that the request reserved, unless it may be cancelled."""
-        item = self.store.get(*Authorization.key(decline.number))
+        claim = IdempotencyClaim(**decline.claim) if decline.claim else None
+        keys = [Authorization.key(decline.number), *(self.references.keys(claim) if claim else ())]
+        item, *claimed = self.store.batch_get(keys)
         stamp = WriteStamp(milliseconds(self.clock), new_id())
-        if item is None:
-            writes = self._decline(decline, own_row or self._reserve_again(decline, reservations[0]), stamp)
-        elif item["response_code"] == NOT_AVAILABLE:
+        other = self.references.claimed_at(claim, claimed[0], stamp.now) if claim else None
+        if item is not None and item["response_code"] == NOT_AVAILABLE:
             return
+        if other is not None and other <= decline.asked_at:  # a repeat of a request that was carried out before
+            writes = _Writes([], [])
+        elif item is None:
+            writes = self._decline(decline, reservations[0], own_row, stamp)
         else:
             writes = self._take_back(decline, Authorization.from_item(item), reservations, stamp)
         deliveries = self.events.record(decline.manager_id, writes.events)
-        operations = [*writes.operations, *deliveries.operations, *self._store_answer(decline, stamp.now)]
+        operations = [*writes.operations, *deliveries.operations]
+        if claim is not None and other is None:
+            operations.append(self.references.replace_answer(claim, decline.answer, stamp.now))
         if operations:
             self.store.transact(operations)
         self.events.dispatch(deliveries)
@@ -153,17 +162,17 @@ class DeclineRecovery:
             decline.row.release(self.store)
         log.info("decline recorded", authorization=decline.number, was_written=item is not None)
 
-    def _reserve_again(self, decline: UnrecordedDecline, reservation: RowReservation) -> ReservedRow:
-        reservation.make(lambda: (decline.timeline, decline.number))
-        return reservation.row
-
-    def _decline(self, decline: UnrecordedDecline, row: ReservedRow, stamp: WriteStamp) -> _Writes:
+    def _decline(
+        self, decline: UnrecordedDecline, reservation: RowReservation, own_row: ReservedRow | None, stamp: WriteStamp
+    ) -> _Writes:
         """Record the decline in the place of the request's attempts, none of which was written."""
         card_context = self._read_card_context(decline)
         if card_context is None:  # nothing is recorded of a card that the caller does not have
-            row.release(self.store)
             return _Writes([], [])
-        message, account, operations = late_decline(self.authorizer, card_context, decline.asked, row, stamp)
+        if own_row is None:
+            reservation.make(lambda: (decline.timeline, decline.number))
+        reserved = own_row or reservation.row
+        message, account, operations = late_decline(self.authorizer, card_context, decline.asked, reserved, stamp)
         return _Writes(operations, event_payloads.message_events(message, stamp.now, account, {}))
 
     def _read_card_context(self, decline: UnrecordedDecline) -> CardContext | None:
@@ -225,13 +234,3 @@ class DeclineRecovery:
         after = replace(account, held=account.held - authorization.held)
         events = [*release.events, *event_payloads.message_events(message, stamp.now, after, {})]
         return _Writes([*release.operations, *operations], events)
-
-    def _store_answer(self, decline: UnrecordedDecline, now: int) -> list[Operation]:
-        """The write that has repeats of the request get its response, unless a repeat was carried out meanwhile."""
-        if decline.claim is None:
-            return []
-        claim = IdempotencyClaim(**decline.claim)
-        put = self.references.replace_answer(claim, decline.answer, now)
-        [found] = self.store.batch_get(self.references.keys(claim))
-        is_other = found is not None and found["expires_at"] > now and found["attempt"] != claim.attempt
-        return [] if is_other else [put]

@@ -25,10 +25,10 @@ from chalicelib.cards.requests import disclosure, envelope, incoming
 from chalicelib.cards.requests.action import Action, Handler
 from chalicelib.cards.requests.answers_in_time import AnswersInTime, Undecided
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
+from chalicelib.cards.requests.pending_request import PendingRequest, Written
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
-from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation import jsontext, log, time_limit
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
@@ -39,53 +39,6 @@ WAITING_SECONDS = 5
 """Seconds that a repeat waits for the first request's response."""
 _ATTEMPTS = 40
 _LOOKS = 30
-
-
-@dataclass(frozen=True, slots=True)
-class _PendingRequest:
-    """An authorised request, its claim if it has a reference, its place in queues, and its row's place in a list.
-
-    ``handler`` decides it. ``attempts`` has what each attempt decided, by its ``write_id``, and ``late_answers`` the
-    responses that its late handler tried to record.
-    """
-
-    credential: Credential
-    action: Action
-    request: Request
-    claim: IdempotencyClaim | None
-    queue_place: QueuePlace
-    reservation: RowReservation
-    handler: Handler[Any]
-    attempts: dict[str, _Written] = field(default_factory=dict)
-    late_answers: list[str] = field(default_factory=list)
-
-    @property
-    def level(self) -> int:
-        """The access level above which records do not exist for the caller."""
-        asked = None if self.action.creates else self.request.access_level
-        return self.credential.access_level if asked is None else asked
-
-    @property
-    def is_late(self) -> bool:
-        return self.handler is self.action.late
-
-    def written_attempt(self, failure: ConditionFailed) -> _Written | None:
-        """The outcome of the attempt that a failed condition shows to be written."""
-        found = {item.get("written_by") for item in failure.items if item}
-        return next((decided for write_id, decided in self.attempts.items() if write_id in found), None)
-
-    def answered_attempt(self, repeated: Repeated) -> _Written | None:
-        """The outcome of the attempt that a claim of this very request shows to be written."""
-        decided = self.attempts.values() if repeated.is_own else ()
-        return next((each for each in decided if each.answer == repeated.answer), None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """The written outcome: the response, or how to obtain it, and its events."""
-
-    answer: str | Callable[[], str]
-    deliveries: RecordedDeliveries = field(default_factory=RecordedDeliveries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +135,8 @@ class Dispatcher:
         """Decide and write, with retries after conflicts. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, came + action.patience)
         reservation = RowReservation(self.store, self.clock)
-        pending = _PendingRequest(credential, action, request, claim, queue_place, reservation, action.handler)
+        now = self.clock.time()
+        pending = PendingRequest(credential, action, request, claim, queue_place, reservation, action.handler, now)
         try:
             written = self._retry(pending) if action.late is None else self._retry_in_time(pending, came)
         except (Refused, Repeated):
@@ -193,10 +147,10 @@ class Dispatcher:
         self.events.dispatch(written.deliveries)
         return written.answer if isinstance(written.answer, str) else written.answer()
 
-    def _retry_in_time(self, pending: _PendingRequest, came: float) -> _Written:
+    def _retry_in_time(self, pending: PendingRequest, came: float) -> Written:
         """Decide in time, or record the late outcome, or leave that to a worker. Raises: Refused, Repeated."""
 
-        def decide(handler: Handler[Any]) -> _Written:
+        def decide(handler: Handler[Any]) -> Written:
             if handler is pending.action.late:
                 pending.queue_place.stop_waiting()
             return self._retry(replace(pending, handler=handler))
@@ -207,10 +161,11 @@ class Dispatcher:
         reserved = pending.reservation.row if pending.reservation.is_made else None
         claim = pending.claim and asdict(pending.claim)
         caller = {"manager_id": pending.credential.manager_id, "level": pending.level, "claim": claim}
+        caller |= {"asked_at": pending.asked_at}
         unrecorded, recorded = self._unrecorded_answer(pending.action, pending.request, reserved), pending.late_answers
-        return _Written(self.in_time.leave_to_worker(unrecorded, caller, recorded[-1] if recorded else None))
+        return Written(self.in_time.leave_to_worker(unrecorded, caller, recorded[-1] if recorded else None))
 
-    def _retry(self, pending: _PendingRequest) -> _Written:
+    def _retry(self, pending: PendingRequest) -> Written:
         """Attempt until an outcome is written. Raises: Refused, Repeated, StoreError, Undecided."""
         started = self.clock.time()
         for attempt in count():
@@ -233,7 +188,7 @@ class Dispatcher:
                 self.store.wait(4)
         raise AssertionError("unreachable")
 
-    def _wait(self, pending: _PendingRequest, attempt: int, failure: Exception) -> None:
+    def _wait(self, pending: PendingRequest, attempt: int, failure: Exception) -> None:
         """Wait for the next attempt. Raises: Refused or Undecided, if none is left."""
         place, is_late = pending.queue_place, pending.is_late
         if attempt + 1 >= _ATTEMPTS or (time_limit.is_over() if is_late else place.is_over):
@@ -243,7 +198,7 @@ class Dispatcher:
         elif place.lost_turns or not isinstance(failure, ConditionFailed):
             self.store.wait(min(attempt + 2, 6), place.seconds_left)
 
-    def _context(self, pending: _PendingRequest) -> RequestContext:
+    def _context(self, pending: PendingRequest) -> RequestContext:
         credential, action = pending.credential, pending.action
         return RequestContext(
             store=self.store,
@@ -259,7 +214,7 @@ class Dispatcher:
             claim=pending.claim,
         )
 
-    def _attempt(self, pending: _PendingRequest, context: RequestContext) -> _Written:
+    def _attempt(self, pending: PendingRequest, context: RequestContext) -> Written:
         """Decide and write once.
 
         Raises: ConditionFailed, EntryGone, Conflict, if another request came first; Unanswered.
@@ -274,15 +229,15 @@ class Dispatcher:
                 self._write(pending, context, counted, answer, None)
             elif context.claim is not None and not context.has_read_claim:
                 self._check_repeat(context.claim, context.now)  # a repeat comes before what is wrong with it now
-            return _Written(answer)
+            return Written(answer)
         self.programmes.mark_used(context.catalogue, outcome.uses)
         deliveries = self.events.record(context.manager_id, outcome.events)
         operations = [*outcome.operations, *deliveries.operations]
         if outcome.asks is not None:
             self._write(pending, context, operations, None, None)
-            return _Written(outcome.asks, deliveries)
+            return Written(outcome.asks, deliveries)
         answer = envelope.success(outcome.data, outcome.beside)
-        written = pending.attempts[context.write_id] = _Written(answer, deliveries)
+        written = pending.attempts[context.write_id] = Written(answer, deliveries)
         pending.late_answers.extend([answer] if pending.is_late else [])
         kept, whole = answer, None
         if pending.action.seals and context.claim is not None:
@@ -291,7 +246,7 @@ class Dispatcher:
         _audit(pending.credential, pending.request, outcome.data)
         return written
 
-    def _decide(self, pending: _PendingRequest, context: RequestContext) -> Outcome[Any]:
+    def _decide(self, pending: PendingRequest, context: RequestContext) -> Outcome[Any]:
         """The flow's decision. Raises: Refused; Undecided, if it came too late."""
         outcome: Outcome[Any] = self._method(pending.handler)(pending.request, context)
         if pending.action.late is not None and not pending.is_late and pending.queue_place.is_over:
@@ -300,7 +255,7 @@ class Dispatcher:
 
     def _write(
         self,
-        pending: _PendingRequest,
+        pending: PendingRequest,
         context: RequestContext,
         operations: Sequence[Operation],
         answer: str | None,

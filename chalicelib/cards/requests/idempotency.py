@@ -117,6 +117,12 @@ class RequestReferences:
         kept = {"claim": _whole_answer_key(claim), "attempt": claim.attempt, "answer": sealed, "expires_at": until}
         return [Put(TABLE, item | {"whole_until": until, "view": claim.view}, first), Put(TABLE, kept)]
 
+    def claimed_at(self, claim: IdempotencyClaim, item: Item | None, now: int) -> int | None:
+        """When another request than this claim's took the reference, in Unix seconds; ``None`` if none has."""
+        if item is None or item["expires_at"] <= now or item["attempt"] == claim.attempt:
+            return None
+        return int(item["expires_at"]) - KEPT
+
     def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
         """The write that stores the response that a request got, whatever its attempts stored; fails if another request
         has the claim.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import base64
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
@@ -12,14 +12,14 @@ from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.cards.authorization.decline_recovery import TASK
 from chalicelib.cards.protocol.values import HOLD_SECONDS
+from chalicelib.foundation import jsontext, time_limit
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.store import StoreError
-from tests.cards.authorization.issuers import authorizes, held
+from tests.cards.authorization.issuers import authorizes, card_item, held
 from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
-from tests.cards.events.event_listener import Listener
 from tests.cards.network_books import check
-from tests.cards.scenes import GBP, PIN, Envelope, Scene
-from tests.cards.slow_storage import ANSWERING, READS, WRITES, SlowStorage, every, first
+from tests.cards.scenes import GBP, LEFT_OUT, Envelope, Scene
+from tests.cards.slow_storage import ANSWERING, READS, SlowStorage, every, first
 from tests.openbanking.faults import items
 
 REFUSED = EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
@@ -85,7 +85,7 @@ def test_a_slow_read_is_answered_91_and_a_worker_records_the_decline(user: Buyer
 
     assert answer["response_code"] == "91"
     assert storage.made == ["batch_get_item"] * 2, "one read to decide, and one to decline"
-    [message] = work(user.scene)
+    assert len(work(user.scene)) == 1
     assert listed(user) == [("91", 1)]
     assert user.record(answer["trans_link"]).response_code == "91"
     assert left_over(user) == NOTHING_USED
@@ -100,7 +100,7 @@ def test_a_transaction_that_lands_after_the_answer_is_taken_back_by_the_worker(u
 
     assert answer.data["response_code"] == "91"
     assert user.balances()[1] == 10_00, "it is held until the worker comes"
-    [message] = work(user.scene)
+    assert len(work(user.scene)) == 1
     assert left_over(user) == NOTHING_USED
     assert listed(user) == [("00", 1), ("00", 4), ("91", 1)]
     again = ask(user, request_reference_id=reference)
@@ -189,6 +189,123 @@ def test_a_caller_who_cannot_be_looked_up_in_time_is_answered_91(
     assert (answer["response_code"], answer["authorize_id"]) == ("91", int(answer["trans_link"]))
     assert work(user.scene) == []
     assert capsys.readouterr().out.count('"UnrecordedDeclines":[1]') == 1
+
+
+def test_a_repeat_before_the_worker_is_carried_out_anew_and_keeps_its_own_answer(user: Buyer) -> None:
+    reference = user.scene.reference()
+    with SlowStorage(user.scene, every("never", *READS)):
+        first_answer = ask(user, request_reference_id=reference).data
+    repeat = ask(user, request_reference_id=reference)
+    work(user.scene)
+
+    assert (first_answer["response_code"], repeat.data["response_code"], repeat.duplicated) == ("91", "00", 0)
+    assert listed(user) == [("00", 1), ("91", 1)]
+    assert user.balances()[1] == 10_00
+    again = ask(user, request_reference_id=reference)
+    assert (again.duplicated, again.data) == (1, repeat.data)
+
+
+def test_a_decline_that_lands_after_the_answer_is_followed_by_that_of_the_answer(user: Buyer) -> None:
+    reference = user.scene.reference()
+    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+        answer = ask(user, request_reference_id=reference, amount=500_00)
+        storage.land()
+    work(user.scene)
+
+    assert listed(user) == [("61", 1), ("91", 1)]
+    assert left_over(user) == NOTHING_USED
+    assert ask(user, request_reference_id=reference, amount=500_00).data == answer.data
+
+
+def test_a_card_named_by_its_number_is_found_by_the_worker(user: Buyer) -> None:
+    with SlowStorage(user.scene, every("never", *READS)):
+        answer = ask(user, card_id=LEFT_OUT, pan=user.card.pan).data
+    work(user.scene)
+
+    assert answer["response_code"] == "91"
+    assert listed(user) == [("91", 1)]
+
+
+@pytest.mark.parametrize("unknown", [{"card_id": 10**9}, {"card_id": LEFT_OUT, "pan": "4111110000000000"}])
+def test_of_a_card_that_the_caller_does_not_have_only_the_answer_is_recorded(
+    user: Buyer, unknown: dict[str, Any]
+) -> None:
+    reference = user.scene.reference()
+    with SlowStorage(user.scene, every("never", *READS)):
+        answer = ask(user, request_reference_id=reference, **unknown)
+    before = items(user.scene.world, "card-activity")
+    work(user.scene)
+
+    assert answer.data["response_code"] == "91"
+    assert items(user.scene.world, "card-activity") == before
+    again = ask(user, request_reference_id=reference, **unknown)
+    assert (again.duplicated, again.data) == (1, answer.data)
+
+
+def test_a_process_without_free_identifiers_answers_91_all_the_same(user: Buyer) -> None:
+    sequences = user.scene.hub.cards.flows.sequences
+    sequences._left = {**sequences._left, "authorization": range(0)}
+    with SlowStorage(user.scene, every("never", "update_item")):
+        answer = ask(user).data
+
+    assert (answer["response_code"], len(str(answer["authorize_id"]))) == ("91", 11)
+    work(user.scene)
+    assert user.record(answer["trans_link"]).response_code == "91"
+    assert listed(user) == [("91", 1)]
+
+
+def test_a_worker_whose_storage_fails_gets_its_message_again(user: Buyer) -> None:
+    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+        ask(user)
+        storage.land()
+    [message] = user.scene.world.queued()
+    worker = user.scene.hub.delivery.worker
+    with SlowStorage(user.scene, every("never"), seconds=0), pytest.raises(StoreError):
+        worker.attempt(message)
+    worker.attempt(message)
+
+    assert left_over(user) == NOTHING_USED
+    assert listed(user) == [("00", 1), ("00", 4), ("91", 1)]
+
+
+def test_two_workers_with_the_same_message_take_an_approval_back_once(user: Buyer) -> None:
+    with SlowStorage(user.scene, every("later", TRANSACTION)) as storage:
+        ask(user)
+        storage.land()
+    [message] = user.scene.world.queued()
+    worker = user.scene.hub.delivery.worker
+    with user.scene.world.meanwhile("transact", lambda: worker.attempt(message)):
+        worker.attempt(message)
+
+    assert left_over(user) == NOTHING_USED
+    assert listed(user) == [("00", 1), ("00", 4), ("91", 1)]
+
+
+def test_the_message_has_no_card_data_in_clear_and_neither_pin_nor_cvc2_at_all(user: Buyer) -> None:
+    secrets = {"pan": user.card.pan, "pin": user.card.pin, "cvc2": user.card.cvc2}
+    with SlowStorage(user.scene, every("never", *READS)):
+        ask(user, card_id=LEFT_OUT, merchant_name="Secret Shop", **secrets)
+    [message] = user.scene.world.queued()
+    sealed = base64.b64decode(jsontext.loads(message)["sealed"])
+    details = user.scene.hub.vault.unseal(sealed, f"tasks/{TASK}")
+
+    assert set(jsontext.loads(message)) == {"task", "request_id", "sealed"}
+    assert "Secret Shop" in details
+    assert user.card.pan not in details
+    assert not {"pin", "cvc2", "pan"} & jsontext.loads(details).keys()
+
+
+def test_the_queue_of_events_is_not_waited_for_longer_than_the_network_waits(user: Buyer) -> None:
+    waits: list[float] = []
+
+    def note(*_: Any) -> list[str]:
+        waits.append(time_limit.seconds_left())
+        return []
+
+    with user.scene.world.manager_wants_events(card_item(user)["manager_id"]), patch.object(Queue, "send_all", note):
+        ask(user)
+
+    assert [wait <= 2.75 for wait in waits] == [True]
 
 
 def test_nothing_is_sent_after_the_time_is_up(user: Buyer) -> None:
