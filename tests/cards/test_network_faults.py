@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import pytest
 
 from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.storage.time_ordered import CANCELLED
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.case import Case
 from tests.cards.cases import warmed
@@ -20,6 +22,7 @@ from tests.cards.network_books import TABLES, check, shape
 from tests.cards.network_cases import NETWORK_CASES
 from tests.cards.report_cases import REPORT_CASES
 from tests.cards.scenes import MANAGER, Envelope, MadeCard, Scene
+from tests.cards.slow_storage import SlowStorage, every
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot, items
 from tests.source_code import within
@@ -236,8 +239,61 @@ def test_a_hold_that_is_over_is_released_once(scene: Scene, due: Callable[[Scene
         TARGETS.play(due.__name__, Run(scene, due), scene.world)
 
 
+# -- a worker that records what a request could not
+
+
+RECOVERIES = tuple(itertools.product((False, True), repeat=2))
+"""Whether the hold was written after all, and whether the card was named by its number."""
+
+
+class Recovery:
+    """A worker that gets the decline of an authorization which storage did not take in time, or took too late."""
+
+    def __init__(self, scene: Scene, *, by_number: bool, lands: bool) -> None:
+        self._scene = scene
+        card = warmed(scene).spendable(500)
+        named = {"pan": card.pan} if by_number else {"card_id": card.card_id}
+        scene.world.queued()
+        lost = every("later", "transact_write_items") if lands else every("never", "transact_write_items")
+        with SlowStorage(scene, lost) as storage:
+            answer = scene.authorization(
+                transaction_type=0, amount=300, request_reference_id=scene.reference(), **named
+            )
+            storage.land()
+        assert answer["response_code"] == "91"
+        [self._task] = scene.world.queued()
+        self._beginning = Snapshot(scene.world, TABLES)
+        self.untouched = Fault(scene.world)
+        with self.untouched:
+            self._work()
+        self._after = self._shape()
+        assert _held(scene.world) == 0
+
+    def with_fault(self, fault: Fault) -> None:
+        self._beginning.restore()
+        with contextlib.suppress(StoreError), fault:
+            self._work()
+        for _ in range(2):
+            self._work()
+        assert self._shape() == self._after
+        check(self._scene.world)
+
+    def _work(self) -> None:
+        self._scene.hub.delivery.worker.attempt(self._task)
+
+    def _shape(self) -> list[str]:
+        """What stands there, whichever attempt it was that got so far."""
+        return [row for row in shape(self._scene.world) if CANCELLED not in row]
+
+
+@pytest.mark.parametrize(("lands", "by_number"), RECOVERIES)
+def test_a_worker_records_a_decline_once(scene: Scene, lands: bool, by_number: bool) -> None:
+    with scene.world.manager_wants_events():
+        TARGETS.play(f"recovery {lands} {by_number}", Recovery(scene, by_number=by_number, lands=lands), scene.world)
+
+
 def test_every_call_of_the_storage_by_the_network_was_hit_by_every_fault() -> None:
-    if len(TARGETS.plays) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE):
+    if len(TARGETS.plays) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE) + len(RECOVERIES):
         pytest.skip("not every scene was played in this run")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, *NETWORK))

@@ -1,0 +1,222 @@
+"""The time limit of a request: it ends calls of AWS, repeats, and what a request waits for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import partial
+from math import inf
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
+
+from chalicelib.cards.storage.sequences import SPARE, Sequences
+from chalicelib.foundation import aws, time_limit
+from chalicelib.foundation.dynamodb.errors import AnswerLost, NeverSent
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.moved_clock import READ_SECONDS, MovedClock
+from chalicelib.foundation.parallel import together
+from tests.foundation.servers import Connection, Server, serving
+from tests.manual_clock import ManualClock
+
+START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+def limited(clock: ManualClock, seconds: float) -> Any:
+    return time_limit.time_limit(clock.monotonic, clock.monotonic() + seconds)
+
+
+# -- the limit
+
+
+def test_without_a_limit_there_is_no_end() -> None:
+    assert (time_limit.is_limited(), time_limit.seconds_left(), time_limit.is_over()) == (False, inf, False)
+
+
+def test_a_limit_ends_with_its_time_and_its_block(clock: ManualClock) -> None:
+    with limited(clock, 2):
+        clock.advance(1.5)
+        assert time_limit.seconds_left() == pytest.approx(0.5)
+        clock.advance(0.5)
+        assert time_limit.is_over()
+    assert not time_limit.is_limited()
+
+
+@pytest.mark.parametrize(("outer", "inner"), [(2, 5), (5, 2)])
+def test_the_earlier_of_two_limits_holds(clock: ManualClock, outer: float, inner: float) -> None:
+    with limited(clock, outer), limited(clock, inner):
+        assert time_limit.seconds_left() == 2
+
+
+# -- parallel calls
+
+
+def test_a_limit_holds_in_parallel_calls(clock: ManualClock) -> None:
+    with limited(clock, 2):
+        assert together([time_limit.seconds_left] * 2) == [2, 2]
+
+
+def test_parallel_calls_are_not_waited_for_longer_than_the_limit() -> None:
+    goes_on = threading.Event()
+    try:
+        with time_limit.time_limit(time.monotonic, time.monotonic() + 0.01), pytest.raises(TimeoutError):
+            together([partial(goes_on.wait, 60)] * 2)
+    finally:
+        goes_on.set()
+
+
+# -- clients
+
+
+@pytest.fixture
+def silent() -> Iterator[Server]:
+    """A server that takes requests and never answers."""
+
+    def behave(connection: Connection) -> None:
+        while connection.request():
+            connection.stop.wait(60)
+
+    with serving(behave) as server:
+        yield server
+
+
+def client(service: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
+    return aws.client(service)
+
+
+@pytest.mark.parametrize("service", ["dynamodb", "kms", "sqs", "secretsmanager"])
+def test_a_call_is_not_waited_for_longer_than_the_limit_and_not_repeated(
+    service: str, silent: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = {
+        "dynamodb": lambda made: made.list_tables(),
+        "kms": lambda made: made.list_keys(),
+        "sqs": lambda made: made.list_queues(),
+        "secretsmanager": lambda made: made.list_secrets(),
+    }
+    made = client(service, silent, monkeypatch)
+
+    with time_limit.time_limit(time.monotonic, time.monotonic() + 0.1), pytest.raises(ReadTimeoutError):
+        calls[service](made)
+
+    assert len(silent.requests) == 1
+
+
+def test_no_call_is_sent_after_the_limit(silent: Server, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = client("sqs", silent, monkeypatch)
+
+    with limited(clock, 0), pytest.raises(ConnectTimeoutError):
+        made.list_queues()
+
+    assert silent.requests == []
+
+
+def test_a_call_that_hangs_leaves_time_for_its_repeat(
+    silent: Server, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aws, "READ_SECONDS", 0.05)
+    store = Store(client("dynamodb", silent, monkeypatch), "any", lambda seconds: None)
+
+    with limited(clock, 2), pytest.raises(AnswerLost):
+        store.get("any", {"id": "1"})
+
+    assert len(silent.requests) == 3
+
+
+def test_a_refused_call_is_reported_at_once(monkeypatch: pytest.MonkeyPatch, clock: ManualClock) -> None:
+    def behave(connection: Connection) -> None:
+        while connection.request():
+            connection.answer(b'{"__type": "ServiceUnavailable"}', "503 Service Unavailable")
+
+    with serving(behave) as server:
+        made = client("sqs", server, monkeypatch)
+        with limited(clock, 2), pytest.raises(ClientError):
+            made.list_queues()
+
+    assert len(server.requests) == 1
+
+
+# -- the store
+
+
+class Client:
+    """A DynamoDB client whose calls take time, and are lost."""
+
+    def __init__(self, clock: ManualClock, seconds: float) -> None:
+        self._clock = clock
+        self._seconds = seconds
+        self.made = 0
+
+    def __getattr__(self, name: str) -> Any:
+        def call(**_: Any) -> Any:
+            self.made += 1
+            self._clock.advance(self._seconds)
+            raise ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
+
+        return call
+
+
+def test_the_store_repeats_no_call_after_the_limit(clock: ManualClock) -> None:
+    slow = Client(clock, 0.9)
+    pauses: list[float] = []
+    store = Store(slow, "any", pauses.append, monotonic=clock.monotonic)
+
+    with limited(clock, 2), pytest.raises(AnswerLost):
+        store.transact([])
+
+    assert slow.made == 3
+    assert max(pauses) <= 2
+
+
+def test_the_store_begins_no_call_after_the_limit(clock: ManualClock) -> None:
+    slow = Client(clock, 1)
+    with limited(clock, 0), pytest.raises(NeverSent):
+        Store(slow, "any").transact([])
+
+    assert slow.made == 0
+
+
+# -- what a request waits for
+
+
+def test_an_identifier_is_not_waited_for_longer_than_the_limit(clock: ManualClock) -> None:
+    sequences = Sequences(Store(Client(clock, 0), "any"))
+
+    with sequences._lock:
+        with limited(clock, 0), pytest.raises(NeverSent):
+            sequences.next("authorization")
+        assert sequences.spare("authorization") >= SPARE
+
+
+def test_a_spare_identifier_is_the_next_of_the_block_or_has_11_digits(clock: ManualClock) -> None:
+    slow = Client(clock, 0)
+    sequences = Sequences(Store(slow, "any"))
+    sequences._left["authorization"] = range(7, 8)
+
+    assert sequences.spare("authorization") == 7
+    assert len(str(sequences.spare("authorization"))) == 11
+    assert slow.made == 0
+
+
+def test_a_request_does_not_wait_for_the_clock_to_be_read_again(clock: ManualClock) -> None:
+    left: list[float] = []
+
+    def read() -> int:
+        left.append(time_limit.seconds_left())
+        return 0
+
+    moved = MovedClock(clock, read)
+    moved.time()
+    clock.advance(1)
+    moved.time()
+
+    assert left == [inf, pytest.approx(READ_SECONDS)]
