@@ -159,7 +159,7 @@ def rows(user: Buyer, lists: Sequence[Timeline]) -> list[Item]:
     ]
     bare = [{name: value for name, value in row.items() if name not in ("owner", "part")} for row in found]
     return sorted(
-        (row for row in bare if row["card_id"] == user.card_id), key=lambda row: (row["at"], row["authorize_id"])
+        (row for row in bare if row.get("card_id") == user.card_id), key=lambda row: (row["at"], row["authorize_id"])
     )
 
 
