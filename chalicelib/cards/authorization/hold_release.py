@@ -148,8 +148,8 @@ class HoldExpiry:
         if item["part"] == late_declines.KIND:
             return self.late_declines.list_by_card(item)
         authorization = records.Authorization.from_item(item)
-        reservation = RowReservation(self.store, self.clock)
-        reservation.make(self.hold_release.new_entry(authorization.manager_id))
+        entry = self.hold_release.new_entry(authorization.manager_id)
+        reservation = RowReservation(self.store, self.clock).make(entry)
         stamp = WriteStamp(milliseconds(self.clock), new_id())
         catalogue = self.programmes.catalogue(authorization.manager_id)
         release = self.hold_release.release(

@@ -99,10 +99,11 @@ class RowReservation:
         assert self._row is not None, "a position is reserved before the decision"
         return self._row
 
-    def make(self, entry: NewEntry) -> None:
-        """Reserve a position, unless one is reserved. Raises: StoreError."""
+    def make(self, entry: NewEntry) -> RowReservation:
+        """Reserve a position, unless one is reserved; returns itself. Raises: StoreError."""
         if self._row is None:
             self._reserve(*entry())
+        return self
 
     def make_while(self, read: Callable[[], T], entry: NewEntry) -> T:
         """The result of ``read``; reserves a position in the same round trip, unless one is reserved.

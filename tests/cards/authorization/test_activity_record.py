@@ -361,7 +361,10 @@ def test_the_list_over_all_cards_has_each_message_once_in_the_shard_of_its_numbe
     cards[0].reverses(links[0])
     manager_id = cards[0].record(links[0]).manager_id
 
-    shards = [rows(cards[0], each) for each in activity_record.of_manager(manager_id)]
+    shards = [
+        [row for row in rows(cards[0], each) if "authorize_id" in row]
+        for each in activity_record.of_manager(manager_id)
+    ]
 
     assert len(shards) == SHARDS == 16
     of_cards = {card.card_id for card in cards}
