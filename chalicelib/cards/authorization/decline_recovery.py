@@ -27,7 +27,7 @@ from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol import values
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, RequestReferences
 from chalicelib.cards.storage.record import WriteStamp
-from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
+from chalicelib.cards.storage.reserved_rows import NewEntry, ReservedRow, RowReservation
 from chalicelib.cards.storage.time_ordered import Timeline, shard_of
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock, milliseconds
@@ -123,7 +123,7 @@ class DeclineRecovery:
         """Carry out a task. Raises: StoreError; the queue repeats the task."""
         decline = UnrecordedDecline(**jsontext.loads(details))
         for attempt in range(_ATTEMPTS):
-            reservations = [RowReservation(self.store, self.clock) for _ in range(2)]
+            reservations: list[RowReservation] = []
             try:
                 self._record(decline, reservations, own_row=decline.row if attempt == 0 else None)
             except (ConditionFailed, Conflict):
@@ -148,7 +148,7 @@ class DeclineRecovery:
         if other is not None and other <= decline.asked_at:  # a repeat of a request that was carried out before
             writes = _Writes([], [])
         elif item is None:
-            writes = self._decline(decline, reservations[0], own_row, stamp)
+            writes = self._decline(decline, own_row, reservations, stamp)
         else:
             writes = self._take_back(decline, Authorization.from_item(item), reservations, stamp)
         deliveries = self.events.record(decline.manager_id, writes.events)
@@ -163,15 +163,17 @@ class DeclineRecovery:
         log.info("decline recorded", authorization=decline.number, was_written=item is not None)
 
     def _decline(
-        self, decline: UnrecordedDecline, reservation: RowReservation, own_row: ReservedRow | None, stamp: WriteStamp
+        self,
+        decline: UnrecordedDecline,
+        own_row: ReservedRow | None,
+        reservations: list[RowReservation],
+        stamp: WriteStamp,
     ) -> _Writes:
         """Record the decline in the place of the request's attempts, none of which was written."""
         card_context = self._read_card_context(decline)
         if card_context is None:  # nothing is recorded of a card that the caller does not have
             return _Writes([], [])
-        if own_row is None:
-            reservation.make(lambda: (decline.timeline, decline.number))
-        reserved = own_row or reservation.row
+        reserved = own_row or self._reserve(lambda: (decline.timeline, decline.number), reservations).row
         message, account, operations = late_decline(self.authorizer, card_context, decline.asked, reserved, stamp)
         return _Writes(operations, event_payloads.message_events(message, stamp.now, account, {}))
 
@@ -193,11 +195,10 @@ class DeclineRecovery:
         stamp: WriteStamp,
     ) -> _Writes:
         """Release what an attempt of the request holds, and add the decline to the authorization."""
-        of_release, of_decline = reservations
-        of_decline.make(self.hold_release.new_entry(authorization.manager_id))
         catalogue = self.programmes.catalogue(authorization.manager_id)
         card_context = read_with_card(self.store.batch_get, catalogue, authorization)
-        account, reserved = card_context.accounts[0], of_decline.row
+        entry = self.hold_release.new_entry(authorization.manager_id)
+        account, reserved = card_context.accounts[0], self._reserve(entry, reservations).row
         message = activity_record.NetworkMessage(
             number=reserved.number,
             kind=values.AUTHORIZATION,
@@ -219,8 +220,7 @@ class DeclineRecovery:
         ]
         if not authorization.is_held:
             unheld = authorization.update(stamp.write_id, response_code=NOT_AVAILABLE)
-            return _Writes([unheld, *operations], [*event_payloads.message_events(message, stamp.now, account, {})])
-        of_release.make(self.hold_release.new_entry(authorization.manager_id))
+            return _Writes([unheld, *operations], event_payloads.message_events(message, stamp.now, account, {}))
         release = self.hold_release.release(
             self.store.batch_get,
             catalogue,
@@ -228,9 +228,15 @@ class DeclineRecovery:
             authorization.left,
             values.REVERSAL,
             stamp,
-            of_release,
+            self._reserve(entry, reservations),
             response_code=NOT_AVAILABLE,
         )
         after = replace(account, held=account.held - authorization.held)
         events = [*release.events, *event_payloads.message_events(message, stamp.now, after, {})]
         return _Writes([*release.operations, *operations], events)
+
+    def _reserve(self, entry: NewEntry, reservations: list[RowReservation]) -> RowReservation:
+        """Reserve a row, to be given up if nothing is written. Raises: StoreError."""
+        made = RowReservation(self.store, self.clock).make(entry)
+        reservations.append(made)
+        return made
