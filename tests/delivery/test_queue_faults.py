@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from botocore.awsrequest import AWSResponse
-from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
+from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError, ReadTimeoutError
 
 from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.delivery.worker import Worker
@@ -252,6 +252,14 @@ def test_a_defect_that_cannot_be_reported_is_an_attempt_like_any_other(
     world.clock.advance(10)
     worker.attempt(recorded)
     assert world.delivery(recorded).state == "delivered"
+
+
+@ALL
+def test_who_leaves_a_task_learns_that_the_queue_may_not_have_it(world: World, fault: Make, kind: str) -> None:
+    with fault(kind), pytest.raises((ClientError, BotoCoreError)):
+        world.hub.delivery.tasks.send("any", "details")
+
+    assert len(world.queued()) == (1 if kind == "after" else 0)
 
 
 def test_a_queue_that_is_not_found_at_first_is_looked_for_again(

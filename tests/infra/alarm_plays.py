@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
 from app import app
 from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.payments.provider_orders import PaymentOrders
+from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.openbanking.records.idempotency_keys import RUNNING_SECONDS
 from infra.local.event_runner import schedule_event, sqs_event
@@ -108,6 +110,19 @@ def killed_payment(service: Service) -> tuple[list[Figure], list[Figure]]:
     return service.figures(lambda: payer.pay("key-1")), []
 
 
+def unrecorded_decline(service: Service) -> tuple[list[Figure], list[Figure]]:
+    """An authorization that neither storage nor the queue takes."""
+    scene = Scene(service.world)
+    card = scene.card_in("A").card_id
+    with service.world.storage_gone("transact"), service.monkeypatch.context() as patch:
+        patch.setattr(Queue, "send", refused)
+        return service.figures(lambda: scene.purchase(card, 100)), []
+
+
+def refused(*_: object) -> None:
+    raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+
+
 def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:
     account = {"owner": f"account#{Scene(service.world).account()}", "part": "account"}
     store = service.world.hub.store
@@ -137,6 +152,7 @@ PLAYS: dict[str, tuple[Play, int, int]] = {
     "circuit-opened": (failing_bank, 30, 20 * 60),
     "claims-stuck": (silent_provider, 60, 30 * 60),
     "outcomes-unknown": (killed_payment, HOUR, 2 * HOUR),
+    "declines-unrecorded": (unrecorded_decline, HOUR, 2 * HOUR),
     "ledger-broken": (broken_ledger, HOUR, 3 * HOUR),
     "ledger-not-proved": (round_without_end, HOUR, 12 * HOUR),
 }

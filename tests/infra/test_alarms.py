@@ -15,7 +15,7 @@ from infra.deploy.functions import FUNCTIONS
 from infra.deploy.template import DASHBOARD
 from tests.documents import OPERATIONS, ROOT, STATISTICS, rows, section
 from tests.figures import Figure
-from tests.infra.alarm_plays import DAY, HOUR, PLAYS, Service, broken_attempts, killed_payment
+from tests.infra.alarm_plays import DAY, HOUR, PLAYS, Service, broken_attempts, killed_payment, unrecorded_decline
 from tests.infra.alarm_states import (
     ALARM,
     ALARMS,
@@ -241,6 +241,7 @@ def test_who_writes_nothing_any_more_is_missed_where_something_is_written_all_th
     ("name", "value", "lasts", "until_then", "afterwards"),
     [
         ("outcomes-unknown", 1, HOUR, "ALARM", "OK"),
+        ("declines-unrecorded", 1, HOUR, "ALARM", "OK"),
         ("reports-missing", 1, DAY, "ALARM", "OK"),
         ("ingest-missing", 1, 26 * HOUR, "OK", "ALARM"),
         ("ledger-not-proved", HOUR, 6 * HOUR, "OK", "ALARM"),
@@ -300,7 +301,7 @@ def test_a_payment_that_the_bank_took_and_nobody_could_record_is_an_unknown_outc
 
 def test_what_schedules_and_requests_write_is_documented(service: Service) -> None:
     seen = [figure for function in SCHEDULES for figure in service.run(function)]
-    seen += broken_attempts(service)[0] + killed_payment(service)[0]
+    seen += broken_attempts(service)[0] + killed_payment(service)[0] + unrecorded_decline(service)[0]
     found: dict[str, set[str]] = {}
     for figure in seen:
         found.setdefault(figure.name, set()).update(name for name, _ in figure.dimensions)

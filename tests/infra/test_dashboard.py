@@ -20,6 +20,7 @@ from tests.infra.alarm_plays import (
     missing_report,
     overdue_delivery,
     silent_provider,
+    unrecorded_decline,
 )
 from tests.infra.alarm_states import ALARM, OF_AWS
 from tests.openbanking.circuits import Reader
@@ -77,7 +78,8 @@ def test_the_dashboard_names_only_metrics_that_are_written(service: Service) -> 
     seen = [*service.figures(reader.ask), *service.figures(lambda: reader.fail(FAILURES))]
     reader.ask()
     seen += service.figures(service.world.hub.statistics.measurements.write)
-    for play in (overdue_delivery, broken_attempts, silent_provider, broken_ledger, killed_payment, missing_report):
+    plays = (overdue_delivery, broken_attempts, silent_provider, broken_ledger, killed_payment, missing_report)
+    for play in (*plays, unrecorded_decline):
         seen += [figure for figures in play(service) for figure in figures]
     known = {(each.namespace, each.name, frozenset(name for name, _ in each.dimensions)) for each in seen}
     known |= {(namespace, name, frozenset(dims)) for namespace, (dims, names) in OF_AWS.items() for name in names}

@@ -1,0 +1,81 @@
+"""Tasks: what a request leaves to a worker without a record, sealed in the queue's message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from chalicelib.delivery.tasks import Tasks
+from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.crypto.vault import Unsealable
+from tests.log_lines import Lines
+from tests.world import World
+
+
+@pytest.fixture
+def done() -> list[str]:
+    """The details of the tasks that were carried out."""
+    return []
+
+
+@pytest.fixture
+def tasks(world: World, done: list[str]) -> Tasks:
+    """Tasks of two kinds, in the queue of deliveries."""
+    world.queued()
+    handlers: dict[str, Callable[[str], Any]] = {"note": done.append, "other": done.append}
+    return Tasks(world.hub.vault, world.hub.delivery.queue, lambda: handlers)
+
+
+def test_a_task_is_carried_out_with_the_details_that_it_was_sent_with(
+    world: World, tasks: Tasks, done: list[str]
+) -> None:
+    tasks.send("note", "a secret ä")
+    [message] = world.queued()
+
+    assert "secret" not in message
+    assert tasks.carry_out(message)
+    assert done == ["a secret ä"]
+
+
+def test_the_id_of_a_delivery_is_no_task(tasks: Tasks, done: list[str]) -> None:
+    assert not tasks.carry_out("3f0c9d8e7a6b5c4d3e2f1a")
+    assert done == []
+
+
+def test_a_task_is_logged_under_the_request_that_left_it(world: World, tasks: Tasks, lines: Lines) -> None:
+    log.bind(request_id="a-request")
+    tasks.send("note", "")
+    log.clear()
+    [message] = world.queued()
+
+    tasks.carry_out(message)
+    log.info("carried out")
+
+    assert lines.all()[-1]["request_id"] == "a-request"
+
+
+def test_details_cannot_be_carried_out_as_another_kind_of_task(world: World, tasks: Tasks) -> None:
+    tasks.send("note", "details")
+    [message] = world.queued()
+
+    with pytest.raises(Unsealable):
+        tasks.carry_out(jsontext.dumps({**jsontext.loads(message), "task": "other"}))
+
+
+def _fail(details: str) -> None:
+    raise ZeroDivisionError
+
+
+def test_a_worker_carries_out_tasks_and_the_queue_repeats_one_that_fails(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = Tasks(world.hub.vault, world.hub.delivery.queue, lambda: {"note": _fail})
+    monkeypatch.setattr(world.hub.delivery.worker, "_tasks", tasks)
+    world.queued()
+    tasks.send("note", "")
+    [message] = world.queued()
+
+    with pytest.raises(ZeroDivisionError):
+        world.hub.delivery.worker.attempt(message)
