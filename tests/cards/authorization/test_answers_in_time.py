@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
@@ -19,6 +20,7 @@ from tests.cards.authorization.issuers import authorizes, card_item, held
 from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
 from tests.cards.network_books import check
 from tests.cards.scenes import GBP, LEFT_OUT, Envelope, Scene
+from tests.cards.slow_engine import slow_engine
 from tests.cards.slow_storage import ANSWERING, READS, SlowStorage, every, first
 from tests.openbanking.faults import items
 
@@ -305,6 +307,7 @@ def test_the_queue_of_events_is_not_waited_for_longer_than_the_network_waits(use
     with user.scene.world.manager_wants_events(card_item(user)["manager_id"]), patch.object(Queue, "send_all", note):
         ask(user)
 
+    user.scene.hub.cards.programmes._cache.clear()
     assert [wait <= 2.75 for wait in waits] == [True]
 
 
@@ -314,3 +317,40 @@ def test_nothing_is_sent_after_the_time_is_up(user: Buyer) -> None:
 
     assert storage.made == ["batch_get_item"]
     assert sent.call_count == 1
+
+
+# -- over HTTP, with the client's own timeouts and real time
+
+
+@pytest.fixture
+def real_time(user: Buyer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time goes by for the limits of requests; two seconds are two tenths."""
+    started, clock = time.monotonic(), user.scene.clock
+    began = clock.monotonic()
+    monkeypatch.setattr(clock, "monotonic", lambda: began + (time.monotonic() - started) * 10)
+
+
+@pytest.mark.usefixtures("real_time")
+def test_an_engine_that_does_not_answer_reads_is_not_waited_for(user: Buyer, monkeypatch: pytest.MonkeyPatch) -> None:
+    with slow_engine(user.scene, monkeypatch, "BatchGetItem") as engine:
+        assert ask(user).data["response_code"] == "91"
+
+    assert "TransactWriteItems" not in engine.made
+    assert len(work(user.scene)) == 1
+    assert listed(user) == [("91", 1)]
+
+
+def test_an_engine_that_carries_transactions_out_late_holds_nothing(
+    user: Buyer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = user.scene.reference()
+    with slow_engine(user.scene, monkeypatch, "TransactWriteItems") as engine:
+        monkeypatch.setattr(user.scene.hub.store, "_pause", lambda seconds: user.scene.clock.advance(1))
+        answer = ask(user, request_reference_id=reference)
+        assert 200 in engine.carry_out()
+
+    assert answer.data["response_code"] == "91"
+    assert len(work(user.scene)) == 1
+    assert left_over(user) == NOTHING_USED
+    assert [code for code, _ in listed(user)].count("91") == 1
+    assert ask(user, request_reference_id=reference).data == answer.data
