@@ -149,7 +149,7 @@ NOTES: Mapping[str, str] = {
     "manager that delivers it.",
     "simulateAuthorization": "A decline is a success whose `response_code` is neither 00 nor 10. After "
     f"{PIN_TRIES} consecutive wrong PINs, the PIN is blocked (75). An unknown card number gets 14 and is not recorded. "
-    "If other requests prevent a decision within 2 seconds, the authorization is declined with 91.",
+    "If other requests or slow storage prevent a decision within 2 seconds, the authorization is declined with 91.",
     "simulateAdvice": "Nothing is checked, and only amounts that cannot be converted are declined (57): an amount that "
     "the network approved is held even if funds are insufficient. An unknown card number is refused with 3002.",
     "simulateIncrement": "Requires a held authorization (4008). The increment is declined because of the card's or the "
