@@ -35,6 +35,7 @@ from chalicelib.cards.reconciliation.rolling_proof import RollingProof
 from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.cards.requests.idempotency import RequestReferences
+from chalicelib.cards.storage.reserved_rows import RowReservation
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds.acs_flow import AcsFlow
 
@@ -89,6 +90,8 @@ class CardFlows:
             store, clock, metrics, programmes, hold_release, LateDeclines(store, clock), events
         )
         dispatcher = partial(Dispatcher, store, clock, cards.credentials, programmes, references, events, flows)
-        self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
-        self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))
-        self.portal = Portal(dispatcher(PORTAL_ACTIONS, {}), self.api, self.simulator)
+        new_reservation = partial(RowReservation, store, clock)
+        in_simulator = dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator")
+        self.api = dispatcher(ACTIONS, in_simulator, new_reservation)
+        self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"), new_reservation)
+        self.portal = Portal(dispatcher(PORTAL_ACTIONS, {}, new_reservation), self.api, self.simulator)

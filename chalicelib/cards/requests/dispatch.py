@@ -83,6 +83,7 @@ class Dispatcher:
     flows: Sequence[object]
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
+    new_reservation: Callable[[], RowReservation]
     _methods: dict[Handler[Any], Callable[[Request, RequestContext], Outcome[Any]]] = field(default_factory=dict)
     _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
 
@@ -146,22 +147,16 @@ class Dispatcher:
     ) -> str:
         """Decide and write, with retries after conflicts. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, until)
+        reservation = self.new_reservation()
         try:
-            written = self._write_outcome(
-                _PendingRequest(credential, action, request, claim, queue_place, RowReservation(self.store, self.clock))
-            )
+            written = self._retry(_PendingRequest(credential, action, request, claim, queue_place, reservation))
+        except (Refused, Repeated):
+            reservation.release()
+            raise
         finally:
             queue_place.leave()
         self.events.dispatch(written.deliveries)
         return written.answer if isinstance(written.answer, str) else written.answer()
-
-    def _write_outcome(self, pending: _PendingRequest) -> _Written:
-        """The written outcome; without one, nothing stays reserved. Raises: Refused, Repeated, StoreError."""
-        try:
-            return self._retry(pending)
-        except (Refused, Repeated):
-            pending.reservation.release()
-            raise
 
     def _retry(self, pending: _PendingRequest) -> _Written:
         """Attempt until an outcome is written. Raises: Refused, Repeated, StoreError."""
