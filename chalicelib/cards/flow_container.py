@@ -37,6 +37,7 @@ from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.requests.answers_in_time import AnswersInTime
 from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.cards.requests.idempotency import RequestReferences
+from chalicelib.cards.storage.reserved_rows import RowReservation
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds.acs_flow import AcsFlow
 
@@ -95,8 +96,9 @@ class CardFlows:
             store, clock, programmes, references, self.authorizer, hold_release, events
         )
         in_time = AnswersInTime(clock, cards.delivery.tasks, metrics)
+        new_reservation = partial(RowReservation, store, clock)
         dispatcher = partial(
-            Dispatcher, store, clock, cards.credentials, programmes, references, events, in_time, flows
+            Dispatcher, store, clock, cards.credentials, programmes, references, events, in_time, new_reservation, flows
         )
         self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
         self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))

@@ -55,6 +55,7 @@ class Dispatcher:
     references: RequestReferences
     events: CardEvents
     in_time: AnswersInTime
+    new_reservation: Callable[[], RowReservation]
     flows: Sequence[object]
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
@@ -134,7 +135,7 @@ class Dispatcher:
     ) -> str:
         """Decide and write, with retries after conflicts. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, came + action.patience)
-        reservation = RowReservation(self.store, self.clock)
+        reservation = self.new_reservation()
         now = self.clock.time()
         pending = PendingRequest(credential, action, request, claim, queue_place, reservation, action.handler, now)
         try:

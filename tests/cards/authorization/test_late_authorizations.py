@@ -271,13 +271,14 @@ def test_its_row_follows_those_of_a_clock_that_is_ahead(issuer: Scene) -> None:
 
 def test_its_row_is_listed_though_others_change_the_card_now_and_then(issuer: Scene) -> None:
     finish(issuer)
-    user, transact, lost = held(issuer), Store.transact, []
+    user, transact, lost = held(issuer), Store.transact, list[int]()
     with crowded(user):
         late = user.asked(2_00)["authorize_id"]
 
     def overtaken(self: Store, operations: Sequence[Operation]) -> None:
         if len(lost) < 6:
-            lost.append(overtake(user))
+            lost.append(len(lost))
+            overtake(user)
         transact(self, operations)
 
     with patch.object(Store, "transact", overtaken):

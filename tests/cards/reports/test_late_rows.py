@@ -11,7 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.storage.reserved_rows import ABANDONED_AFTER, CONFIRMED_WITHIN, RESERVED_BY
+from chalicelib.cards.storage.reserved_rows import ABANDONED_AFTER, CONFIRMED_WITHIN
+from chalicelib.cards.storage.time_ordered import RESERVED_BY
 from chalicelib.foundation.dynamodb.store import (
     ConditionFailed,
     Conflict,
@@ -153,7 +154,7 @@ def test_a_list_does_not_pass_a_row_that_is_still_being_written(stage: Scene, li
 
 
 def test_a_page_of_a_past_span_has_more_while_a_row_of_it_is_being_written(stage: Scene, listed: ListOfAll) -> None:
-    until, more = stage.clock.time() + 1, []
+    until, more = stage.clock.time() + 1, list[str]()
     ends = {name: until if name.endswith("to") else value for name, value in listed.poller.dates.items()}
 
     def look() -> str:
