@@ -18,8 +18,8 @@ Fates = Callable[[str, Mapping[str, Any]], Fate]
 """The fate of a call, by its name in boto3 and its request."""
 
 READS, WRITES = ("batch_get_item", "query"), ("transact_write_items", "put_item", "update_item", "delete_item")
-DECIDING, RECORDING, ANSWERING = 2.1, 0.5, 3.0
-"""So many seconds are too long for a decision; for the decline after it, too; and for all that a request does."""
+DECIDING, ANSWERING = 2.1, 3.0
+"""So many seconds are too long for a decision, and for all that a request does."""
 
 
 class SlowStorage:

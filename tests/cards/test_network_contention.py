@@ -122,6 +122,8 @@ def test_every_authorization_is_decided_in_time_and_leaves_a_row(scenes: list[Sc
     spent = 700 * found["00"]
     assert scene.balances(card.account_id) == (ENOUGH - spent, ENOUGH, 0)
     scene.clock.advance(60)
+    for task in scene.world.queued():
+        scene.hub.delivery.worker.attempt(task)
     scene.hub.cards.flows.hold_expiry.expire()
     least = {"date_from": 0, "date_to": scene.clock.time() + 3600, "item_count": 100}
     rows = scene.data("getCardsActivity", card_id=card.card_id, **least)

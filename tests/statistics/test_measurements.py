@@ -408,6 +408,11 @@ def test_an_answer_waits_only_so_long_for_a_storage_that_hangs(
     assert table.total.calls == 1
 
 
+@pytest.mark.parametrize(("took", "waits"), [(0.1, 2), (1.5, 1.4), (2.85, 0.05), (2.9, 2), (10, 2)])
+def test_a_write_delays_no_authorization_beyond_three_seconds(took: float, waits: float) -> None:
+    assert measurements._longest_delay(took) == pytest.approx(waits)
+
+
 # -- many at the same time
 
 
