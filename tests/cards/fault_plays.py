@@ -17,6 +17,7 @@ from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import all_in_use, warmed
 from tests.cards.scenes import Envelope, Scene
+from tests.late_answers import late_answers
 from tests.openbanking.call_sites import CARDS, Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
 from tests.world import World
@@ -232,3 +233,4 @@ class Targets:
                 yield Forgetful(world, "after", number)
             if call.operation == "UpdateItem":
                 yield from (Twice(world, kind, number) for kind in FAULTS)
+        yield from late_answers(world)

@@ -26,12 +26,21 @@ from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests import disclosure, envelope
 from chalicelib.cards.requests.action import Action, Handler
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
+from chalicelib.cards.requests.own_writes import is_own, was_written
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
+from chalicelib.foundation.dynamodb.store import (
+    AnswerLost,
+    ConditionFailed,
+    Conflict,
+    Operation,
+    Put,
+    Store,
+    StoreError,
+)
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -42,8 +51,16 @@ _ATTEMPTS = 40
 _GRACE_SECONDS = 1
 """Seconds that a late request may take to finish."""
 _LOOKS = 30
+_OUTCOME_UNKNOWN = (
+    "storage did not answer: it is not known whether the request was carried out; "
+    "it is safe to repeat it with the same request_reference_id"
+)
 _LEVELS = ("access_level", "holder_access_level")
 _REFERENCE = re.compile("[A-Za-z0-9-]{10,255}")
+
+
+class OutcomeUnknown(AnswerLost):
+    """Storage did not say whether an outcome was written, and shows nothing of it; it may still be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +265,7 @@ class Dispatcher:
         Raises:
             Repeated, Refused: another request used the reference first.
             ConditionFailed, Conflict: a record has changed.
+            OutcomeUnknown: storage did not say whether it was written.
         """
         claim, all_operations = context.claim, [*operations]
         if claim is not None:
@@ -259,18 +277,23 @@ class Dispatcher:
             if not operations:
                 return self._claim_alone(claim, context.now, claiming[0])
             all_operations = [*claiming, *operations]
-        if not all_operations:
-            return None
+        return self._transact(pending, context, all_operations) if all_operations else None
+
+    def _transact(self, pending: _PendingRequest, context: RequestContext, operations: Sequence[Operation]) -> None:
+        """Write a transaction; if there is a claim, it is the first operation. Raises: as ``_write``."""
+        claim = context.claim
         try:
-            self.store.transact(all_operations)
+            self.store.transact(operations)
         except ConditionFailed as failure:
             if claim is not None and 0 in failure.failed:
                 self._check_repeat(claim, context.now)
-            if not (failure.repeated and _is_own(context, failure)):
+            if not (failure.repeated and is_own(context, failure)):
                 if claim is None or 0 not in failure.failed:  # nobody queues for claims
-                    pending.queue_place.queue_for(all_operations[failure.failed[0]])
+                    pending.queue_place.queue_for(operations[failure.failed[0]])
                 raise
-        return None
+        except AnswerLost as failure:
+            if not was_written(context, operations):
+                raise OutcomeUnknown(str(failure)) from failure
 
     def _claim_alone(self, claim: IdempotencyClaim, now: int, put: Put) -> None:
         """Claim a reference without other writes."""
@@ -298,6 +321,9 @@ def _answer_or_error(answer: Callable[[], str]) -> str:
         return answer()
     except Refused as refusal:
         return envelope.error(refusal)
+    except OutcomeUnknown:
+        log.exception("outcome unknown")
+        return envelope.error(Refused(Status.INTERNAL, _OUTCOME_UNKNOWN))
     except StoreError:
         log.exception("storage did not respond")
     except Exception:
@@ -351,9 +377,3 @@ def _audit(credential: Credential, request: Any, data: Any) -> None:
     for member, field_shown in ANSWERED.items():
         if data.get(member):
             disclosure.audit_reveal(credential, data.get("card_id") or request.card_id, field_shown)
-
-
-def _is_own(context: RequestContext, failure: ConditionFailed) -> bool:
-    """Whether the condition failed because this attempt was already written and its response was lost."""
-    found = [item or {} for item in failure.items]
-    return any(item.get("written_by") == context.write_id for item in found)
