@@ -10,7 +10,9 @@ from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.breaker import Breaker
 from chalicelib.foundation.http.pages import ErrorPage, PageRenderer
+from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
 from chalicelib.openbanking.bank_client.bank_client import BankClient
+from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
 from chalicelib.openbanking.flows.read_limits import ReadLimits
 from chalicelib.openbanking.flows.relay import Relay
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
@@ -155,12 +157,14 @@ class OpenBankingContainer:
 
     @cached_property
     def bank_client(self) -> BankClient:
+        statistics, clock = self.statistics, self.shared.clock
         return BankClient(
             self.banks,
             self.shared.keyring,
             self.shared.outbound,
-            Breaker(self.shared.clock),
-            self.shared.clock,
+            BankCircuits(clock, Breaker(clock), statistics.open_downtimes, statistics.downtime_probes),
+            SlowCallLimit(statistics.slow_calls),
+            clock,
             self.shared.metrics,
         )
 

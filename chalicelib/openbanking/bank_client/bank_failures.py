@@ -29,6 +29,7 @@ class BankFailed(Refusal):
         status: the HTTP status of the bank's response; ``None`` without a response.
         retry_after: seconds to wait, set by the bank or by the open circuit breaker.
         not_asked: whether the request was not sent because the circuit breaker is open.
+        given_up: whether the request was given up before its time limit because too many others wait for the bank.
         answer: the members of an unusable success response; ``None`` if there was none.
     """
 
@@ -43,9 +44,11 @@ class BankFailed(Refusal):
         status: int | None = None,
         retry_after: int | None = None,
         not_asked: bool = False,
+        given_up: bool = False,
         answer: Mapping[str, Any] | None = None,
     ) -> None:
         self.not_asked = not_asked
+        self.given_up = given_up
         self.answer = answer
         self.broken = broken
         self.reach: Reach = reach
@@ -72,6 +75,7 @@ class BankFailed(Refusal):
             status=self.status,
             retry_after=self.retry_after,
             not_asked=self.not_asked,
+            given_up=self.given_up,
             answer=self.answer,
         )
 

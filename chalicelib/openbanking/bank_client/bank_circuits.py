@@ -1,0 +1,88 @@
+"""Admits calls to banks: an instance's own circuit breaker, and the open downtimes that all instances share.
+
+While a bank's downtime is open, the instances that know it send one call in ``PROBE_SECONDS``, the probe, among all of
+them. A downtime is known from the rows that an instance reads when it writes its counters, once a minute, so admission
+needs no storage while a bank responds.
+"""
+
+from __future__ import annotations
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
+from chalicelib.statistics import current_call
+from chalicelib.statistics.downtime_probes import PROBE_SECONDS, DowntimeProbes, Probe
+from chalicelib.statistics.downtimes import Downtime, OpenDowntimes
+
+
+class BankCircuits:
+    """Admits calls to banks, by BIC; thread-safe. The interface is that of ``Breaker``.
+
+    Args:
+        downtimes: the open downtimes that this instance knows.
+    """
+
+    def __init__(self, clock: Clock, breaker: Breaker, downtimes: OpenDowntimes, probes: DowntimeProbes) -> None:
+        self._clock = clock
+        self._breaker = breaker
+        self._downtimes = downtimes
+        self._probes = probes
+        self._latest: dict[str, Probe] = {}
+        """The latest probe of each bank that this instance knows, sent by any instance."""
+        self._own: dict[str, Probe] = {}
+        """The unanswered probes that this instance sent."""
+
+    def admit(self, bic: str) -> None:
+        """Admit a call to a bank; with an open downtime, the next probe only. Raises: CircuitOpen."""
+        downtime = self._downtimes.find(bic)
+        if downtime is None:
+            self._breaker.admit(bic)
+        else:
+            self._require_pause_over(bic)
+            self._claim_probe(downtime)
+
+    def require_closed(self, bic: str) -> None:
+        """Check that ``admit`` may succeed now, without storage or a probe. Raises: CircuitOpen."""
+        if self._downtimes.find(bic) is None:
+            self._breaker.require_closed(bic)
+        else:
+            self._require_pause_over(bic)
+
+    def record_success(self, bic: str) -> None:
+        """Record a successful call: calls to the bank resume, here at once and elsewhere within a minute."""
+        self._breaker.record_success(bic)
+        if self._downtimes.find(bic) is not None:
+            self._downtimes.forget(bic)
+            current_call.record_end_of_downtime()
+        if probe := self._own.pop(bic, None):
+            try:
+                self._probes.record_answer(probe)
+            except StoreError:
+                log.warning("probe not recorded", bic=bic)
+
+    def record_failure(self, bic: str) -> bool:
+        """Record a failed call; returns whether it opened this instance's circuit or, as a probe, reopened it."""
+        return self._breaker.record_failure(bic)
+
+    def _require_pause_over(self, bic: str) -> None:
+        probe = self._latest.get(bic)
+        if probe is not None and (left := probe.pause_at(self._clock.time())):
+            raise CircuitOpen(left)
+
+    def _claim_probe(self, downtime: Downtime) -> None:
+        """Claim the next probe, unless the bank has answered one that was sent after the downtime's latest request."""
+        bic = downtime.bic
+        try:
+            probe, is_own = self._probes.claim(bic)
+        except StoreError as error:
+            log.warning("probe not claimed", bic=bic)
+            raise CircuitOpen(PROBE_SECONDS) from error
+        if is_own:
+            self._latest[bic] = self._own[bic] = probe
+        elif probe.answered and probe.sent_at >= downtime.latest:
+            self._downtimes.forget(bic)
+            self._breaker.record_success(bic)
+        else:
+            self._latest[bic] = probe
+            raise CircuitOpen(max(probe.pause_at(self._clock.time()), 1))
