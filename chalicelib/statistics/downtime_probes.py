@@ -46,7 +46,9 @@ class Probe:
         return cls(item["part"], item["probe_id"], int(item["sent_at"]), item["answered"])
 
     def pause_at(self, now: int) -> int:
-        """The seconds until the next probe may be sent."""
+        """The seconds until the next probe may be sent; none if the clock has been set back since this one."""
+        if self.sent_at > now + CLOCK_SKEW_SECONDS:
+            return 0
         return max(0, min(self.sent_at, now) + PROBE_SECONDS - now)
 
 

@@ -32,22 +32,23 @@ class BankCircuits:
         """The latest probe of each bank that this instance knows, sent by any instance."""
         self._own: dict[str, Probe] = {}
         """The unanswered probes that this instance sent."""
+        self._reserved: dict[str, Probe] = {}
+        """The probes that ``require_closed`` claimed and no call has used yet."""
 
     def admit(self, bic: str) -> None:
         """Admit a call to a bank; with an open downtime, the next probe only. Raises: CircuitOpen."""
-        downtime = self._downtimes.find(bic)
-        if downtime is None:
+        reserved = self._reserved.pop(bic, None)
+        if (downtime := self._downtimes.find(bic)) is None:
             self._breaker.admit(bic)
-        else:
-            self._require_pause_over(bic)
+        elif reserved is None or not reserved.pause_at(self._clock.time()):
             self._claim_probe(downtime)
 
     def require_closed(self, bic: str) -> None:
-        """Check that ``admit`` may succeed now, without storage or a probe. Raises: CircuitOpen."""
-        if self._downtimes.find(bic) is None:
+        """Check that ``admit`` will succeed now; with an open downtime, claim the probe for it. Raises: CircuitOpen."""
+        if (downtime := self._downtimes.find(bic)) is None:
             self._breaker.require_closed(bic)
-        else:
-            self._require_pause_over(bic)
+        elif bic not in self._reserved and (probe := self._claim_probe(downtime)):
+            self._reserved[bic] = probe
 
     def record_success(self, bic: str) -> None:
         """Record a successful call: calls to the bank resume, here at once and elsewhere within a minute."""
@@ -65,14 +66,15 @@ class BankCircuits:
         """Record a failed call; returns whether it opened this instance's circuit or, as a probe, reopened it."""
         return self._breaker.record_failure(bic)
 
-    def _require_pause_over(self, bic: str) -> None:
-        probe = self._latest.get(bic)
-        if probe is not None and (left := probe.pause_at(self._clock.time())):
-            raise CircuitOpen(left)
+    def _claim_probe(self, downtime: Downtime) -> Probe | None:
+        """Claim the next probe; ``None`` if the bank has answered one since the downtime's latest request.
 
-    def _claim_probe(self, downtime: Downtime) -> None:
-        """Claim the next probe, unless the bank has answered one that was sent after the downtime's latest request."""
+        Raises: CircuitOpen.
+        """
         bic = downtime.bic
+        latest = self._latest.get(bic)
+        if latest is not None and (left := latest.pause_at(self._clock.time())):
+            raise CircuitOpen(left)
         try:
             probe, is_own = self._probes.claim(bic)
         except StoreError as error:
@@ -80,9 +82,10 @@ class BankCircuits:
             raise CircuitOpen(PROBE_SECONDS) from error
         if is_own:
             self._latest[bic] = self._own[bic] = probe
-        elif probe.answered and probe.sent_at >= downtime.latest:
+            return probe
+        if probe.answered and probe.sent_at >= downtime.latest:
             self._downtimes.forget(bic)
             self._breaker.record_success(bic)
-        else:
-            self._latest[bic] = probe
-            raise CircuitOpen(max(probe.pause_at(self._clock.time()), 1))
+            return None
+        self._latest[bic] = probe
+        raise CircuitOpen(max(probe.pause_at(self._clock.time()), 1))
