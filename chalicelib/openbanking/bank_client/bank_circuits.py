@@ -31,7 +31,7 @@ class BankCircuits:
         self._latest: dict[str, Probe] = {}
         """The latest probe of each bank that this instance knows, sent by any instance."""
         self._own: dict[str, Probe] = {}
-        """The unanswered probes that this instance sent."""
+        """The probes that this instance sent and that have not ended."""
         self._reserved: dict[str, Probe] = {}
         """The probes that ``require_closed`` claimed and no call has used yet."""
 
@@ -63,8 +63,9 @@ class BankCircuits:
                 log.warning("probe not recorded", bic=bic)
 
     def record_failure(self, bic: str) -> bool:
-        """Record a failed call; returns whether it opened this instance's circuit or, as a probe, reopened it."""
-        return self._breaker.record_failure(bic)
+        """Record a failed call; returns whether it opened this instance's circuit, or was a probe."""
+        was_probe = self._own.pop(bic, None) is not None
+        return self._breaker.record_failure(bic) or was_probe
 
     def _claim_probe(self, downtime: Downtime) -> Probe | None:
         """Claim the next probe; ``None`` if the bank has answered one since the downtime's latest request.

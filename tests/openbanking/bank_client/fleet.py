@@ -68,16 +68,16 @@ def holds(condition: ConditionBase | None, item: Item) -> bool:
     """Whether a condition holds for an item; one that does not exist has no attributes."""
     if condition is None:
         return True
-    expression = condition.get_expression()
-    name, first, *rest = expression["operator"], *expression["values"]
+    expression: Any = condition.get_expression()
+    name, values = expression["operator"], expression["values"]
     if name in ("AND", "OR"):
-        return (all if name == "AND" else any)(holds(part, item) for part in (first, *rest))
+        return (all if name == "AND" else any)(holds(part, item) for part in values)
     if name == "attribute_not_exists":
-        return first.name not in item
-    return first.name in item and _OPERATORS[name](item[first.name], rest[0])
+        return values[0].name not in item
+    return values[0].name in item and _OPERATORS[name](item[values[0].name], values[1])
 
 
-class Own:
+class OwnBreaker:
     """What an instance had before circuits were shared: its own breaker, and no limit of slow calls."""
 
     def __init__(self, clock: ManualClock) -> None:
@@ -88,7 +88,7 @@ class Own:
         """Nobody reads them."""
 
 
-class Shared:
+class SharedCircuits:
     """What an instance knows of banks, and shares with others through storage."""
 
     def __init__(self, clock: ManualClock, store: StatisticsStore, *, knows_downtimes: bool) -> None:
@@ -110,7 +110,7 @@ class Shared:
 class Instance:
     """One instance of the function: when it wrote its counters last, and what it has counted since."""
 
-    parts: Own | Shared
+    parts: OwnBreaker | SharedCircuits
     written_at: float
     counters: HourlyCounters | None = None
     writes_at_end: bool = False
@@ -161,7 +161,7 @@ class Fleet:
 
     def __init__(
         self,
-        new_parts: Callable[[ManualClock, StatisticsStore], Own | Shared],
+        new_parts: Callable[[ManualClock, StatisticsStore], OwnBreaker | SharedCircuits],
         *,
         payments: float = 0,
         hangs_until: float = 1e9,

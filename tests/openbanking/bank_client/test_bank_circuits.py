@@ -16,6 +16,7 @@ from chalicelib.statistics.downtime_probes import PROBE_SECONDS
 from chalicelib.statistics.downtimes import PARTITION, Downtime, OpenDowntimes
 from chalicelib.statistics.hourly_counters import TABLE
 from chalicelib.statistics.measurements import WRITE_INTERVAL
+from tests import figures
 from tests.dynamodb_calls import counted
 from tests.openbanking.circuits import Reader
 from tests.openbanking.payer import Payer
@@ -198,7 +199,19 @@ def test_a_probe_from_before_a_clock_was_set_back_pauses_nobody(world: World) ->
     assert reader.ask().status == 200
 
 
-# -- payments and deliveries
+def test_a_probe_that_fails_counts_as_an_opened_circuit(
+    instances: Instances, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise the alarm would end while the bank is still down."""
+    instances.go_down()
+    capsys.readouterr()
+
+    instances.ask(1, HANGS)
+
+    assert len(figures.counted(capsys.readouterr().out, "CircuitOpened", Stage="local", Bank=BIC)) == 1
+
+
+# -- payments
 
 
 def test_a_payment_during_a_downtime_is_not_sent_and_can_be_sent_later(world: World) -> None:
