@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from chalicelib.foundation import log
-from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.dynamodb.store import Conflict, StoreError
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -32,6 +32,8 @@ class SlowCallLimit:
         def check() -> None:
             try:
                 slot = self.slow_calls.take(bic)
+            except Conflict:  # more calls than one partition takes compete for the slots
+                slot = None
             except StoreError:
                 log.warning("slow call not counted", bic=bic)
                 return

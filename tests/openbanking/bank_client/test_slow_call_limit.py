@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chalicelib.foundation.dynamodb.store import Conflict
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import dumps
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, SlowCalls
@@ -108,6 +109,16 @@ def test_a_slow_read_goes_on_if_storage_fails(world: World, call: str) -> None:
 
     with world.storage_gone(call):
         assert reader.ask(slow_reply(GOOD[1])).status == 200
+
+
+def test_a_slow_read_is_given_up_if_too_many_compete_for_a_slot(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def throttled(*_: object) -> None:
+        raise Conflict("ThrottlingException")
+
+    reader = Reader(world)
+    monkeypatch.setattr(SlowCalls, "take", throttled)
+
+    assert reader.ask(slow_reply(GOOD[1])).headers["retry-after"] == "30"
 
 
 def test_a_slot_is_free_after_a_read_that_timed_out(world: World) -> None:
