@@ -14,7 +14,7 @@ from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
-from chalicelib.foundation.http.breaker import OPEN_SECONDS, CircuitOpen
+from chalicelib.foundation.http.breaker import CircuitOpen
 from chalicelib.foundation.http.outbound import GivenUp, NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
@@ -216,7 +216,7 @@ class BankClient:
 def _failure_of(error: OutboundError) -> BankFailed:
     """The failure of a call without a complete response."""
     if isinstance(error, GivenUp):
-        return BankFailed(str(error), retry_after=OPEN_SECONDS, given_up=True)
+        return BankFailed.of_given_up_call(error)
     return BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown")
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from chalicelib.foundation.http.breaker import CircuitOpen
-from chalicelib.foundation.http.outbound import ResponseTooLarge
+from chalicelib.foundation.http.breaker import OPEN_SECONDS, CircuitOpen
+from chalicelib.foundation.http.outbound import GivenUp, ResponseTooLarge
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Detail, Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
@@ -63,6 +63,11 @@ class BankFailed(Refusal):
         """The failure for a request that was not sent because the circuit breaker is open."""
         text = f"the bank does not answer at the moment and is not asked again for {error.retry_after} s"
         return cls(text, "never", retry_after=error.retry_after, not_asked=True)
+
+    @classmethod
+    def of_given_up_call(cls, error: GivenUp) -> BankFailed:
+        """The failure for a read that was given up because too many other calls wait for the bank."""
+        return cls(str(error), retry_after=OPEN_SECONDS, given_up=True)
 
     def with_detail(self, detail: str, *, authorize_again: bool) -> BankFailed:
         """A copy of the failure with another ``detail``."""

@@ -16,6 +16,8 @@ from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
 
+NO_SLOT = f"no answer came within {SLOW_SECONDS} s, and {SLOTS} other calls wait for the bank"
+
 
 @dataclass(frozen=True, slots=True)
 class SlowCallLimit:
@@ -40,7 +42,7 @@ class SlowCallLimit:
             if slot is not None:
                 taken.append(slot)
             elif may_give_up:
-                raise GivenUp(f"no answer came within {SLOW_SECONDS} s, and {SLOTS} other calls wait for the bank")
+                raise GivenUp(NO_SLOT)
 
         try:
             yield SlowCheck(SLOW_SECONDS, check)
