@@ -939,6 +939,22 @@ def test_authorities_may_be_given_in_place_of_the_public_ones(certificate: Path,
         assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
+def test_a_slow_call_over_tls_that_its_check_lets_go_on_gets_its_answer(certificate: Path, tls: ssl.SSLContext) -> None:
+    checked = threading.Event()
+
+    def late(connection: Connection) -> None:
+        connection.request()
+        assert checked.wait(60)
+        connection.answer(b'{"status":"success"}')
+
+    slow_check, ran = slow_checks(checked.set)
+    outbound = Outbound(public_only=False, ca_file=str(certificate))
+    with serving(late, tls) as server:
+        assert outbound.post(server.url, BODY, {}, repeat=False, slow_check=slow_check).status == 200
+
+    assert len(ran) == 1
+
+
 def test_a_server_without_tls_was_never_reached() -> None:
     def plain(connection: Connection) -> None:
         connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
