@@ -23,9 +23,9 @@ class BankCircuits:
         downtimes: the open downtimes that this instance knows.
     """
 
-    def __init__(self, clock: Clock, breaker: Breaker, downtimes: OpenDowntimes, probes: DowntimeProbes) -> None:
+    def __init__(self, clock: Clock, downtimes: OpenDowntimes, probes: DowntimeProbes) -> None:
         self._clock = clock
-        self._breaker = breaker
+        self._breaker = Breaker(clock)
         self._downtimes = downtimes
         self._probes = probes
         self._latest: dict[str, Probe] = {}
@@ -53,6 +53,7 @@ class BankCircuits:
     def record_success(self, bic: str) -> None:
         """Record a successful call: calls to the bank resume, here at once and elsewhere within a minute."""
         self._breaker.record_success(bic)
+        self._latest.pop(bic, None)
         if self._downtimes.find(bic) is not None:
             self._downtimes.forget(bic)
             current_call.record_end_of_downtime()

@@ -94,7 +94,7 @@ class SharedCircuits:
     def __init__(self, clock: ManualClock, store: StatisticsStore, *, knows_downtimes: bool) -> None:
         self._clock, self._store, self._knows_downtimes = clock, store, knows_downtimes
         self._downtimes = OpenDowntimes(store, clock)
-        self.circuits = BankCircuits(clock, Breaker(clock), self._downtimes, DowntimeProbes(store, clock))
+        self.circuits = BankCircuits(clock, self._downtimes, DowntimeProbes(store, clock))
         self.limit = SlowCallLimit(SlowCalls(store, clock))
 
     def write_counters(self, counters: list[HourlyCounters]) -> None:
