@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
-from chalicelib.foundation.http.breaker import Breaker
 from chalicelib.foundation.http.pages import ErrorPage, PageRenderer
+from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
 from chalicelib.openbanking.bank_client.bank_client import BankClient
+from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
 from chalicelib.openbanking.flows.read_limits import ReadLimits
 from chalicelib.openbanking.flows.relay import Relay
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
@@ -155,14 +156,10 @@ class OpenBankingContainer:
 
     @cached_property
     def bank_client(self) -> BankClient:
-        return BankClient(
-            self.banks,
-            self.shared.keyring,
-            self.shared.outbound,
-            Breaker(self.shared.clock),
-            self.shared.clock,
-            self.shared.metrics,
-        )
+        shared, statistics = self.shared, self.statistics
+        circuits = BankCircuits(shared.clock, statistics.open_downtimes, statistics.downtime_probes)
+        limit = SlowCallLimit(statistics.slow_calls)
+        return BankClient(self.banks, shared.keyring, shared.outbound, circuits, limit, shared.clock, shared.metrics)
 
     @cached_property
     def tpp_events(self) -> TppEvents:

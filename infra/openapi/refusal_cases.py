@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.breaker import CircuitOpen
+from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.http.web import BODY_BYTES, JSON, Incoming, UnreadableBody
 from chalicelib.openbanking.api.answers import as_refusal
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.bank_client.slow_call_limit import NO_SLOT
 from chalicelib.openbanking.flows.payment_execution import refuse_payment
 from chalicelib.openbanking.flows.read_limits import refuse_access
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
@@ -205,6 +207,11 @@ CASES = _by_name(
         "bank_not_asked",
         "The bank failed to respond several times in a row; no requests are sent to it for some seconds",
         _NOT_ASKED,
+    ),
+    Case(
+        "bank_slow",
+        "The bank has not responded within 3 s, and too many other calls wait for it",
+        BankFailed.of_given_up_call(GivenUp(NO_SLOT)),
     ),
     Case(
         "bank_token",

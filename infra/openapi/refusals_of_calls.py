@@ -16,7 +16,7 @@ _PROOF = ("proof_wrong", "nonce_needed")
 _PROOF_FOR_TOKEN = ("proof_wrong_for_token", "nonce_needed_for_token")
 _CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid", *_PROOF, "bearer_spent")
 _REQUEST = ("redirect_uri_foreign", "scopes_wrong", "challenge_missing")
-_BANK_FAILS = ("bank_gone", "bank_failed", "bank_not_asked", "bank_token")
+_BANK_FAILS = ("bank_gone", "bank_failed", "bank_not_asked", "bank_slow", "bank_token")
 _KEYS = ("key_wrong", "key_used", "still_running", "never_ended")
 _PAYMENT = (
     *("callback_foreign", "scheme", "order_id_used", "not_sent", "not_sent_for_now"),
