@@ -108,11 +108,13 @@ class Refused(Exception):
     Attributes:
         status: the status code.
         message: a sentence for the caller. It names fields, but quotes no value except an unknown action's name.
+        retry_after: seconds after which the same request may succeed, for the header ``Retry-After``.
     """
 
-    def __init__(self, status: Status, message: str = "") -> None:
+    def __init__(self, status: Status, message: str = "", *, retry_after: int | None = None) -> None:
         self.status = status
         self.message = message or status.meaning
+        self.retry_after = retry_after
         super().__init__(f"{status.name}: {self.message}")
 
 
