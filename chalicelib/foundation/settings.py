@@ -14,7 +14,7 @@ Stage = Literal["local", "dev", "prod"]
 T = TypeVar("T")
 
 MOST_CALLS_PER_MINUTE = 1_000_000
-_CALLS_IN_LAMBDA, _CALLS_LOCALLY = 3_000, 60_000
+CALLS_IN_LAMBDA, CALLS_LOCALLY = 3_000, 60_000
 """A minute's calls: one after another in an instance of Lambda, and of all callers in the one process of a machine."""
 _LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
 """A variable that AWS Lambda sets for every function."""
@@ -57,8 +57,8 @@ class Settings:
     tpp_ca_bundle: str | None = None
     outbound_ca_file: str | None = None
     operator_key: str | None = field(default=None, repr=False)
-    client_calls: int = _CALLS_IN_LAMBDA
-    credential_calls: int = _CALLS_IN_LAMBDA
+    client_calls: int = CALLS_IN_LAMBDA
+    credential_calls: int = CALLS_IN_LAMBDA
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
@@ -76,7 +76,7 @@ class Settings:
         local_url = f"http://127.0.0.1:{port}" if stage == "local" else ""
         public_url = _read(environ, "PUBLIC_URL", _url(stage), local_url)
         prefix = _read(environ, "RESOURCE_PREFIX", _prefix, f"causeway-{stage}")
-        calls = str(_CALLS_LOCALLY if stage == "local" else _CALLS_IN_LAMBDA)
+        calls = str(CALLS_LOCALLY if stage == "local" else CALLS_IN_LAMBDA)
         tpp_ca_bundle = _read(environ, "TPP_CA_BUNDLE", _bundle(stage), "")
         return cls(
             stage=stage,

@@ -26,9 +26,14 @@ class CredentialLimits:
         except LimitReached as reached:
             log.warning("call limit reached", credential=credential.identity, limit=limit)
             self._metrics.write({"CallsOverLimit": 1}, Limit="credential")
-            raise Refused(
-                Status.TOO_MANY_ATTEMPTS,
-                f"the credential's limit of {limit} calls a minute is reached: repeat the request after the seconds in "
-                "the header Retry-After",
-                retry_after=reached.retry_after,
-            ) from None
+            raise refuse_call(reached) from None
+
+
+def refuse_call(reached: LimitReached) -> Refused:
+    """The refusal of a call above its credential's limit."""
+    return Refused(
+        Status.TOO_MANY_ATTEMPTS,
+        f"the credential's limit of {reached.limit} calls a minute is reached: repeat the request after the seconds in "
+        "the header Retry-After",
+        retry_after=reached.retry_after,
+    )

@@ -66,7 +66,7 @@ VERSION_2: Mapping[str, CodeRow] = {
     ),
 }
 ADDED_CODES = frozenset({"ACCESS_EXCEEDED"})
-"""Codes of version 2 that this service adds to those of the specification; for TPPs only."""
+"""Codes that this service adds to those of version 2, from the Berlin Group's NextGenPSD2; for TPPs only."""
 
 ADDITIONAL: Mapping[str, str] = {
     "ASPSP_ERROR_DESC": "The bank's own description of the error",
