@@ -33,7 +33,7 @@ def refuse_call(reached: LimitReached) -> Refused:
     """The refusal of a call above its credential's limit."""
     return Refused(
         Status.TOO_MANY_ATTEMPTS,
-        f"the credential's limit of {reached.limit} calls a minute is reached: repeat the request after the seconds in "
-        "the header Retry-After",
+        f"the credential's limit of calls, {reached.limit} a minute, is reached: repeat the request after the seconds "
+        "in the header Retry-After",
         retry_after=reached.retry_after,
     )

@@ -78,7 +78,7 @@ class Status(IntEnum):
     IN_PROGRESS = 8001, "the original request is still in progress: repeat this one in a moment"
     REFERENCE_REUSED = 8002, "request_reference_id has already been used with a different body"
     CONFLICT = 8003, "the request conflicted with other requests: try again"
-    TOO_MANY_ATTEMPTS = 8004, "there were too many attempts, or too many calls: then Retry-After says how long to wait"
+    TOO_MANY_ATTEMPTS = 8004, "there were too many attempts, or too many calls"
 
     INTERNAL = 9001, "the service failed: it is safe to repeat the request with the same request_reference_id"
 

@@ -139,7 +139,7 @@ BEARER_SPENT = _bearer("this token's one-time consent has been used: the PSU mus
 
 CALL_LIMIT_REACHED = RefusalRow(
     Fault.ACCESS_EXCEEDED,
-    "the client's limit of {limit} calls a minute is reached: repeat the request after the seconds in Retry-After",
+    "the client's limit of calls, {limit} a minute, is reached: repeat the request after the seconds in Retry-After",
     oauth_error="temporarily_unavailable",
 )
 

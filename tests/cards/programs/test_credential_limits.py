@@ -49,7 +49,7 @@ def test_a_call_above_the_limit_is_8004_with_the_seconds_to_wait(limited: Scene)
     refused = ask(limited)
 
     assert (refused.status_code, refused.retry_after, refused.duplicated) == (TOO_MANY, 30, 0)
-    assert "limit of 2 calls a minute" in refused.message
+    assert "limit of calls, 2 a minute," in refused.message
     limited.clock.advance(29)
     assert is_over(ask(limited))
     limited.clock.advance(1)

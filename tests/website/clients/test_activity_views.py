@@ -51,7 +51,7 @@ def test_calls_above_the_limit_are_counted_beside_the_limit(world: World, user: 
     user.get(f"/clients/{client_id}/activity")
 
     assert answers == [200, 200, 429, 429, 429]
-    assert "Limit: 2 calls a minute in each instance" in user.text
+    assert "Limit of calls: 2 a minute in each instance" in user.text
     assert figures(user)["Rate limit"] == "3"
 
 
