@@ -50,7 +50,8 @@ class CallLimits:
         with self._lock:
             now = self._clock.monotonic()
             at, ahead = self._admitted.get(caller, (now, 0.0))
-            ahead = max(ahead - (now - at), 0.0) + _PERIOD / limit
+            passed = max(now - at, 0.0)  # a clock that was set back costs a caller nothing
+            ahead = max(ahead - passed, 0.0) + _PERIOD / limit
             if (too_early := ahead - _PERIOD) > _ROUNDING:
                 raise LimitReached(limit, max(1, math.ceil(too_early - _ROUNDING)))
             self._admitted[caller] = (now, ahead)

@@ -72,6 +72,15 @@ def test_an_even_pace_at_the_limit_is_never_refused(limits: CallLimits, clock: M
         clock.advance(60 / 90)
 
 
+def test_a_clock_that_is_set_back_costs_a_caller_nothing(limits: CallLimits, clock: ManualClock) -> None:
+    limits.admit("a", 2)
+    clock.advance(-3600)
+
+    assert admitted(limits, "a", 2, 3) == 1
+    clock.advance(30)
+    assert admitted(limits, "a", 2, 3) == 1
+
+
 def test_refused_calls_do_not_count(limits: CallLimits, clock: ManualClock) -> None:
     admitted(limits, "a", 2, 100)
     clock.advance(60)
