@@ -30,6 +30,7 @@ from chalicelib.cards.payments.simulator_flow import PaymentSimulatorFlow
 from chalicelib.cards.payments.transfer_flow import TransferFlow
 from chalicelib.cards.portal.portal import Portal
 from chalicelib.cards.portal.portal_flow import PortalFlow
+from chalicelib.cards.programs.credential_limits import CredentialLimits
 from chalicelib.cards.reconciliation.rolling_proof import RollingProof
 from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.requests.dispatch import Dispatcher
@@ -85,7 +86,8 @@ class CardFlows:
         )
         self.rolling_proof = RollingProof(store, clock, metrics)
         self.hold_expiry = HoldExpiry(store, clock, metrics, programmes, hold_release, events)
-        dispatcher = partial(Dispatcher, store, clock, cards.credentials, programmes, references, events, flows)
+        limits = CredentialLimits(clock, shared.settings.credential_calls, metrics)
+        dispatcher = partial(Dispatcher, store, clock, cards.credentials, limits, programmes, references, events, flows)
         self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
         self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))
         self.portal = Portal(dispatcher(PORTAL_ACTIONS, {}), self.api, self.simulator)

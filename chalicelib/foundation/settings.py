@@ -13,6 +13,9 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 Stage = Literal["local", "dev", "prod"]
 T = TypeVar("T")
 
+MOST_CALLS_PER_MINUTE = 1_000_000
+CALLS_IN_LAMBDA, CALLS_LOCALLY = 3_000, 60_000
+"""A minute's calls: one after another in an instance of Lambda, and of all callers in the one process of a machine."""
 _LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
 """A variable that AWS Lambda sets for every function."""
 
@@ -33,7 +36,9 @@ class Settings:
     built from them, never from a request. ``mtls_url`` is the address with mutual TLS and ``tpp_ca_bundle`` a file's
     path or ``s3://bucket/key``; both are ``None`` without mutual TLS. ``outbound_ca_file`` has the authorities that the
     service's own calls trust, ``None`` for the public ones. ``operator_key`` permits its holder to move the clock of
-    the one-machine stack. Lifetimes are in seconds.
+    the one-machine stack. ``client_calls`` and ``credential_calls`` are the calls that a client, and a credential of
+    the card API, may make in a minute in each process, unless its record has a limit of its own. Lifetimes are in
+    seconds.
     """
 
     stage: Stage
@@ -52,6 +57,8 @@ class Settings:
     tpp_ca_bundle: str | None = None
     outbound_ca_file: str | None = None
     operator_key: str | None = field(default=None, repr=False)
+    client_calls: int = CALLS_IN_LAMBDA
+    credential_calls: int = CALLS_IN_LAMBDA
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
@@ -69,6 +76,7 @@ class Settings:
         local_url = f"http://127.0.0.1:{port}" if stage == "local" else ""
         public_url = _read(environ, "PUBLIC_URL", _url(stage), local_url)
         prefix = _read(environ, "RESOURCE_PREFIX", _prefix, f"causeway-{stage}")
+        calls = str(CALLS_LOCALLY if stage == "local" else CALLS_IN_LAMBDA)
         tpp_ca_bundle = _read(environ, "TPP_CA_BUNDLE", _bundle(stage), "")
         return cls(
             stage=stage,
@@ -87,6 +95,8 @@ class Settings:
             tpp_ca_bundle=tpp_ca_bundle or None,
             outbound_ca_file=_read(environ, "OUTBOUND_CA_FILE", _ca_file(stage), "") or None,
             operator_key=_read(environ, "OPERATOR_KEY", _operator_key(stage), "") or None,
+            client_calls=_read(environ, "CLIENT_CALLS_PER_MINUTE", _calls_per_minute, calls),
+            credential_calls=_read(environ, "CREDENTIAL_CALLS_PER_MINUTE", _calls_per_minute, calls),
         )
 
     @property
@@ -142,6 +152,12 @@ def _stage(in_lambda: bool) -> Callable[[str], Stage]:
 def _port(value: str) -> int:
     if not re.fullmatch(r"[0-9]{1,5}", value) or not 0 < int(value) < 65536:
         raise ValueError("must be a port number from 1 to 65535")
+    return int(value)
+
+
+def _calls_per_minute(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,7}", value) or not 0 < int(value) <= MOST_CALLS_PER_MINUTE:
+        raise ValueError(f"must be a number from 1 to {MOST_CALLS_PER_MINUTE}")
     return int(value)
 
 

@@ -12,6 +12,7 @@ from chalicelib.foundation.http.pages import ErrorPage, PageRenderer
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
+from chalicelib.openbanking.flows.client_limits import ClientLimits
 from chalicelib.openbanking.flows.read_limits import ReadLimits
 from chalicelib.openbanking.flows.relay import Relay
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
@@ -121,7 +122,9 @@ class OpenBankingContainer:
 
     @cached_property
     def tpp_authentication(self) -> TppAuthentication:
-        return TppAuthentication(self.shared.store, self.shared.clock, lambda: self.credential_checks)
+        shared = self.shared
+        limits = ClientLimits(shared.clock, shared.settings.client_calls, shared.metrics)
+        return TppAuthentication(shared.store, shared.clock, limits, lambda: self.credential_checks)
 
     @cached_property
     def dpop_nonces(self) -> DpopNonces:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from chalicelib.foundation.call_limits import LimitReached
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.breaker import CircuitOpen
@@ -17,6 +18,7 @@ from chalicelib.foundation.http.web import BODY_BYTES, JSON, Incoming, Unreadabl
 from chalicelib.openbanking.api.answers import as_refusal
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.bank_client.slow_call_limit import NO_SLOT
+from chalicelib.openbanking.flows.client_limits import refuse_call
 from chalicelib.openbanking.flows.payment_execution import refuse_payment
 from chalicelib.openbanking.flows.read_limits import refuse_access
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
@@ -115,6 +117,11 @@ CASES = _by_name(
         "The client assertion is missing, expired, used before, wrongly signed or not for this service, or was sent "
         "for a client with another method",
         refusals.ASSERTION_WRONG(),
+    ),
+    Case(
+        "call_limit",
+        "The client has made more calls than its limit allows: repeat the request after the seconds in Retry-After",
+        refuse_call(LimitReached(3_000, retry_after=1)),
     ),
     Case("bearer_missing", "No bearer", refusals.BEARER_MISSING()),
     Case("bearer_spent", "The bearer's one-time consent has been used for a payment", refusals.BEARER_SPENT()),

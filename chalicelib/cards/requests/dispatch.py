@@ -1,7 +1,7 @@
 """Dispatch of card API requests, from request body to response envelope.
 
-JSON, credentials, action, version, access and fields are checked in this order, based on the action
-table. A flow then decides, and its writes share one transaction with the claim of the request
+JSON, credentials, their limit of calls, action, version, access and fields are checked in this order,
+based on the action table. A flow then decides, and its writes share one transaction with the claim of the request
 reference. If another request used the same reference or changed the same record first, the
 transaction's conditions fail: the request then gets the stored response, or is decided again on the
 current data.
@@ -17,6 +17,7 @@ from itertools import count
 from typing import Any
 
 from chalicelib.cards.events.card_events import CardEvents
+from chalicelib.cards.programs.credential_limits import CredentialLimits
 from chalicelib.cards.programs.credentials import Credential, Credentials
 from chalicelib.cards.programs.programmes import EntryGone, Programmes
 from chalicelib.cards.protocol.card_records import ANSWERED
@@ -25,6 +26,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_acti
 from chalicelib.cards.protocol.values import API_VERSION
 from chalicelib.cards.requests import disclosure, envelope
 from chalicelib.cards.requests.action import Action, Handler
+from chalicelib.cards.requests.envelope import Answer
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
 from chalicelib.cards.requests.own_writes import is_own, was_written
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
@@ -92,6 +94,7 @@ class Dispatcher:
     store: Store
     clock: Clock
     credentials: Credentials
+    limits: CredentialLimits
     programmes: Programmes
     references: RequestReferences
     events: CardEvents
@@ -101,20 +104,22 @@ class Dispatcher:
     _methods: dict[Handler[Any], Callable[[Request, RequestContext], Outcome[Any]]] = field(default_factory=dict)
     _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
 
-    def answer(self, body: bytes) -> str:
-        """The response envelope for a request body, as JSON."""
+    def answer(self, body: bytes) -> Answer:
+        """The response to a request body."""
         came = self.clock.monotonic()
 
         def answer() -> str:
             members = _parse(body)
-            return self._answer(self._credential(members), members, came)
+            credential = self._credential(members)
+            self.limits.admit(credential)
+            return self._answer(credential, members, came)
 
         return _answer_or_error(answer)
 
     def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
-        """Like ``answer``, for a request from the service itself, with a trusted credential (see ``portal``)."""
+        """The envelope for a request of the service itself, with a trusted credential (see ``portal``)."""
         came = self.clock.monotonic()
-        return _answer_or_error(lambda: self._answer(credential, members, came))
+        return _answer_or_error(lambda: self._answer(credential, members, came)).text
 
     # -- internals
 
@@ -315,20 +320,20 @@ class Dispatcher:
         return method
 
 
-def _answer_or_error(answer: Callable[[], str]) -> str:
-    """The response envelope, for success or error."""
+def _answer_or_error(answer: Callable[[], str]) -> Answer:
+    """The response, for success or error."""
     try:
-        return answer()
+        return Answer(answer())
     except Refused as refusal:
-        return envelope.error(refusal)
+        return Answer(envelope.error(refusal), refusal.retry_after)
     except OutcomeUnknown:
         log.exception("outcome unknown")
-        return envelope.error(Refused(Status.INTERNAL, _OUTCOME_UNKNOWN))
+        return Answer(envelope.error(Refused(Status.INTERNAL, _OUTCOME_UNKNOWN)))
     except StoreError:
         log.exception("storage did not respond")
     except Exception:
         log.exception("failed")
-    return envelope.error(Refused(Status.INTERNAL))
+    return Answer(envelope.error(Refused(Status.INTERNAL)))
 
 
 def _parse(body: bytes) -> dict[str, Any]:

@@ -100,6 +100,11 @@ class Incoming:
         return pem
 
     @property
+    def address(self) -> str:
+        """The IP address of the caller; empty if unknown."""
+        return str((self.context.get("identity") or {}).get("sourceIp") or "")
+
+    @property
     def has_good_request_id(self) -> bool:
         return is_uuid(self.headers.get("x-request-id", ""))
 

@@ -46,6 +46,7 @@ def read_credentials(
         scheme=token_type or "Bearer",
         proof=_read_proof(incoming),
         certificate=incoming.client_certificate,
+        address=incoming.address,
         method=incoming.method,
         endpoints=tuple(f"{base}{incoming.path}" for base in (settings.public_url, settings.mtls_url) if base),
         good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
