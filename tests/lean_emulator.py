@@ -46,7 +46,9 @@ def _answer_here() -> None:
                 answer = read(asked, region, endpoint.host)
             else:
                 backend = dynamodb_backends[DEFAULT_ACCOUNT_ID][region]
-                with tokens_of(backend).transaction(asked.get("ClientRequestToken"), asked.get("TransactItems")) as is_new:
+                with tokens_of(backend).transaction(
+                    asked.get("ClientRequestToken"), asked.get("TransactItems")
+                ) as is_new:
                     answer = carried_out(name, asked, backend.tables) if is_new else {}
         except (Refused, TokenRefused) as refusal:
             members = refusal.members if isinstance(refusal, Refused) else {}

@@ -90,8 +90,7 @@ class TransactionTokens:
             )
         if completed is None:
             raise TokenRefused(
-                "TransactionInProgressException",
-                "The transaction with the given request token is already in progress.",
+                "TransactionInProgressException", "The transaction with the given request token is already in progress."
             )
         return False
 

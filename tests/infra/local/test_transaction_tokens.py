@@ -6,7 +6,8 @@ import pytest
 
 from infra.local.transaction_tokens import VALID_SECONDS, TokenRefused, TransactionTokens
 
-FIRST, OTHER = [{"Put": {"Item": {"id": {"S": "1"}}, "TableName": "things"}}], [{"Delete": {}}]
+FIRST: object = [{"Put": {"Item": {"id": {"S": "1"}}, "TableName": "things"}}]
+OTHER: object = [{"Delete": {}}]
 
 
 class Clock:
@@ -57,8 +58,7 @@ def test_a_token_with_other_content_is_refused(tokens: TransactionTokens) -> Non
 
 
 @pytest.mark.parametrize(
-    ("members", "code"),
-    [(FIRST, "TransactionInProgressException"), (OTHER, "IdempotentParameterMismatchException")],
+    ("members", "code"), [(FIRST, "TransactionInProgressException"), (OTHER, "IdempotentParameterMismatchException")]
 )
 def test_a_repeat_of_a_transaction_in_progress_is_refused(
     tokens: TransactionTokens, members: object, code: str
