@@ -43,6 +43,8 @@ DRAIN_SECONDS = 30.0
 """Seconds to wait for requests in flight when the stack stops; API Gateway's limit is 29 s."""
 STAGE = "local"
 
+_FAILURE_SECONDS = 0.5
+"""Seconds in which an engine that has dropped a connection has exited."""
 _SECOND = ".local/second/stack.json"
 """A file for a second stack, in its own folder, since data is kept next to it."""
 
@@ -87,6 +89,18 @@ class Stack:
 
         Raises: StartFailed, EngineFailed, StopRequested.
         """
+        try:
+            return self._start()
+        except (StopRequested, EngineFailed):
+            raise
+        except Exception as error:
+            if self._engines and (reason := self._engines.failure(_FAILURE_SECONDS)):
+                raise StartFailed(reason) from None
+            if isinstance(error, OSError):
+                raise StartFailed(f"a file of the stack cannot be used: {error}") from None
+            raise
+
+    def _start(self) -> dict[str, Any]:
         from infra.local.server import build_server, take_port
 
         check_engine(self._options.engine)
@@ -157,8 +171,8 @@ class Stack:
     def wait(self) -> None:
         """Wait until a stop is requested. Raises: StartFailed, if an engine exits."""
         while not self._ended.wait(1):
-            if self._engines and self._engines.has_failed():
-                raise StartFailed("an engine has stopped unexpectedly, so the stack stops too")
+            if self._engines and (reason := self._engines.failure()):
+                raise StartFailed(reason)
 
     def request_stop(self) -> None:
         """Request a stop from a signal handler or another thread; a second request exits immediately."""

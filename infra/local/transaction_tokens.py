@@ -6,6 +6,7 @@ A transaction that was cancelled or invalid leaves nothing behind, so its repeat
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import threading
@@ -48,14 +49,14 @@ class TransactionTokens:
 
         Args:
             token: ``None`` for a transaction that is carried out whatever came before.
-            members: its ``TransactItems``.
+            members: its ``TransactItems``; binary values are bytes or base64.
 
         Raises: TokenRefused.
         """
         if token is None:
             yield True
             return
-        digest = hashlib.sha256(json.dumps(members, sort_keys=True).encode()).hexdigest()
+        digest = hashlib.sha256(json.dumps(members, sort_keys=True, default=_base64).encode()).hexdigest()
         if not self._begin(token, digest):
             yield False
             return
@@ -104,3 +105,7 @@ def tokens_of(backend: Any) -> TransactionTokens:
     """The tokens of one of moto's DynamoDB backends, which end with it."""
     tokens: TransactionTokens = vars(backend).setdefault("transaction_tokens", TransactionTokens())
     return tokens
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()

@@ -90,8 +90,8 @@ class Numbers:
     dynamodb: Any
     table: str
 
-    def put(self, item_id: str, **options: Any) -> dict[str, Any]:
-        return {"Put": {"TableName": self.table, "Item": {"id": {"S": item_id}}, **options}}
+    def put(self, item_id: str, b: bytes = b"", **options: Any) -> dict[str, Any]:
+        return {"Put": {"TableName": self.table, "Item": {"id": {"S": item_id}, "b": {"B": b}}, **options}}
 
     def add_one(self) -> dict[str, Any]:
         expression = {"UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}
@@ -125,11 +125,12 @@ def numbers(request: pytest.FixtureRequest, resources: None, monkeypatch: pytest
 
 
 def test_a_transaction_is_carried_out_once_for_each_token(numbers: Numbers) -> None:
+    binary = numbers.put("binary", b=bytes(range(256)))
     for token in ("one", "one", "two", "one"):
-        numbers.transact(token, numbers.add_one())
+        numbers.transact(token, numbers.add_one(), binary)
 
     assert numbers.refusal("one", numbers.put("other")) == "IdempotentParameterMismatchException"
-    assert numbers.items() == {"count": {"N": "2"}}
+    assert numbers.items() == {"count": {"N": "2"}, "binary": None}
 
 
 def test_a_cancelled_transaction_is_decided_again_when_it_is_repeated(numbers: Numbers) -> None:
