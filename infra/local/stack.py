@@ -222,8 +222,9 @@ class Stack:
 
     @staticmethod
     def _create_resources(engines: Engines) -> None:
-        from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
+        from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError
 
+        from infra import aws_errors
         from infra.deploy.stacks import StackFailed
         from infra.local import resources
 
@@ -236,8 +237,8 @@ class Stack:
             )
         except (EndpointConnectionError, ConnectTimeoutError) as error:
             raise StartFailed(engines.explain_silence(str(error.kwargs["endpoint_url"]).rstrip("/"))) from None
-        except (StackFailed, BotoCoreError, ClientError) as error:
-            raise StartFailed(f"the resources could not be created: {error}") from None
+        except (StackFailed, *aws_errors.AWS_ERRORS) as error:
+            raise StartFailed(f"the resources could not be created: {aws_errors.explain(error)}") from None
 
     def _content(self, port: int, engines: Engines) -> dict[str, Any]:
         from chalicelib.bootstrap import hub
