@@ -94,10 +94,9 @@ class Stack:
         except (StopRequested, EngineFailed):
             raise
         except Exception as error:
-            if self._engines and (reason := self._engines.failure(_FAILURE_SECONDS)):
+            engine_failure = self._engines and self._engines.failure(_FAILURE_SECONDS)
+            if reason := engine_failure or _explain_failure(error):
                 raise StartFailed(reason) from None
-            if isinstance(error, OSError):
-                raise StartFailed(f"a file of the stack cannot be used: {error}") from None
             raise
 
     def _start(self) -> dict[str, Any]:
@@ -326,6 +325,18 @@ def _say_at_once(text: str) -> None:
     line = f"\n{text}\n" if sys.stdout.isatty() else f"{text}\n"
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), line.encode(sys.stdout.encoding, "replace"))
+
+
+def _explain_failure(error: Exception) -> str | None:
+    """Why the start failed at a file or an engine; ``None`` for other errors."""
+    from chalicelib.foundation.dynamodb.store import StoreError
+    from infra import aws_errors
+
+    if isinstance(error, OSError):
+        return f"a file of the stack cannot be used: {error}"
+    if isinstance(error, (StoreError, *aws_errors.AWS_ERRORS)):
+        return f"the engine failed while the stack started: {aws_errors.explain(error)}"
+    return None
 
 
 def _explain_port(port: int, error: OSError) -> str:

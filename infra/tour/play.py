@@ -7,7 +7,6 @@ import logging
 import os
 import secrets
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -32,6 +31,7 @@ from infra.tour.tpp_client import new_tpp
 
 _GREETING = "The tour plays a TPP, a bank's customer and a programme manager. It takes about 10 seconds."
 
+_FAILURES = (TourFailed, NavigationFailed, CausewayError, StoreError, requests.RequestException)
 _CHOICES = ("LOCALSTACK", "AWS_ENDPOINT_URL", "ENGINE", "TLS")
 """Variables that choose how `make run` starts a stack; the tour's own is always the same."""
 
@@ -81,6 +81,8 @@ def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver,
 
 def main(arguments: list[str] | None = None) -> int:
     """Play the tour on the running stack, or on a temporary one. Returns the exit code."""
+    from infra.local import background
+
     parser = command.parser("infra.tour", __doc__)
     parser.add_argument("--detail", action="store_true", help="show every request, response, event and page")
     detail = parser.parse_args(arguments).detail
@@ -92,10 +94,10 @@ def main(arguments: list[str] | None = None) -> int:
             _run(running, detail=detail)
             return 0
         print(_explain_own_stack(os.environ), flush=True)
-        with _own_stack() as own:
+        with background.run_stack() as own:
             print(f"The tour's own stack is ready at {own['base_url']}.", flush=True)
             _run(own, detail=detail)
-    except (TourFailed, NavigationFailed, CausewayError, StoreError, requests.RequestException) as error:
+    except (*_FAILURES, background.NotReady) as error:
         print(f"The tour ended early: {error}", file=sys.stderr)
         return 1
     return 0
@@ -112,21 +114,6 @@ def _explain_own_stack(environ: Mapping[str, str]) -> str:
         f"No stack of yours is used: {found}. The tour starts one of its own, on the built-in emulator, and removes it "
         f"at the end. {note}To tour yours, start it with `make run` first, or name its file in {stackfile.VARIABLE}."
     )
-
-
-@contextlib.contextmanager
-def _own_stack() -> Iterator[dict[str, Any]]:
-    """A temporary stack. Raises: TourFailed."""
-    from infra.local import background
-
-    with tempfile.TemporaryFile() as output:
-        try:
-            with background.run_stack(output=output) as content:
-                yield content
-        except background.NotReady as error:
-            output.seek(0)
-            lines = output.read().decode(errors="replace").strip().splitlines()
-            raise TourFailed(f"{error}: {lines[-1]}" if lines else str(error)) from None
 
 
 def _run(stack: Mapping[str, Any], *, detail: bool) -> None:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 import pytest
 
@@ -121,9 +121,8 @@ def test_the_tour_says_why_it_starts_a_stack_of_its_own(tmp_path: Path) -> None:
 def test_a_tour_whose_own_stack_does_not_start_ends_with_one_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(output: IO[bytes]) -> NoReturn:
-        output.write(b"causeway: port 8000 is taken.\n")
-        raise background.NotReady("the stack ended before it was ready")
+    def fail() -> NoReturn:
+        raise background.NotReady("the stack ended before it was ready: causeway: port 8000 is taken.")
 
     monkeypatch.setattr(stackfile, "find_running", lambda: None)
     monkeypatch.setattr(background, "run_stack", fail)
