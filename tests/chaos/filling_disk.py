@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from moto.moto_api._internal import mock_random
+
 from infra.local.emulator import Emulator, load_moto
 from infra.local.emulator_state import EmulatorState, StateUnusable
 
@@ -42,6 +44,7 @@ class FillingDisk:
         self.is_filling = False
         self.has_ended = False
         path.unlink(missing_ok=True)
+        mock_random.seed(seed)  # messages come back in the order of their ids
 
     def start(self) -> Emulator:
         """An emulator with the state of the file, with nothing left of one before it."""

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,13 @@ def running(folder: Path, output: Path | None = None) -> Iterator[OwnStack]:
     """A stack for as long as this lasts; what it prints goes to ``output``."""
     with (
         (output or Path(os.devnull)).open("wb") as printed,
-        run_stack(CLEAN, printed, folder=folder, elsewhere=of_a_stack(ENDPOINT)) as content,
+        run_stack(CLEAN, printed, folder=folder, elsewhere=_elsewhere(folder)) as content,
     ):
         wait_for_card_month(content)
         yield OwnStack(content, folder)
+
+
+@cache
+def _elsewhere(folder: Path) -> Mapping[str, str]:
+    """A stack that is started again has the names of the first at the endpoint."""
+    return of_a_stack(ENDPOINT)
