@@ -33,11 +33,12 @@ DOCUMENTED = sorted(set(_COMMAND.findall(EVERYTHING)))
 
 @dataclass(frozen=True)
 class Started:
-    """What a stack printed until it was ready, and what its file said; it has ended since."""
+    """What a stack printed, and what its file said; it has ended since. ``tour`` is the output of ``make tour``."""
 
     output: str
     content: dict[str, Any]
     exit_code: int
+    tour: str
 
 
 @contextmanager
@@ -49,10 +50,11 @@ def endpoint() -> Iterator[str]:
         child.stop()
 
 
-def start(command: str, folder: Path) -> Started:
+def start(command: str, folder: Path, *, toured: bool) -> Started:
     """Run a documented command in a shell: with an endpoint's address and a port that is free in place of its own."""
     file = folder / "stack.json"
-    environ = CLEAN | {"CAUSEWAY_STACK_FILE": str(file), "PORT": "0"}
+    second = CLEAN | {"CAUSEWAY_STACK_FILE": str(file)}
+    environ = second | {"PORT": "0"}
     with ExitStack() as ending, (folder / "output").open("wb") as output:
         if "http://…" in command or "LOCALSTACK" in command:
             address = ending.enter_context(endpoint())
@@ -74,13 +76,22 @@ def start(command: str, folder: Path) -> Started:
                 assert time.monotonic() < deadline, said
                 time.sleep(0.1)
             content = stackfile.find_running(file) or {}
+            tour = tour_in_second_terminal(second) if toured else ""
             os.kill(content["pid"], signal.SIGTERM)
             code = process.wait(_SECONDS)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-    return Started((folder / "output").read_text("utf-8"), content, code)
+    return Started((folder / "output").read_text("utf-8"), content, code, tour)
+
+
+def tour_in_second_terminal(environ: dict[str, str]) -> str:
+    done = subprocess.run(
+        ["make", "tour"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=_SECONDS
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def test_the_documentation_has_a_start_for_each_engine() -> None:
@@ -97,7 +108,8 @@ def test_the_documentation_has_a_start_for_each_engine() -> None:
 def test_a_documented_command_starts_a_stack_and_prints_its_summary(command: str, tmp_path: Path) -> None:
     if "dynamodb-local" in command and DYNAMODB_ENGINE != "dynamodb-local":
         pytest.skip("DynamoDB Local takes part in `make test-dynamodb`")
-    started = start(command, tmp_path)
+    toured = command.startswith("AWS_ENDPOINT_URL=")
+    started = start(command, tmp_path, toured=toured)
     data = started.content.get("data")
     place = f"{stackfile.display_path(Path(data))}/  kept; FRESH=1 starts anew" if data else "kept by the engine"
 
@@ -105,3 +117,5 @@ def test_a_documented_command_starts_a_stack_and_prints_its_summary(command: str
     assert started.content["user"]["password"] in started.output
     assert re.search(rf"^  Data +{re.escape(place)}$", started.output, re.MULTILINE)
     assert "Traceback" not in started.output
+    assert ("Card events done." in started.tour) is toured
+    assert "No stack of yours is used" not in started.tour
