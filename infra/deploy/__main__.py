@@ -6,9 +6,9 @@ import sys
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
-from infra import command
+from infra import aws_errors, command
 from infra.deploy import api_stage, chalice_command, limits, stacks, template
 
 _BOTH = ("resources", "application")
@@ -112,10 +112,9 @@ def main(arguments: list[str] | None = None) -> int:
         stacks.StackFailed,
         chalice_command.ChaliceFailed,
         limits.LimitsNotPossible,
-        ClientError,
-        BotoCoreError,
+        *aws_errors.AWS_ERRORS,
     ) as error:
-        print(f"causeway: {error}", file=sys.stderr)
+        print(f"causeway: {aws_errors.explain(error)}", file=sys.stderr)
         return 1
     return 0
 

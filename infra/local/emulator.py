@@ -4,15 +4,18 @@ Requests run one at a time, because moto's backends are not thread-safe and conc
 interleave. Connections are kept alive, Nagle's algorithm is off, and a receive call that waits for a message does not
 block other requests.
 
-The command prints its address when it is ready, and exits when its standard input closes.
+The command prints its address when it is ready, and exits when its standard input closes. If it cannot start, or not
+save its state any more, it prints one sentence that says why, and exits with 1.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import logging
 import math
+import os
 import sys
 import threading
 import time
@@ -20,7 +23,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import unquote
 
 from infra import command
@@ -35,6 +38,13 @@ LONGEST_WAIT = 20.0
 _RECEIVE = "AmazonSQS.ReceiveMessage"
 
 
+def _end(error: StateUnusable) -> NoReturn:
+    """Print why, and end this process from within a request."""
+    with contextlib.suppress(OSError):
+        print(error, flush=True)
+    os._exit(1)
+
+
 class Emulator:
     """Calls moto's WSGI application, one request at a time."""
 
@@ -43,10 +53,12 @@ class Emulator:
         application: Callable[..., Iterable[bytes]],
         state: EmulatorState | None = None,
         seconds_until_message: Callable[[], float] = lambda: math.inf,
+        end: Callable[[StateUnusable], object] = _end,
     ) -> None:
         self._application = application
         self._state = state
         self._seconds_until_message = seconds_until_message
+        self._end = end
         self._turn = threading.Condition()
 
     def __call__(self, environ: Environ, body: bytes) -> Answer:
@@ -56,8 +68,8 @@ class Emulator:
             return self._receive(environ, body)
         with self._turn:
             answer = self._run(environ, body)
-            if self._state:
-                self._state.record_call(target, body)
+            if answer[0].startswith("200"):
+                self._record(target, body)
             if target.startswith("AmazonSQS."):
                 self._turn.notify_all()
             return answer
@@ -73,12 +85,21 @@ class Emulator:
         with self._turn:
             while True:
                 answer = self._run(environ, body)
-                if self._state and b"MessageId" in answer[2]:
-                    self._state.record_call(_RECEIVE, body)  # a message may have moved to the dead-letter queue
+                if b"MessageId" in answer[2]:
+                    self._record(_RECEIVE, body)  # a message may have moved to the dead-letter queue
                 if not answer[0].startswith("200") or json.loads(answer[2]).get("Messages"):
                     return answer
                 if not self._wait_for_message(deadline):
                     return answer
+
+    def _record(self, target: str, body: bytes) -> None:
+        """Save the call's changes before it is answered; if that fails, nothing is answered any more."""
+        try:
+            if self._state:
+                self._state.record_call(target, body)
+        except StateUnusable as error:
+            self._end(error)
+            raise
 
     def _wait_for_message(self, deadline: float) -> bool:
         """Wait until a message is sent, or becomes visible again, such as after a delay. Returns whether in time."""

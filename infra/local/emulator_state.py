@@ -1,7 +1,8 @@
 """The emulator's state on disk: tables, queues, secrets and key material in one SQLite file.
 
 After each request that changes something, the difference is committed before the response is sent. So nothing that was
-confirmed is lost when the emulator is killed, and tables, keys and queues always fit together. Stored records are
+confirmed is lost when the emulator is killed, and tables, keys and queues always fit together. If it cannot be
+committed, the emulator must end without another response: moto has applied what the file lacks. Stored records are
 sealed with a data key, which a KMS key wraps and a secret holds: without both they could not be read again.
 """
 
@@ -12,13 +13,16 @@ import hmac
 import json
 import secrets
 import sqlite3
+import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from infra.local.moto_patches import attribute_value
 from infra.local.stackfile import display_path
+from infra.local.transaction_tokens import VALID_SECONDS, Completed, tokens_of
 
 ACCOUNT = "123456789012"
 VERSION = 1
@@ -30,12 +34,13 @@ CREATE TABLE IF NOT EXISTS entries (
 ) WITHOUT ROWID
 """
 _DYNAMODB, _SQS, _SECRETS = "DynamoDB_20120810.", "AmazonSQS.", "secretsmanager."
+_TRANSACTION = "TransactWriteItems"
 _READING = ("Get", "List", "Describe", "Query", "Scan", "BatchGet", "TransactGet")
 Key = dict[str, Any]
 
 
 class StateUnusable(Exception):
-    """The file cannot be used; the message gives the remedy. It is left unchanged."""
+    """The file cannot be used, or not be written; the message gives the remedy. The file is left unchanged."""
 
 
 class EmulatorState:
@@ -44,10 +49,13 @@ class EmulatorState:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._messages: dict[str, dict[str, str]] = {}
+        self._tokens: deque[tuple[float, str, str]] = deque()
         try:
             self._file = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             path.chmod(0o600)
             self._open()
+        except (OSError, sqlite3.OperationalError) as error:
+            raise self._not_written(error) from None
         except sqlite3.DatabaseError:
             raise StateUnusable(f"{display_path(path)} is damaged: {_REMEDY}") from None
 
@@ -80,17 +88,23 @@ class EmulatorState:
                 replica_regions=[],
                 force_overwrite=False,
             )
+        self._restore_tokens()
         _after_creation("moto.dynamodb.models", "DynamoDBBackend.create_table", self._fill_table)
         _after_creation("moto.sqs.models", "SQSBackend.create_queue", self._fill_queue)
 
     def record_call(self, target: str, body: bytes) -> None:
-        """Save the changes of the call ``target`` (``AmazonSQS.SendMessage``, for example) with its ``body``."""
+        """Save the changes of the call ``target`` (``AmazonSQS.SendMessage``, for example) with its ``body``.
+
+        Raises: StateUnusable, if they cannot be written; nothing may be answered any more.
+        """
         service, _, action = target.rpartition(".")
         if action.startswith(_READING):
             return
         changes: list[tuple[str, str, str, str | None]] = []
         if f"{service}." == _DYNAMODB:
-            changes = [_item_change(table, key) for table, key in _touched(action, json.loads(body))]
+            request = json.loads(body)
+            changes = [_item_change(table, key) for table, key in _touched(action, request)]
+            changes += self._token_changes(request) if action == _TRANSACTION else ()
         elif f"{service}." == _SQS:
             changes = [*self._message_changes()]
         elif f"{service}." == _SECRETS:
@@ -99,13 +113,22 @@ class EmulatorState:
             self._write(changes)
 
     def _write(self, changes: Iterable[tuple[str, str, str, str | None]]) -> None:
-        self._file.execute("BEGIN")
-        for *place, value in changes:
-            if value is None:
-                self._file.execute("DELETE FROM entries WHERE kind = ? AND place = ? AND key = ?", place)
-            else:
-                self._file.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", (*place, value))
-        self._file.execute("COMMIT")
+        try:
+            self._file.execute("BEGIN")
+            for *place, value in changes:
+                if value is None:
+                    self._file.execute("DELETE FROM entries WHERE kind = ? AND place = ? AND key = ?", place)
+                else:
+                    self._file.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", (*place, value))
+            self._file.execute("COMMIT")
+        except sqlite3.Error as error:
+            raise self._not_written(error) from None
+
+    def _not_written(self, error: Exception) -> StateUnusable:
+        return StateUnusable(
+            f"{display_path(self._path)} cannot be written ({error}), and keeps what was confirmed until now: "
+            "make room on the disk, and start again"
+        )
 
     def _rows(self, kind: str, place: str | None = None) -> list[tuple[str, str, str]]:
         where, values = ("", (kind,)) if place is None else (" AND place = ?", (kind, place))
@@ -150,6 +173,22 @@ class EmulatorState:
                 yield "message", queue.name, number, None
             self._messages[queue.name] = now
 
+    def _token_changes(self, request: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str | None]]:
+        """The token of a completed transaction is kept with its items, and removed when it has expired."""
+        while self._tokens and self._tokens[0][0] <= time.time() - VALID_SECONDS:
+            _, region, expired = self._tokens.popleft()
+            yield "token", region, expired, None
+        token, backend = request.get("ClientRequestToken"), _backend_of(next(_touched(_TRANSACTION, request))[0])
+        if token and (completed := tokens_of(backend).completed(token)):
+            self._tokens.append((completed.at, backend.region_name, token))
+            yield "token", backend.region_name, token, json.dumps(completed)
+
+    def _restore_tokens(self) -> None:
+        found = [(Completed(*json.loads(text)), region, token) for region, token, text in self._rows("token")]
+        for completed, region, token in sorted(found, key=lambda each: each[0].at):
+            tokens_of(_backend("dynamodb", region)).restore(token, completed)
+            self._tokens.append((completed.at, region, token))
+
 
 _FRESH = "start anew with `make run FRESH=1`, which removes it"
 _REMEDY = f"restore a copy of it, or {_FRESH}"
@@ -161,7 +200,7 @@ def _message_text(message: Any) -> str:
 
 def _touched(action: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Key]]:
     """The tables and keys of a writing call; a put's key is in its item."""
-    if action == "TransactWriteItems":
+    if action == _TRANSACTION:
         for (operation,) in (each.values() for each in request["TransactItems"]):
             yield operation["TableName"], operation.get("Key") or operation.get("Item") or {}
     elif action == "BatchWriteItem":
@@ -176,7 +215,7 @@ def _item_change(name: str, attributes: Key) -> tuple[str, str, str, str | None]
     """The change that makes the stored item equal to the table's."""
     from moto.dynamodb.models.dynamo_type import DynamoType
 
-    (table,) = [backend.tables[name] for backend in _backends("dynamodb") if name in backend.tables]
+    table = _backend_of(name).tables[name]
     key = [attributes[each] for each in (table.hash_key_attr, table.range_key_attr) if each]
     item = table.get_item(*map(DynamoType, key))
     value = item and json.dumps({each: attribute_value(value) for each, value in item.attrs.items()})
@@ -204,6 +243,12 @@ def _backends(service: str) -> list[Any]:
 
     backends: Any = get_backend(service)  # type: ignore[call-overload]
     return list(backends[ACCOUNT].values())
+
+
+def _backend_of(table: str) -> Any:
+    """The DynamoDB backend with this table."""
+    (found,) = [backend for backend in _backends("dynamodb") if table in backend.tables]
+    return found
 
 
 def _after_creation(module: str, method: str, fill: Callable[[Any], None]) -> None:

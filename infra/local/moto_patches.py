@@ -1,4 +1,7 @@
-"""Patches that make moto faster and smaller: unpatched, it copies whole tables, frees nothing and caches nothing."""
+"""Patches that make moto faster and smaller, and its transactions idempotent.
+
+Unpatched, it copies whole tables, frees nothing, caches nothing, and ignores the tokens of transactions.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from collections import deque
 from functools import cache, wraps
 from importlib import import_module
 from typing import Any
+
+from infra.local.transaction_tokens import TokenRefused, tokens_of
 
 _IN_USE = ("dynamodb", "sqs", "kms", "secretsmanager")
 
@@ -24,6 +29,7 @@ def patch_moto() -> None:
     _read_conditions_once()
     _try_fewer_names()
     _measure_once()
+    _honour_tokens()
 
 
 def _copy_changed_items_only() -> None:
@@ -139,6 +145,23 @@ def _measure_once() -> None:
         return kept
 
     item.size = size
+
+
+def _honour_tokens() -> None:
+    """Carry out a transaction once for each ``ClientRequestToken``."""
+    responses: Any = import_module("moto.dynamodb.responses")
+    errors: Any = import_module("moto.dynamodb.exceptions")
+    real_transact = responses.DynamoHandler.transact_write_items
+
+    def transact_write_items(handler: Any) -> Any:
+        tokens, request = tokens_of(handler.dynamodb_backend), handler.body
+        try:
+            with tokens.transaction(request.get("ClientRequestToken"), request["TransactItems"]) as is_new:
+                return real_transact(handler) if is_new else responses.ActionResult({})
+        except TokenRefused as refused:
+            raise errors.DynamodbException(errors.ERROR_TYPE_PREFIX + refused.code, str(refused)) from None
+
+    responses.DynamoHandler.transact_write_items = transact_write_items
 
 
 def attribute_value(value: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ The file contains a password and credentials, so only its owner can read it. Its
 
 ``id``              identifies the stack; its ``/health`` responds with it in the header ``X-Causeway-Stack``
 ``pid``             the stack's process id
+``data``            the folder of the engine's data; the member is missing if all of it is at another's endpoint
 ``engine``          ``emulator``, ``dynamodb-local``, ``localstack`` or ``endpoint``
 ``dynamodb_engine`` ``dynamodb-local`` or ``endpoint`` if DynamoDB is separate from the other services, else ``null``
 ``base_url``        the URL of the service

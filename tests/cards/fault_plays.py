@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
@@ -13,6 +14,7 @@ from typing import Any, ClassVar, Protocol
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.identifiers import new_id
 from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import all_in_use, warmed
@@ -39,11 +41,10 @@ _PARTS_OF_A_PROCESS = ("flows", "events", "credentials", "programmes")
 class Forgetful(Fault):
     """A lost answer of storage that does not know the transaction again when it is sent once more."""
 
-    def _after(self, http_response: Any, **members: Any) -> None:
-        try:
-            super()._after(http_response, **members)
-        finally:
-            self._tokens.clear()
+    def _before(self, model: Any, params: Any, **members: Any) -> None:
+        if model.name == "TransactWriteItems":
+            params["body"] = json.dumps(json.loads(params["body"]) | {"ClientRequestToken": new_id()}).encode()
+        super()._before(model, params, **members)
 
 
 class Twice(Fault):

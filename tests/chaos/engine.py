@@ -1,4 +1,7 @@
-"""The storage and queues of a run, in simulated time: the emulator, with another DynamoDB where asked for."""
+"""The storage and queues of a run, in simulated time: the emulator, with another DynamoDB where asked for.
+
+The emulator may keep its state on a disk that is full at times.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from infra.local.emulator import Emulator, EmulatorServer, load_moto
 from infra.local.engines import DYNAMODB_ENGINES, ENGINES
 from infra.local.resources import create_resources
 from tests import lean_emulator
+from tests.chaos.filling_disk import FillingDisk
 from tests.manual_clock import ManualClock
 
 ACCOUNT, REGION = "123456789012", "eu-west-1"
@@ -18,9 +22,10 @@ ACCOUNT, REGION = "123456789012", "eu-west-1"
 class Engine:
     """Serves on this machine; ``environment`` leads boto3 there, in this process and in those of the workers."""
 
-    def __init__(self, clock: ManualClock, engine: str = ENGINES[0]) -> None:
+    def __init__(self, clock: ManualClock, engine: str = ENGINES[0], disk: FillingDisk | None = None) -> None:
         self._dynamodb = DYNAMODB_ENGINES[engine]() if engine in DYNAMODB_ENGINES else None
-        self._server = EmulatorServer(Emulator(load_moto()))
+        self._disk = disk
+        self._server = EmulatorServer(disk.start() if disk else Emulator(load_moto()))
         _simulate_time(clock)
         lean_emulator.install()
         threading.Thread(target=self._server.serve_forever, daemon=True, name="emulator").start()
@@ -36,6 +41,12 @@ class Engine:
             self.environment["AWS_ENDPOINT_URL_DYNAMODB"] = self._dynamodb.wait()
         os.environ.update(self.environment)
         create_resources(emulated=True, dynamodb_apart=self._dynamodb is not None)
+
+    def restart_if_ended(self) -> None:
+        """Start the emulator again from its file, if it ended because it could not be written."""
+        if self._disk and self._disk.has_ended:
+            self._server.emulator = self._disk.start()
+            create_resources(emulated=True, dynamodb_apart=self._dynamodb is not None)
 
     def next_message(self, queue: str) -> float | None:
         """When a message of a queue can be received next, in Unix seconds; ``None`` when it has none."""

@@ -17,6 +17,7 @@ from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
 from infra.local.engines import ENGINES
 from tests.chaos.engine import Engine
+from tests.chaos.filling_disk import FillingDisk
 from tests.chaos.lanes import Lane, Outcome, preload
 from tests.chaos.life import Order, Surroundings
 from tests.chaos.receivers import Ledger, Receivers, verify_in
@@ -44,11 +45,15 @@ _END_OF_TIME = 2**40
 
 @dataclass(frozen=True)
 class Size:
-    """How much happens, and on what: ``deliveries`` are notices; asynchronous calls come on top of them."""
+    """How much happens, and on what: ``deliveries`` are notices; asynchronous calls come on top of them.
+
+    ``full_disks`` is how often the emulator's disk is full.
+    """
 
     deliveries: int
     lanes: int = 1
     engine: str = ENGINES[0]
+    full_disks: int = 0
 
     @property
     def consents(self) -> int:
@@ -107,7 +112,9 @@ class Run:
         self._draw = random.Random(f"{seed}/run")
         self.clock = ManualClock(START)
         preload()
-        self._engine = Engine(self.clock, size.engine)
+        file = log.with_name("chaos.sqlite3")
+        self._disk = FillingDisk(f"{seed}/disk", file, size.full_disks, size.deliveries * 4, self._end_workers)
+        self._engine = Engine(self.clock, size.engine, self._disk if size.full_disks else None)
         verify_in(self.clock.now)
         self.ledger = Ledger(seed)
         self._banks = {version: Receivers(self.ledger) for version in (1, 2)}
@@ -129,6 +136,7 @@ class Run:
         self.ledger.events_secrets |= scene.events_secrets
         self.story.calls = list(scene.calls)
         calls = deque(scene.calls)
+        self._disk.is_filling = True
         for lane in self._lanes:
             lane.mortal = True
         while self._round(calls):
@@ -178,7 +186,12 @@ class Run:
             self._note(order, outcome)
             if order.name == "call" and self._answered(order.what, outcome):
                 calls.append(order.what)
+        self._engine.restart_if_ended()
         return True
+
+    def _end_workers(self) -> None:
+        for lane in self._lanes:
+            lane.kill()
 
     def _is_idle(self) -> bool:
         """Whether no message can be received now, and it is not yet time to sweep."""
@@ -262,10 +275,12 @@ class Run:
     def _quietly(self, orders: list[Order]) -> list[Any]:
         """The results of orders that nobody dies of."""
         lane = Lane(f"{self._seed}/quiet/{self.clock.monotonic()}", self._surroundings)
+        self._disk.is_filling = False
         try:
             return [lane.carry_out(order) for order in orders]
         finally:
             lane.bury()
+            self._disk.is_filling = True
 
     def _bury(self) -> None:
         for lane in self._lanes:

@@ -1,4 +1,4 @@
-"""The kill test in small: workers die, receivers fail, nothing is lost, and the same seed leads the same way."""
+"""The kill test in small: workers die, receivers fail, the disk is full, nothing is lost, and a seed repeats a run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _begin(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_nothing_is_lost_when_workers_die_and_a_seed_replays_it_exactly(tmp_path: Path) -> None:
+def test_nothing_is_lost_when_workers_die_and_disks_fill_and_a_seed_replays_it_exactly(tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "other"]
     runs = [_begin(folder) for folder in folders]
     told = [run.communicate()[0] for run in runs]
@@ -34,5 +34,6 @@ def test_nothing_is_lost_when_workers_die_and_a_seed_replays_it_exactly(tmp_path
     for run, said in zip(runs, told, strict=True):
         assert run.returncode == 0, said
         assert f"SEED={_SEED}" in said
+        assert "with the whole stack" in said
     one, other = (folder.joinpath("chaos.transcript").read_text() for folder in folders)
     assert one == other

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import dataclass
 from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
 from botocore.loaders import JSONFileLoader
 from moto import backends
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
+from chalicelib.foundation.identifiers import new_id
 from infra.local import moto_patches
+from infra.local.transaction_tokens import tokens_of
+from tests import lean_emulator
 from tests.openbanking.faults import table_of
 from tests.world import World
 
@@ -73,3 +81,72 @@ def test_what_moto_looks_up_for_each_request_and_session_is_read_from_the_disk_o
 
     assert {"dynamodb", "kms", "secretsmanager", "sqs"} <= set(backends.list_of_moto_modules())
     assert [boto3.Session().get_available_regions("sqs"), before[1]] == before
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A table of a test's own, and a client that does not repeat calls."""
+
+    dynamodb: Any
+    table: str
+
+    def put(self, item_id: str, b: bytes = b"", **options: Any) -> dict[str, Any]:
+        return {"Put": {"TableName": self.table, "Item": {"id": {"S": item_id}, "b": {"B": b}}, **options}}
+
+    def add_one(self) -> dict[str, Any]:
+        expression = {"UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}
+        return {"Update": {"TableName": self.table, "Key": {"id": {"S": "count"}}, **expression}}
+
+    def transact(self, token: str, *members: dict[str, Any]) -> None:
+        self.dynamodb.transact_write_items(TransactItems=members, ClientRequestToken=f"{self.table} {token}")
+
+    def refusal(self, token: str, *members: dict[str, Any]) -> str:
+        with pytest.raises(ClientError) as refused:
+            self.transact(token, *members)
+        return str(refused.value.response["Error"]["Code"])
+
+    def items(self) -> dict[str, Any]:
+        """The value of ``n``, if any, by id."""
+        return {item["id"]["S"]: item.get("n") for item in self.dynamodb.scan(TableName=self.table)["Items"]}
+
+
+@pytest.fixture(params=[False, True], ids=["over HTTP", "in this process"])
+def numbers(request: pytest.FixtureRequest, resources: None, monkeypatch: pytest.MonkeyPatch) -> Numbers:
+    if not request.param:
+        monkeypatch.setattr(lean_emulator, "OPERATIONS", ())
+    dynamodb, table = boto3.client("dynamodb", config=Config(retries={"total_max_attempts": 1})), new_id()[:24]
+    dynamodb.create_table(
+        TableName=table,
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    return Numbers(dynamodb, table)
+
+
+def test_a_transaction_is_carried_out_once_for_each_token(numbers: Numbers) -> None:
+    binary = numbers.put("binary", b=bytes(range(256)))
+    for token in ("one", "one", "two", "one"):
+        numbers.transact(token, numbers.add_one(), binary)
+
+    assert numbers.refusal("one", numbers.put("other")) == "IdempotentParameterMismatchException"
+    assert numbers.items() == {"count": {"N": "2"}, "binary": None}
+
+
+def test_a_cancelled_transaction_is_decided_again_when_it_is_repeated(numbers: Numbers) -> None:
+    members = [numbers.put("blocked", ConditionExpression="attribute_not_exists(id)"), numbers.add_one()]
+    numbers.dynamodb.put_item(TableName=numbers.table, Item={"id": {"S": "blocked"}})
+
+    assert numbers.refusal("one", *members) == "TransactionCanceledException"
+    numbers.dynamodb.delete_item(TableName=numbers.table, Key={"id": {"S": "blocked"}})
+    for _ in range(2):
+        numbers.transact("one", *members)
+    assert numbers.items() == {"blocked": None, "count": {"N": "1"}}
+
+
+def test_a_repeat_while_the_first_is_in_progress_is_refused(numbers: Numbers) -> None:
+    tokens = tokens_of(dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"])
+    with tokens.transaction(f"{numbers.table} one", [numbers.add_one()]):
+        assert numbers.refusal("one", numbers.add_one()) == "TransactionInProgressException"
+    numbers.transact("one", numbers.add_one())
+    assert numbers.items() == {}
