@@ -27,7 +27,7 @@ export PORT ENGINE LOCALSTACK TLS
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-environment: ## Create the virtual environment .venv, or .venv-3.13 with RUNTIME=3.13; other targets do so if needed
+environment: ## Create the virtual environment .venv (.venv-3.13 with RUNTIME=3.13); targets do so if needed
 	@python=$$(infra/find_python.sh $(RUNTIME)) && exec "$$python" infra/environment.py $(VENV)
 
 stage-python: ## Create .venv-3.13, which packages, deploys and rehearses; these targets do so if needed

@@ -109,8 +109,8 @@ def build(root: Path, processor: str, file: Path) -> None:
 
 def _fingerprint() -> str:
     """A digest of the build rules: a layer built by different rules is out of date."""
-    sources = [Path(module.__file__) for module in (sys.modules[__name__], archive, runtime, shared_objects)]
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+    modules = (__file__, archive.__file__, runtime.__file__, shared_objects.__file__)
+    return hashlib.sha256(b"".join(Path(module).read_bytes() for module in modules)).hexdigest()
 
 
 def _download(pins: Mapping[str, Pin], processor: str, folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
@@ -56,7 +57,8 @@ def problems(folder: Path, processor: str, python: str = runtime.PYTHON) -> Iter
 def needed_libraries(elf: ELFFile) -> list[str]:
     """The libraries that a shared object is linked with (``DT_NEEDED``)."""
     sections = [section for section in elf.iter_sections() if isinstance(section, DynamicSection)]
-    return [tag.needed for section in sections for tag in section.iter_tags("DT_NEEDED")]
+    tags: list[Any] = [tag for section in sections for tag in section.iter_tags("DT_NEEDED")]
+    return [tag.needed for tag in tags]
 
 
 def needed_glibc(elf: ELFFile) -> list[str]:
