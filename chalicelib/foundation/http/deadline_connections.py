@@ -193,8 +193,8 @@ class _Https(_Connecting, HTTPSConnection):
 def trust(authorities: str) -> ssl.SSLContext:
     """The TLS context and its trusted authorities; cached, because loading them takes longer than a handshake.
 
-    Every version of Python verifies alike. By default, 3.13 refuses certificates that lack extensions of RFC 5280, which
-    authorities of banks leave out, and trusts a single certificate of ``authorities`` without its issuer.
+    Every version of Python verifies alike. By default, 3.13 refuses certificates that lack extensions of RFC 5280,
+    which authorities of banks leave out, and trusts a single certificate of ``authorities`` without its issuer.
     """
     context = create_urllib3_context()
     context.verify_flags = ssl.VerifyFlags.VERIFY_X509_TRUSTED_FIRST
