@@ -63,8 +63,8 @@ test-dynoxide: environment ## Run the tests of storage, contention and the whole
 install-dynoxide: environment ## Build and install dynoxide, a fast DynamoDB engine, which make run then uses (cargo)
 	@exec $(PYTHON) -m infra.local.dynoxide
 
-test-emulator: environment ## Run all end-to-end tests on a running emulator: AWS_ENDPOINT_URL=… or LOCALSTACK=1
-	@exec $(PYTHON) -m tests.endpoint
+test-emulator: environment ## Run end-to-end tests on a running emulator: AWS_ENDPOINT_URL=… or LOCALSTACK=1 TESTS=tests/e2e
+	@exec $(PYTHON) -m tests.endpoint $(TESTS)
 
 localstack: environment ## Start LocalStack on port 4566, without an account: Python 3.13, a JDK, Maven
 	@exec infra/localstack/start.sh
