@@ -52,7 +52,7 @@ def loads(text: str | bytes) -> Any:
         raise InvalidJson(f"{error.msg} at line {error.lineno} column {error.colno}") from None
     except (ValueError, ArithmeticError):
         raise InvalidJson("a number is too long") from None
-    if _is_deeper(value, DEPTH):
+    if is_too_deep(value):
         raise InvalidJson("nested too deeply")
     return value
 
@@ -71,10 +71,10 @@ def _is_utf_8(text: str) -> bool:
         return False
 
 
-def _is_deeper(value: Any, depth: int) -> bool:
-    """Whether lists and objects are nested deeper than ``depth``, checked without recursion."""
+def is_too_deep(value: Any) -> bool:
+    """Whether lists and objects are nested deeper than ``DEPTH``, checked without recursion."""
     level: list[Any] = [[value]]
-    for _ in range(depth + 1):
+    for _ in range(DEPTH + 1):
         level = [
             inner.values() if type(inner) is dict else inner
             for inner in chain.from_iterable(level)

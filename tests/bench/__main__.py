@@ -16,6 +16,7 @@ import requests
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.settings import Settings
 from infra import command
+from infra.deploy import runtime
 from infra.local import dynoxide
 from infra.local.background import run_stack
 from infra.local.dynamodb_engine import EngineFailed
@@ -180,7 +181,7 @@ def _idle() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
-    parser = command.parser("tests.bench", __doc__)
+    parser = command.parser("tests.bench", __doc__, runtime.INTERPRETER)
     parser.add_argument("--latency", metavar="ENGINE", choices=ENGINES, help="measure only the latency on this engine")
     options = parser.parse_args(arguments)
     if options.latency:

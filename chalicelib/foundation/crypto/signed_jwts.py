@@ -56,11 +56,14 @@ def parse(text: str) -> UnverifiedJwt:
     try:
         found = jws.extract_compact(text.encode(), registry=_registry())
         claims = jsontext.loads(found.payload)
-    except (JoseError, ValueError, RecursionError) as error:  # joserfc reads headers of any depth
+    except (JoseError, ValueError, RecursionError) as error:
         raise InvalidJwt(f"it is not a signed JWT: {type(error).__name__}") from None
     if not isinstance(claims, dict):
         raise InvalidJwt("its claims are not an object")
-    return UnverifiedJwt(text, found.headers(), claims)
+    header = found.headers()
+    if jsontext.is_too_deep(header):  # joserfc reads any depth that Python does, which its versions limit differently
+        raise InvalidJwt("its header is nested too deeply")
+    return UnverifiedJwt(text, header, claims)
 
 
 def verify(token: UnverifiedJwt, keys: Sequence[Key], algorithms: Collection[str]) -> None:

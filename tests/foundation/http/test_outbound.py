@@ -44,7 +44,7 @@ from tests.foundation.http.connections import (
     post,
     within,
 )
-from tests.foundation.servers import Connection, self_signed, server_context, serving, unused_port
+from tests.foundation.servers import Connection, bare_chain, self_signed, server_context, serving, unused_port
 
 SHORT = 0.3
 """Over connections that are kept, and over those of a single request."""
@@ -955,6 +955,25 @@ def test_a_slow_call_over_tls_that_its_check_lets_go_on_gets_its_answer(certific
     assert len(ran) == 1
 
 
+def test_a_certificate_without_the_extensions_of_rfc_5280_is_accepted_from_a_known_authority(tmp_path: Path) -> None:
+    authority, certificate = bare_chain(tmp_path)
+    outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(authority))
+
+    with serving(good, server_context(certificate)) as server:
+        assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
+
+
+def test_a_certificate_is_not_its_own_authority_because_the_file_of_authorities_has_it(tmp_path: Path) -> None:
+    _, certificate = bare_chain(tmp_path)
+    outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(certificate))
+
+    with (
+        serving(good, server_context(certificate)) as server,
+        pytest.raises(NotReached, match="no trusted TLS connection could be made"),
+    ):
+        outbound.post(server.url, b"{}", {}, repeat=False)
+
+
 def test_a_server_without_tls_was_never_reached() -> None:
     def plain(connection: Connection) -> None:
         connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -1003,13 +1022,13 @@ def test_a_tls_failure_after_the_request_was_sent_is_not_called_never_reached(tl
 
 @pytest.mark.usefixtures("trusted")
 def test_over_tls_fresh_connections_share_what_is_trusted(tls: ssl.SSLContext) -> None:
-    module._trust.cache_clear()
+    module.trust.cache_clear()
 
     with serving(good, tls) as server:
         for _ in range(3):
             post_fresh(server.url)
         assert server.served == [1, 2, 3]
-    assert module._trust.cache_info().misses == 1
+    assert module.trust.cache_info().misses == 1
 
 
 @pytest.mark.usefixtures("trusted")
