@@ -6,7 +6,7 @@ from chalice.app import Response
 
 from chalicelib.cards.container import CardContainer
 from chalicelib.foundation import log
-from chalicelib.foundation.http.web import JSON, Incoming, Routes, WrongMethod, text_answer
+from chalicelib.foundation.http.web import JSON, Incoming, Routes, UnreadableBody, WrongMethod, text_answer
 
 ROUTES = ("/api", "/simulator")
 
@@ -19,6 +19,8 @@ def refusal(status: int) -> Response:
 def _answer_failure(cards: CardContainer, incoming: Incoming, error: Exception) -> Response:
     if isinstance(error, WrongMethod):
         return _error("NOT_JSON", "the card API accepts only POST requests with a JSON object as the body")
+    if isinstance(error, UnreadableBody):
+        return _error("NOT_JSON", str(error))
     log.defect("failed", error)
     return _error("INTERNAL")
 
