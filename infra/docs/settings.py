@@ -46,8 +46,8 @@ SETTINGS = (
     Setting(
         "BANK_CA_BUNDLE",
         "none",
-        "The authorities that issue the certificates of banks, as `TPP_CA_BUNDLE` for TPPs: the truststore of the banks' "
-        "domain. Without it, calls of banks whose record names a certificate subject are refused",
+        "The authorities that issue the certificates of banks, as `TPP_CA_BUNDLE` for TPPs: the truststore of the "
+        "banks' domain. Without it, calls of banks whose record names a certificate subject are refused",
     ),
     Setting(
         "OUTBOUND_CA_FILE",
