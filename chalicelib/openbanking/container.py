@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
     from chalicelib.openbanking.flows.authorization_cancellation import AuthorizationCancellation
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
-    from chalicelib.openbanking.flows.bank_certificates import BankCertificates
     from chalicelib.openbanking.flows.bank_choice import BankChoice, BankChoices
     from chalicelib.openbanking.flows.bank_directory import BankDirectory
     from chalicelib.openbanking.flows.callback_status import CallbackStatus
@@ -150,14 +149,10 @@ class OpenBankingContainer:
     @cached_property
     def bank_authentication(self) -> BankAuthentication:
         from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
-
-        return BankAuthentication(self.banks, self.bank_certificates, explains=self.shared.settings.is_sandbox)
-
-    @cached_property
-    def bank_certificates(self) -> BankCertificates:
         from chalicelib.openbanking.flows.bank_certificates import BankCertificates
 
-        return BankCertificates(self.certificate_blocklist, self.shared.bank_ca_bundle)
+        certificates = BankCertificates(self.certificate_blocklist, self.shared.bank_ca_bundle)
+        return BankAuthentication(self.banks, certificates, explains=self.shared.settings.is_sandbox)
 
     @cached_property
     def bank_client(self) -> BankClient:

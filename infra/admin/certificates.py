@@ -172,7 +172,7 @@ def _find_fault(pem: str, openbanking: OpenBankingContainer, bic: str | None) ->
                 f"the record of {bank.bic} names no certificate subject, so its calls need no certificate"
             )
         subject = format_name(x509.load_pem_x509_certificate(pem.encode()).subject)
-        openbanking.bank_certificates.check(bank, {"clientCertPem": pem, "subjectDN": subject})
+        openbanking.bank_authentication.certificates.check(bank, {"clientCertPem": pem, "subjectDN": subject})
     except InvalidCertificate as error:
         return str(error)
     return None
