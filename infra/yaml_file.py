@@ -21,8 +21,8 @@ class _Loader(yaml.SafeLoader):
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the base class has it so
 
-    def construct_scalar(self, node: yaml.ScalarNode) -> Any:
-        if not is_utf_8(node.value):
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        if isinstance(node, yaml.ScalarNode) and not is_utf_8(node.value):
             raise yaml.constructor.ConstructorError(
                 problem="half of a surrogate pair is no text", problem_mark=node.start_mark
             )

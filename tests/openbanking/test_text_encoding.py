@@ -79,8 +79,8 @@ def test_text_that_is_not_utf_8_in_a_banks_body_is_refused_as_no_json(
 # -- client assertions and proofs
 
 
-SPOILT_CLAIMS = [{name: HALF} for name in ("iss", "sub", "aud", "jti", "exp", "iat", "nbf", HALF)]
-SPOILT_PROOFS = [{name: HALF} for name in ("jti", "htm", "htu", "iat", "ath", "nonce", HALF)]
+SPOILT_CLAIMS: list[dict[str, Any]] = [{name: HALF} for name in ("iss", "sub", "aud", "jti", "exp", "iat", "nbf", HALF)]
+SPOILT_PROOFS: list[dict[str, Any]] = [{name: HALF} for name in ("jti", "htm", "htu", "iat", "ath", "nonce", HALF)]
 AUTHENTICATED = (*PROOF_ROUTES, "/tpp/authorize")
 """The calls of a client that proves itself, and takes a proof for what it will get."""
 
@@ -91,7 +91,7 @@ def test_a_client_assertion_that_is_not_utf_8_is_refused_at_every_endpoint(
 ) -> None:
     holder = KeyHolder()
     secure(world, holder)
-    body = {} if method == "POST" else None
+    body: Any = {} if method == "POST" else None
     made = [holder.assertion(world, **claims) for claims in SPOILT_CLAIMS]
     made += [holder.assertion(world, {name: HALF}) for name in ("kid", "typ", HALF)]
     with nothing_changes(world, monkeypatch):
@@ -109,7 +109,7 @@ def test_a_proof_that_is_not_utf_8_is_refused_at_every_endpoint(
     secure(world, holder, dpop_bound_access_tokens=True)
     token = holder.redeem(world, holder.code(world)).body["access_token"]
     body, authenticated = {"code": holder.code(world)} if method == "POST" else None, path in AUTHENTICATED
-    place = {"method": method, "path": address(path), "token": None if authenticated else token}
+    place: dict[str, Any] = {"method": method, "path": address(path), "token": None if authenticated else token}
     made = [holder.proof(world, **place, **claims) for claims in SPOILT_PROOFS]
     spoilt = ({"kid": HALF}, {"typ": HALF}, {HALF: 1}, {"jwk": {**holder.public, "x": HALF}}, {"jwk": {HALF: HALF}})
     made += [holder.proof(world, **place, header=header) for header in spoilt]
