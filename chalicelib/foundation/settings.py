@@ -8,6 +8,7 @@ from dataclasses import field
 from typing import Literal, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
+from chalicelib.foundation.jsontext import is_utf_8
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Stage = Literal["local", "dev", "prod"]
@@ -33,12 +34,12 @@ class Settings:
     """The settings of one stage.
 
     ``public_url``, ``mtls_url`` and ``bank_api_url`` have no trailing slash. All URLs that the service sends out are
-    built from them, never from a request. ``mtls_url`` is the address with mutual TLS and ``tpp_ca_bundle`` a file's
-    path or ``s3://bucket/key``; both are ``None`` without mutual TLS. ``outbound_ca_file`` has the authorities that the
-    service's own calls trust, ``None`` for the public ones. ``operator_key`` permits its holder to move the clock of
-    the one-machine stack. ``client_calls`` and ``credential_calls`` are the calls that a client, and a credential of
-    the card API, may make in a minute in each process, unless its record has a limit of its own. Lifetimes are in
-    seconds.
+    built from them, never from a request. ``mtls_url`` is TPPs' address with mutual TLS, ``None`` if they use none.
+    ``tpp_ca_bundle`` and ``bank_ca_bundle`` are a file's path or ``s3://bucket/key``, ``None`` if no certificate of a
+    TPP or a bank is trusted. ``outbound_ca_file`` has the authorities that the service's own calls trust, ``None`` for
+    the public ones. ``operator_key`` permits its holder to move the clock of the one-machine stack. ``client_calls``
+    and ``credential_calls`` are the calls that a client, and a credential of the card API, may make in a minute in each
+    process, unless its record has a limit of its own. Lifetimes are in seconds.
     """
 
     stage: Stage
@@ -55,6 +56,7 @@ class Settings:
     mail_folder: str
     mtls_url: str | None = None
     tpp_ca_bundle: str | None = None
+    bank_ca_bundle: str | None = None
     outbound_ca_file: str | None = None
     operator_key: str | None = field(default=None, repr=False)
     client_calls: int = CALLS_IN_LAMBDA
@@ -84,15 +86,16 @@ class Settings:
             public_url=public_url,
             bank_api_url=_read(environ, "BANK_API_URL", _url(stage), public_url),
             prefix=prefix,
-            kms_key_id=environ.get("KMS_KEY_ID") or f"alias/{prefix}",
-            keys_secret=environ.get("KEYS_SECRET") or f"{prefix}-keys",
-            card_keys_secret=environ.get("CARD_KEYS_SECRET") or f"{prefix}-card-keys",
-            demo_banks_secret=environ.get("DEMO_BANKS_SECRET") or f"{prefix}-demo-banks",
+            kms_key_id=_read(environ, "KMS_KEY_ID", str, f"alias/{prefix}"),
+            keys_secret=_read(environ, "KEYS_SECRET", str, f"{prefix}-keys"),
+            card_keys_secret=_read(environ, "CARD_KEYS_SECRET", str, f"{prefix}-card-keys"),
+            demo_banks_secret=_read(environ, "DEMO_BANKS_SECRET", str, f"{prefix}-demo-banks"),
             log_level=_read(environ, "LOG_LEVEL", _log_level, "INFO"),
             mail_from=_read(environ, "MAIL_FROM", _mail_address, f"causeway@{urlsplit(public_url).hostname}"),
-            mail_folder=environ.get("MAIL_FOLDER") or ".local/mail",
+            mail_folder=_read(environ, "MAIL_FOLDER", str, ".local/mail"),
             mtls_url=_read(environ, "MTLS_URL", _mtls_url(stage, public_url, tpp_ca_bundle), "") or None,
             tpp_ca_bundle=tpp_ca_bundle or None,
+            bank_ca_bundle=_read(environ, "BANK_CA_BUNDLE", _bundle(stage), "") or None,
             outbound_ca_file=_read(environ, "OUTBOUND_CA_FILE", _ca_file(stage), "") or None,
             operator_key=_read(environ, "OPERATOR_KEY", _operator_key(stage), "") or None,
             client_calls=_read(environ, "CLIENT_CALLS_PER_MINUTE", _calls_per_minute, calls),
@@ -131,6 +134,8 @@ class Settings:
 
 def _read(environ: Mapping[str, str], variable: str, parse: Callable[[str], T], default: str) -> T:
     value = environ.get(variable) or default
+    if not is_utf_8(value):
+        raise InvalidSetting(variable, "must be UTF-8")
     try:
         return parse(value)
     except ValueError as error:

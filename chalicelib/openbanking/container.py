@@ -147,15 +147,16 @@ class OpenBankingContainer:
             ClientAssertions(key_sets, clock, settings.public_url, token_endpoints),
             DpopProofs(self.dpop_nonces, clock),
             SingleUses(self.shared.store),
-            lambda: self.shared.tpp_authorities,
-            clock,
+            self.shared.tpp_ca_bundle,
         )
 
     @cached_property
     def bank_authentication(self) -> BankAuthentication:
         from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
+        from chalicelib.openbanking.flows.bank_certificates import BankCertificates
 
-        return BankAuthentication(self.banks, explains=self.shared.settings.is_sandbox)
+        certificates = BankCertificates(self.certificate_blocklist, self.shared.bank_ca_bundle)
+        return BankAuthentication(self.banks, certificates, explains=self.shared.settings.is_sandbox)
 
     @cached_property
     def bank_client(self) -> BankClient:

@@ -45,6 +45,12 @@ SETTINGS = (
         "It is read again once a minute",
     ),
     Setting(
+        "BANK_CA_BUNDLE",
+        "none",
+        "The authorities that issue the certificates of banks, as `TPP_CA_BUNDLE` for TPPs: the truststore of the "
+        "banks' domain. Without it, calls of banks whose record names a certificate subject are refused",
+    ),
+    Setting(
         "OUTBOUND_CA_FILE",
         "the public authorities",
         "Local stage: the authorities that the service's own calls trust, in PEM. `make run TLS=1` sets it",

@@ -28,6 +28,7 @@ _NOT_HANDED_ON = (
     "BANK_API_URL",
     "MTLS_URL",
     "TPP_CA_BUNDLE",
+    "BANK_CA_BUNDLE",
     "OUTBOUND_CA_FILE",
     "TLS",
     "RESOURCE_PREFIX",

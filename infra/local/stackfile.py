@@ -43,7 +43,15 @@ HEADER = "X-Causeway-Stack"
 CREDENTIALS = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
 """Variables that would mix a real AWS account into a stack's fake credentials."""
 SETTINGS = (
-    *("PUBLIC_URL", "BANK_API_URL", "MTLS_URL", "TPP_CA_BUNDLE", "OUTBOUND_CA_FILE", "RESOURCE_PREFIX"),
+    *(
+        "PUBLIC_URL",
+        "BANK_API_URL",
+        "MTLS_URL",
+        "TPP_CA_BUNDLE",
+        "BANK_CA_BUNDLE",
+        "OUTBOUND_CA_FILE",
+        "RESOURCE_PREFIX",
+    ),
     *("KMS_KEY_ID", "KEYS_SECRET", "CARD_KEYS_SECRET", "DEMO_BANKS_SECRET"),
 )
 """Settings that other processes must share with the stack."""

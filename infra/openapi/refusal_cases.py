@@ -345,7 +345,12 @@ CASES = _by_name(
         "The bank is registered for the other version",
         refusals.OTHER_VERSION(version="the other version"),
     ),
-    Case("certificate", "The client certificate is missing or not the bank's", refusals.CERTIFICATE_WRONG()),
+    Case(
+        "certificate",
+        "The client certificate that the bank's record demands is missing, expired, revoked, of an unknown authority "
+        "or not the bank's",
+        refusals.CERTIFICATE_WRONG(),
+    ),
     Case(
         "signature",
         "X-Signature is required but missing, or is not the bank's signature of this body",

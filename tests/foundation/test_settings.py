@@ -141,6 +141,8 @@ def test_the_prefix_names_key_and_secrets() -> None:
         ("MTLS_URL", "mtls.example.com", "must be a URL"),
         ("MTLS_URL", "https://mtls.example.com", "needs TPP_CA_BUNDLE, the authorities that issue the certificates"),
         ("TPP_CA_BUNDLE", "s3://causeway-truststore/cas.pem", "must be a file in the local stage"),
+        ("BANK_CA_BUNDLE", "s3://causeway-truststore/cas.pem", "must be a file in the local stage"),
+        *((name, "a\udcff", "must be UTF-8") for name in ("KEYS_SECRET", "MAIL_FOLDER", "MAIL_FROM", "TPP_CA_BUNDLE")),
         ("TPP_CA_BUNDLE", "https://example.com/cas.pem", "must be a file's path or s3://bucket/key"),
         ("RESOURCE_PREFIX", "Causeway", "must contain only lower-case letters"),
         ("RESOURCE_PREFIX", "a b", "must contain only lower-case letters"),

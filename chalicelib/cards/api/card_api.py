@@ -8,7 +8,7 @@ from chalice.app import Response
 
 from chalicelib.cards.container import CardContainer
 from chalicelib.foundation import log
-from chalicelib.foundation.http.web import JSON, Incoming, Routes, WrongMethod, text_answer
+from chalicelib.foundation.http.web import JSON, Incoming, Routes, UnreadableBody, WrongMethod, text_answer
 
 if TYPE_CHECKING:
     from chalicelib.cards.requests.envelope import Answer
@@ -24,6 +24,8 @@ def refusal(status: int) -> Response:
 def _answer_failure(cards: CardContainer, incoming: Incoming, error: Exception) -> Response:
     if isinstance(error, WrongMethod):
         return _error("NOT_JSON", "the card API accepts only POST requests with a JSON object as the body")
+    if isinstance(error, UnreadableBody):
+        return _error("NOT_JSON", str(error))
     log.defect("failed", error)
     return _error("INTERNAL")
 

@@ -33,6 +33,8 @@ _CONTENT = {
     "form": Fault.CONTENT,
     "size": Fault.CONTENT,
     "repeated": Fault.PARAMETER,
+    "header": Fault.HEADERS,
+    "address": Fault.PARAMETER,
 }
 
 

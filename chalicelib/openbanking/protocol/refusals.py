@@ -272,7 +272,9 @@ BANK_REFUSED_TOKEN = RefusalRow(Fault.BANK_FAILED, f"{BANK_FAILED.sentence}: {AU
 BANK_KEY_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "header X-Api-Key is required")
 BANK_KEY_WRONG = RefusalRow(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key of a bank")
 OTHER_VERSION = RefusalRow(Fault.OTHER_VERSION, "this bank is registered for {version}")
-CERTIFICATE_WRONG = RefusalRow(Fault.NO_CERTIFICATE, "the call was not made with the bank's client certificate")
+CERTIFICATE_WRONG = RefusalRow(
+    Fault.NO_CERTIFICATE, "the client certificate is missing, is not the bank's, or is not accepted"
+)
 SIGNATURE_MISSING = RefusalRow(Fault.WRONG_SIGNATURE, "header X-Signature is required")
 SIGNATURE_WRONG = RefusalRow(Fault.WRONG_SIGNATURE, "X-Signature is not the bank's signature of this body")
 REQUEST_ID_USED = RefusalRow(Fault.HEADERS, "X-Request-Id has already been used with a different body")
