@@ -12,6 +12,7 @@ from chalicelib.cards.authorization.cardholder_verification import CardholderVer
 from chalicelib.cards.authorization.clearing_flow import ClearingFlow
 from chalicelib.cards.authorization.dispute_flow import DisputeFlow
 from chalicelib.cards.authorization.hold_release import HoldExpiry, HoldRelease
+from chalicelib.cards.authorization.late_declines import LateDeclines
 from chalicelib.cards.issuing.account_flow import AccountFlow
 from chalicelib.cards.issuing.card_creation_flow import CardCreationFlow
 from chalicelib.cards.issuing.card_flow import CardFlow
@@ -35,6 +36,7 @@ from chalicelib.cards.reconciliation.rolling_proof import RollingProof
 from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.requests.dispatch import Dispatcher
 from chalicelib.cards.requests.idempotency import RequestReferences
+from chalicelib.cards.storage.reserved_rows import RowReservation
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds.acs_flow import AcsFlow
 
@@ -85,9 +87,13 @@ class CardFlows:
             store, clock, metrics, programmes, completion, payments, addresses, debits, events
         )
         self.rolling_proof = RollingProof(store, clock, metrics)
-        self.hold_expiry = HoldExpiry(store, clock, metrics, programmes, hold_release, events)
+        self.hold_expiry = HoldExpiry(
+            store, clock, metrics, programmes, hold_release, LateDeclines(store, clock), events
+        )
         limits = CredentialLimits(clock, shared.settings.credential_calls, metrics)
         dispatcher = partial(Dispatcher, store, clock, cards.credentials, limits, programmes, references, events, flows)
-        self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
-        self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))
-        self.portal = Portal(dispatcher(PORTAL_ACTIONS, {}), self.api, self.simulator)
+        new_reservation = partial(RowReservation, store, clock)
+        in_simulator = dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator")
+        self.api = dispatcher(ACTIONS, in_simulator, new_reservation)
+        self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"), new_reservation)
+        self.portal = Portal(dispatcher(PORTAL_ACTIONS, {}, new_reservation), self.api, self.simulator)

@@ -1,6 +1,7 @@
 """The bare script that authorizations are measured against: their reads and writes by boto3, and nothing else.
 
-Two reads, and the transaction with the hold, the authorization, its rows in the lists and the counters.
+Two reads, a reservation beside the second one, and the transaction with the hold, the authorization, its rows in the
+lists and the counters.
 """
 
 from __future__ import annotations
@@ -9,16 +10,19 @@ import secrets
 import time
 import zlib
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from tests.bench.bare_calls import (
     KEPT_SECONDS,
     NEW,
+    OLD,
     BareScript,
     counters,
     held,
     members,
     more,
+    typed,
     unchanged,
     unclaimed,
     update,
@@ -48,12 +52,17 @@ _ACTIONS = dict.fromkeys(
     ),
     0,
 )
+_POOL = ThreadPoolExecutor(32)
 _SEALED = secrets.token_bytes(870)
 """As long as an answer that is kept."""
 
 
 class BareAuthorization(BareScript):
     """Has a card be used for a penny whenever it is called."""
+
+    def __init__(self, dynamodb: Any, prefix: str) -> None:
+        super().__init__(dynamodb, prefix)
+        self._places: dict[int, tuple[int, str]] = {}
 
     # -- inside
 
@@ -63,7 +72,9 @@ class BareAuthorization(BareScript):
         account, holder = f"account#{card['account_ids']['L'][0]['N']}", f"holder#{card['holder_id']['N']}"
         records = [{"owner": holder, "part": "holder"}, {"owner": account, "part": "account"}]
         limits = [{"owner": owner, "part": "limits"} for owner in (of_card["owner"], holder, account)]
+        reserving = _POOL.submit(self._reserve, number)
         second = self._read({self._cards: records, self._ledger: limits})
+        reserved_at, token = reserving.result()
         counted = second[of_card["owner"]]
         written_by = secrets.token_hex(11)
         now = max(int(time.time() * 1000), int(counted["last_at"]["N"]) + 1)
@@ -74,13 +85,14 @@ class BareAuthorization(BareScript):
         activity = _activity(number, told)
         seconds = now // 1000
         answered = {**claim, "expires_at": seconds + KEPT_SECONDS, "answer": _SEALED}
-        lists = [(f"card#{place}", "activity"), (f"manager#1#{_shard(number) % 16}", "activity")]
-        lists.append((f"card#{place}", "authorize"))
+        lists = [(f"card#{place}", "activity"), (f"card#{place}", "authorize")]
+        of_all = activity | _place_of_all(reserved_at, number)
         rows = [activity | {"owner": owner, "part": f"{name}#{at:013}#{number:020}"} for owner, name in lists]
         self._transact(
             [
                 {"Put": {"TableName": self._claims, "Item": members(answered), **unclaimed(seconds)}},
                 {"Put": {"TableName": self._activity, "Item": members(authorization), **NEW}},
+                {"Put": {"TableName": self._activity, "Item": members(of_all), **_reserved(token)}},
                 *({"Put": {"TableName": self._activity, "Item": members(each), **NEW}} for each in rows),
                 {"Update": {"TableName": self._cards, **update(second["account"], changed)}},
                 {"Put": {"TableName": self._ledger, "Item": members(row), **NEW}},
@@ -89,9 +101,32 @@ class BareAuthorization(BareScript):
             ]
         )
 
+    def _reserve(self, number: int) -> tuple[int, str]:
+        """The time and the token of a place in the list of all cards, reserved once for all attempts."""
+        if number not in self._places:
+            at, token = int(time.time() * 1000), secrets.token_hex(11)
+            item = members(_place_of_all(at, number) | {"reserved_by": token})
+            self._dynamodb.put_item(TableName=self._activity, Item=item, **NEW)
+            self._places[number] = at, token
+        return self._places[number]
+
 
 def _shard(number: int) -> int:
     return zlib.crc32(str(number).encode())
+
+
+def _place_of_all(at: int, number: int) -> dict[str, str]:
+    return {"owner": f"manager#1#{_shard(number) % 16}", "part": f"activity#{at:013}#{number:020}"}
+
+
+def _reserved(token: str) -> dict[str, Any]:
+    """The condition that a place is still reserved."""
+    return {
+        "ConditionExpression": "#reserved = :token",
+        "ExpressionAttributeNames": {"#reserved": "reserved_by"},
+        "ExpressionAttributeValues": {":token": typed(token)},
+        **OLD,
+    }
 
 
 def _authorization(number: int, card: Any, account: Any, told: Mapping[str, Any]) -> dict[str, Any]:

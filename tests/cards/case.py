@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
@@ -13,9 +14,23 @@ from tests.cards.scenes import Envelope, Scene
 LOOK, WRITE, CLAIM, QUERY = "BatchGetItem", "TransactWriteItems", "PutItem", "Query"
 SHARDS = (QUERY,) * 16
 """What is asked at the same time of a list that is spread over partitions."""
+RESERVE = "PutItem"
+"""What reserves the position of a row in a list over all cards."""
+RESERVING = (LOOK, LOOK, RESERVE)
+"""Two looks; the second one and the reservation are made at the same time."""
 PROVIDER = "PutItem"
 """What the sandbox's provider writes down of an order; any other provider is called in its place."""
 EVERY_ACTION = {**ACTIONS, **SIMULATOR_ACTIONS}
+
+
+def in_order(calls: Sequence[str]) -> list[str]:
+    """Calls with a look before the reservation that is made at the same time, whichever was first."""
+    ordered = list(calls)
+    for number, pair in enumerate(pairwise(calls)):
+        if pair == (RESERVE, LOOK):
+            ordered[number : number + 2] = LOOK, RESERVE
+    return ordered
+
 
 Members = Callable[[Scene], dict[str, Any]]
 

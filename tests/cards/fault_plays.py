@@ -28,7 +28,11 @@ MANNERS = WITHOUT, WITH_REFERENCE, REPEATED = ("without a reference", "with a re
 MONEY = tuple(f"{CARDS}.{room}" for room in ("payments", "ledger"))
 """Where money is moved."""
 NETWORK = tuple(
-    f"{CARDS}.{room}" for room in ("authorization", "reports", "storage.time_ordered", "storage.due_index", "portal")
+    f"{CARDS}.{room}"
+    for room in (
+        *("authorization", "reports", "portal"),
+        *("storage.time_ordered", "storage.reserved_rows", "storage.due_index"),
+    )
 )
 """Where cards are used, and where that is reported and shown."""
 PROVING = f"{CARDS}.reconciliation"

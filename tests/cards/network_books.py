@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from chalicelib.cards.storage.time_ordered import CANCELLED, RESERVED_BY
 from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.foundation.dynamodb.store import Item, Store
 from infra.admin.ledger_verification import prove_ledger
@@ -69,9 +70,14 @@ def check(world: World, before: Collection[tuple[str, int]] = ()) -> None:
 
 def shape(world: World) -> list[str]:
     """What stands there, without what differs between two runs."""
-    rows = [row for table in ("ledger", "card-activity") for row in items(world, table)]
+    rows = [row for table in ("ledger", "card-activity") for row in items(world, table) if _is_written(row)]
     told = [f"told {row['kind']} {row['topic']}" for row in items(world, "deliveries") if row["part"] == RECORD]
     return sorted([*map(_shape, rows), *told, *Books(world).shape()])
+
+
+def _is_written(row: Mapping[str, Any]) -> bool:
+    """Not a reserved place without a row."""
+    return RESERVED_BY not in row and CANCELLED not in row
 
 
 def _shape(row: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.cards.case import LOOK, Case, Members, of_card
+from tests.cards.case import LOOK, RESERVING, Case, Members, of_card
 from tests.cards.scenes import EUR, PIN, Scene
 
 TWO = (LOOK, LOOK)
@@ -57,24 +57,26 @@ def of_nobodys_number(scene: Scene) -> dict[str, Any]:
 
 EUROS = {"currency_ison": EUR, "amount": 50}
 NETWORK_CASES = [
-    Case("simulateAuthorization", of_verification("card_id"), looks=TWO),
+    Case("simulateAuthorization", of_verification("card_id"), looks=RESERVING),
     Case(
-        "simulateAuthorization of a purchase", of_purchase_of(500, cashback_amount=0, merchant_name="Shop"), looks=TWO
+        "simulateAuthorization of a purchase",
+        of_purchase_of(500, cashback_amount=0, merchant_name="Shop"),
+        looks=RESERVING,
     ),
-    Case("simulateAuthorization of a part", of_purchase_of(501, partial_approval=1), looks=TWO),
-    Case("simulateAuthorization of too much", of_purchase_of(501), looks=TWO),
-    Case("simulateAuthorization as told", of_purchase_of(501, force_response_code="00"), looks=TWO),
-    Case("simulateAuthorization with the PIN", of_verification("card_id", pin=PIN), looks=TWO),
-    Case("simulateAuthorization with a wrong PIN", of_verification("card_id", pin="0000"), looks=TWO),
-    Case("simulateAuthorization with a number", of_verification("pan", pin="0000"), looks=TWO),
+    Case("simulateAuthorization of a part", of_purchase_of(501, partial_approval=1), looks=RESERVING),
+    Case("simulateAuthorization of too much", of_purchase_of(501), looks=RESERVING),
+    Case("simulateAuthorization as told", of_purchase_of(501, force_response_code="00"), looks=RESERVING),
+    Case("simulateAuthorization with the PIN", of_verification("card_id", pin=PIN), looks=RESERVING),
+    Case("simulateAuthorization with a wrong PIN", of_verification("card_id", pin="0000"), looks=RESERVING),
+    Case("simulateAuthorization with a number", of_verification("pan", pin="0000"), looks=RESERVING),
     Case("simulateAuthorization with nobody's number", of_nobodys_number, writes=False),
-    Case("simulateAdvice", of_purchase_of(501, response_code="00"), looks=TWO),
-    Case("simulateAdvice with a number", of_verification("pan", response_code="00"), looks=TWO),
-    Case("simulateIncrement", of_authorization(amount=400), looks=TWO),
-    Case("simulateIncrement of too much", of_authorization(amount=401), looks=TWO),
-    Case("simulateReversal", of_authorization(), looks=TWO),
-    Case("simulateReversal of a part", of_authorization(amount=40), looks=TWO),
-    Case("simulateExpiry", of_authorization(), looks=TWO),
+    Case("simulateAdvice", of_purchase_of(501, response_code="00"), looks=RESERVING),
+    Case("simulateAdvice with a number", of_verification("pan", response_code="00"), looks=RESERVING),
+    Case("simulateIncrement", of_authorization(amount=400), looks=RESERVING),
+    Case("simulateIncrement of too much", of_authorization(amount=401), looks=RESERVING),
+    Case("simulateReversal", of_authorization(), looks=RESERVING),
+    Case("simulateReversal of a part", of_authorization(amount=40), looks=RESERVING),
+    Case("simulateExpiry", of_authorization(), looks=RESERVING),
     Case("simulateClearing", of_authorization(**EUROS), looks=TWO),
     Case("simulateClearing without authorization", of_card("A", **EUROS), looks=TWO),
     Case("simulateRefund", of_cleared(**EUROS), looks=TWO),

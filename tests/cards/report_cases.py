@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.foundation.clock import milliseconds
-from tests.cards.case import LOOK, QUERY, SHARDS, Case
+from tests.cards.case import LOOK, QUERY, RESERVE, SHARDS, Case
 from tests.cards.reports.rows import message
 from tests.cards.scenes import Scene
 
@@ -60,5 +60,5 @@ REPORT_CASES = [
     Case("getTransactions by its id", of_one, looks=(LOOK, LOOK), writes=False),
     Case("getFinancialDetailAddendums", of_transaction(**IMPORTED), looks=PAGE, writes=False),
     Case("getFinancialDetailAddendums of all", of_every_addendum, looks=PAGE_OF_ALL, writes=False),
-    Case("simulateAddendum", of_transaction(**LODGING)),
+    Case("simulateAddendum", of_transaction(**LODGING), looks=(LOOK, RESERVE)),
 ]

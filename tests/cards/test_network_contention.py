@@ -122,6 +122,7 @@ def test_every_authorization_is_decided_in_time_and_leaves_a_row(scenes: list[Sc
     spent = 700 * found["00"]
     assert scene.balances(card.account_id) == (ENOUGH - spent, ENOUGH, 0)
     scene.clock.advance(60)
+    scene.hub.cards.flows.hold_expiry.expire()
     least = {"date_from": 0, "date_to": scene.clock.time() + 3600, "item_count": 100}
     rows = scene.data("getCardsActivity", card_id=card.card_id, **least)
     assert Counter(row["response_code"] for row in rows) == found

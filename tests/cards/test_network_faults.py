@@ -12,14 +12,15 @@ import pytest
 
 from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.cards.storage.time_ordered import RESERVED_BY
+from chalicelib.foundation.dynamodb.store import Item, Store, StoreError, StoreUnavailable
 from tests.cards.case import Case
 from tests.cards.cases import warmed
 from tests.cards.fault_plays import MANNERS, NETWORK, Play, Targets, failed
 from tests.cards.network_books import TABLES, check, shape
 from tests.cards.network_cases import NETWORK_CASES
 from tests.cards.report_cases import REPORT_CASES
-from tests.cards.scenes import MANAGER, Envelope, MadeCard, Scene
+from tests.cards.scenes import EUR, MANAGER, Envelope, MadeCard, Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault, Snapshot
 from tests.source_code import within
@@ -145,13 +146,27 @@ def a_hold_that_cannot_be_released(scene: Scene) -> None:
     a_hold(scene)
 
 
+def a_late_decline(scene: Scene) -> None:
+    card, read = scene.spendable(500), Store.batch_get
+
+    def read_slowly(self: Store, keys: Any) -> Any:
+        scene.clock.advance(1.01)
+        return read(self, keys)
+
+    with patch.object(Store, "batch_get", read_slowly):
+        assert scene.purchase(card.card_id, 300)["response_code"] == "91"
+
+
 DUE: dict[Callable[[Scene], None], int] = {
+    a_late_decline: 1,
     a_hold: 1,
     a_hold_that_was_collected_in_part: 1,
     holds_of_two_cards: 2,
     a_hold_that_cannot_be_released: 0,
 }
 """What the schedule finds, and how many of it a run finishes."""
+_USE = {"transaction_type": 0, "amount": 1, "currency_ison": EUR}
+LISTS = ("a page after a writer died", "a page after a slow reservation")
 
 
 class Run:
@@ -200,8 +215,68 @@ def test_a_hold_that_is_over_is_released_once(scene: Scene, due: Callable[[Scene
         TARGETS.play(due.__name__, Run(scene, due), scene.world)
 
 
+# -- lists over all cards
+
+
+class ListPlay:
+    """A row is added to the list of all cards, in which another writer died, and the list is read.
+
+    Another request reserves a row for a card that its caller may not see.
+    """
+
+    def __init__(self, scene: Scene, *, is_slow: bool) -> None:
+        self._scene, self._is_slow = scene, False
+        self._card = warmed(scene).spendable(50_00).card_id
+        self._hidden = scene.card_in("A", access_level=30).pan
+        scene.clock.advance(2)
+        self._known_rows = [row["authorize_id"] for row in self._poll()]
+        with patch.object(Store, "transact", side_effect=StoreUnavailable("lost")):
+            self._advise()
+        self._is_slow = is_slow
+        scene.clock.advance(20)
+        scene.hub.cards.programmes.catalogue(MANAGER)
+        self._beginning = Snapshot(scene.world, TABLES)
+        self.untouched = Fault(scene.world)
+        self.with_fault(self.untouched)
+
+    def with_fault(self, fault: Fault) -> None:
+        self._beginning.restore()
+        with fault:
+            written = self._advise()
+            self._scene.sim("simulateAdvice", response_code="00", pan=self._hidden, access_level=0, **_USE)
+            self._poll()
+        self._scene.clock.advance(40)
+        for _ in range(3):
+            self._poll()
+        listed = [number for row in self._poll() if (number := row["authorize_id"]) not in self._known_rows]
+        assert len(listed) <= 1
+        assert written is None or listed == [written]
+
+    def _advise(self) -> int | None:
+        """The number of a new row; ``None`` without success."""
+        put, slow = Store.put, [self._is_slow, *[False] * 9]
+
+        def confirm_late(store: Store, table: str, item: Item, condition: Any = None) -> None:
+            if RESERVED_BY in item and slow.pop(0):
+                self._scene.clock.advance(2)
+            put(store, table, item, condition)
+
+        with patch.object(Store, "put", confirm_late):
+            answer = self._scene.sim("simulateAdvice", response_code="00", card_id=self._card, **_USE)
+        return int(answer.data["authorize_id"]) if answer.status == "success" else None
+
+    def _poll(self) -> list[dict[str, Any]]:
+        dates = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
+        return list(self._scene.do("getCardsActivity", **dates).data or ())
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_row_is_listed_once_although_another_writer_died(scene: Scene, name: str) -> None:
+    TARGETS.play(name, ListPlay(scene, is_slow=name == LISTS[1]), scene.world)
+
+
 def test_every_call_of_the_storage_by_the_network_was_hit_by_every_fault() -> None:
-    if len(TARGETS.plays) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE):
+    if len(TARGETS.plays) < len(MANNERS) * len(NETWORK_CASES + REPORT_CASES) + len(LOOKS) + len(DUE) + len(LISTS):
         pytest.skip("not every scene was played in this run")
 
     missed = TARGETS.missed(site for site in call_sites(STORE, (CARDS,)) if within(site.module, *NETWORK))

@@ -1,8 +1,8 @@
 """Card activity: every network message for a card, approved or declined, as listed in reports.
 
 Each row has the members of the Card activity record and the Financial authorize record (specification). It is written
-to the card's list and to the sharded list of all the programme manager's cards. Approved messages that move money,
-except hold releases, are also written to the card's list of financial authorizes.
+to the card's list and, in a reserved position, to the sharded list of all the programme manager's cards. Approved
+messages that move money, except hold releases, are also written to the card's list of financial authorizes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.charges import Charge
 from chalicelib.cards.protocol import values
 from chalicelib.cards.storage.record import WriteStamp, without_none
-from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Search, Span, Timeline, shard_of, shards
+from chalicelib.cards.storage.reserved_rows import ReservedRow
+from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.cards.storage.time_ordered import Search, Span, Timeline, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -127,21 +129,24 @@ class NetworkMessage:
             "blended_fee": charge.blended_fee if charge else 0,
         }
 
-    def put_rows(self, stamp: WriteStamp, *, in_turn: bool = True) -> list[Put]:
-        """Puts of the message's rows, recorded at ``stamp``; for rows written out of turn, see ``time_ordered``."""
-        lists = [of_card(self.card.id), of_manager(self.card.manager_id)[shard_of(self.number)]]
+    def put_rows(self, stamp: WriteStamp, reserved: ReservedRow) -> list[Put]:
+        """Puts of the message's rows, recorded at ``stamp``."""
+        lists = [of_card(self.card.id)]
         if AUTHORIZES in self.lists:
             lists.append(authorizes_of_card(self.card.id))
-        members: Item = {
+        row = self.row(stamp)
+        places = [each.key(stamp.at, self.number) for each in lists]
+        return [reserved.put(row), *(Put(table, place | row, absent("owner")) for table, place in places)]
+
+    def row(self, stamp: WriteStamp) -> Item:
+        """The members of the message's rows, recorded at ``stamp``."""
+        return {
             **self.members(stamp.now),
             "at": stamp.at,
             "manager_id": self.card.manager_id,
             "access_level": self.card.access_level,
             "written_by": stamp.write_id,
-            **({} if in_turn else {"certain_at": stamp.at + CERTAIN_AFTER}),
         }
-        places = [each.key(stamp.at, self.number) for each in lists]
-        return [Put(table, place | members, absent("owner")) for table, place in places]
 
 
 def of_card(card_id: int) -> Timeline:
@@ -157,6 +162,12 @@ def authorizes_of_card(card_id: int) -> Timeline:
 def of_manager(manager_id: int) -> Sequence[Timeline]:
     """All messages for a programme manager's cards, one timeline per shard."""
     return [Timeline(TABLE, shard, ACTIVITY, _DIGITS) for shard in shards(manager_id)]
+
+
+def new_entry(manager_id: int, sequences: Sequences) -> tuple[Timeline, int]:
+    """The list over all cards, and the number, of a new message."""
+    number = sequences.next("authorization")
+    return of_manager(manager_id)[shard_of(number)], number
 
 
 def search(timeline: Timeline, span: Span, approved: int | None, kind: int | None) -> Search:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from chalicelib.cards.authorization import event_payloads
+from chalicelib.cards.authorization import activity_record, event_payloads
 from chalicelib.cards.authorization.activity_record import NetworkMessage, risk_action_flags
 from chalicelib.cards.authorization.authorization_record import (
     Authorization,
@@ -17,9 +18,16 @@ from chalicelib.cards.authorization.authorization_record import (
     put_message_number,
 )
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE, Authorizer, Decision, RequestedAmount
-from chalicelib.cards.authorization.card_context import CardContext, read_by_number, read_card_context, read_with_card
+from chalicelib.cards.authorization.card_context import (
+    CardContext,
+    Read,
+    read_by_number,
+    read_card_context,
+    read_with_card,
+)
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.cardholder_verification import PresentedData
+from chalicelib.cards.authorization.late_declines import put_late_decline
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account, LedgerAccount
 from chalicelib.cards.issuing.card_record import Card, number_key, update_listed
@@ -33,8 +41,8 @@ from chalicelib.cards.protocol.states import DECLINED, DECLINED_BY_NUMBER, HELD
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import WriteStamp
+from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.time_ordered import time_out_of_turn
 from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -53,7 +61,7 @@ class AuthorizationFlow:
     def simulate_authorization(self, request: SimulateAuthorization, context: RequestContext) -> AuthorizationOutcome:
         card_context, by_number = self._read_card_context(request, context)
         if card_context is None:
-            return Outcome(self._decline_unknown_card(request))
+            return Outcome(self._decline_unknown_card(request, context))
         asked, tally = _requested_amount(request), CounterChanges()
         if request.force_response_code is not None:
             decision = self.authorizer.force(card_context, asked, request.force_response_code, context.now, tally)
@@ -64,19 +72,20 @@ class AuthorizationFlow:
     def decline_late(self, request: SimulateAuthorization, context: RequestContext) -> AuthorizationOutcome:
         """Decline an authorization that could not be decided in time because of write conflicts.
 
-        No usage is counted. The rows are written out of turn, so the writes do not conflict with other requests.
+        No usage is counted. The card's list gets its row later (see ``late_declines``), so the writes do not conflict
+        with other requests.
         """
         card_context, _ = self._read_card_context(request, context)
         if card_context is None:
-            return Outcome(self._decline_unknown_card(request))
+            return Outcome(self._decline_unknown_card(request, context))
         asked = _requested_amount(request)
         account = card_context.account_for(asked.currency) or card_context.accounts[0]
         decision, charge = Decision(NOT_AVAILABLE, account), self.authorizer.price(card_context, account, asked)
-        number = self.sequences.next("authorization")
-        message = _first_message(number, values.AUTHORIZATION, card_context.card, asked, decision, charge)
-        stamp = WriteStamp(time_out_of_turn(context.at, card_context.of_card.last_at), context.write_id)
-        authorization = _new_authorization(message, account, stamp, is_held=False)
-        operations = [authorization.put(context.write_id), *message.put_rows(stamp, in_turn=False)]
+        reserved, stamp = context.reservation.row, WriteStamp(context.at, context.write_id)
+        message = _first_message(reserved.number, values.AUTHORIZATION, card_context.card, asked, decision, charge)
+        authorization = _new_authorization(message, account, stamp, reserved, is_held=False)
+        listing = put_late_decline(authorization, context.now)
+        operations = [authorization.put(context.write_id), reserved.put(message.row(stamp)), listing]
         return _outcome(context, message, 0, account, operations, stamp)
 
     def simulate_advice(self, request: SimulateAdvice, context: RequestContext) -> AuthorizationOutcome:
@@ -89,8 +98,8 @@ class AuthorizationFlow:
 
     def simulate_increment(self, request: SimulateIncrement, context: RequestContext) -> AuthorizationOutcome:
         authorization = find_by_trans_link(context, request.trans_link)
-        card_context = read_with_card(context.items, context.catalogue, authorization)
         authorization.require(context.action)
+        card_context = read_with_card(self._read_and_reserve(context), context.catalogue, authorization)
         tally = CounterChanges()
         decision, charge = self.authorizer.increase(card_context, authorization, request.amount, context.now, tally)
         return self._record_increment(request, context, card_context, authorization, decision, charge, tally)
@@ -100,20 +109,29 @@ class AuthorizationFlow:
     ) -> tuple[CardContext | None, str | None]:
         """The context of the requested card, and the decline code if the number was replaced.
 
-        The context is ``None`` if the number is unknown. Raises: Refused.
+        The last read reserves the message's row. The context is ``None`` if the number is unknown. Raises: Refused.
         """
+        read = self._read_and_reserve(context)
         if request.card_id is not None:
-            return read_card_context(context.items, context.catalogue, context.find(Card, request.card_id)), None
+            return read_card_context(read, context.catalogue, context.find(Card, request.card_id)), None
         assert request.pan is not None, "a card or a number is given"
         number = context.items([number_key(self.card_data.lookup(request.pan))])[0]
         if number is None:
             return None, None
         retired = number.get("retired")
         by_number = retired and DECLINED_BY_NUMBER.get(retired, UNKNOWN_NUMBER)
-        return read_by_number(context.items, context.can_see, context.catalogue, number), by_number
+        return read_by_number(read, context.can_see, context.catalogue, number), by_number
 
-    def _decline_unknown_card(self, request: SimulateAuthorization) -> simulator_messages.Authorization:
+    def _read_and_reserve(self, context: RequestContext) -> Read:
+        """A read that reserves a row for the request's message, once."""
+        entry = partial(activity_record.new_entry, context.manager_id, self.sequences)
+        return partial(context.items, entry=entry)
+
+    def _decline_unknown_card(
+        self, request: SimulateAuthorization, context: RequestContext
+    ) -> simulator_messages.Authorization:
         """The response for an unknown card number; nothing is recorded."""
+        context.reservation.release()
         number = self.sequences.next("authorization")
         use = CardUse.of_request(request)
         answer: simulator_messages.Authorization = {
@@ -143,7 +161,8 @@ class AuthorizationFlow:
     ) -> AuthorizationOutcome:
         card, account = card_context.card, decision.account
         charge = decision.charge or self.authorizer.price(card_context, account, asked)
-        number, until = self.sequences.next("authorization"), context.now + values.HOLD_SECONDS
+        reserved, until = context.reservation.row, context.now + values.HOLD_SECONDS
+        number = reserved.number
         if decision.code == values.APPROVED_IN_PART:
             asked = replace(asked, use=replace(asked.use, cashback_amount=None))
         is_held = decision.is_approved and asked.use.moves_money
@@ -156,7 +175,7 @@ class AuthorizationFlow:
             auth_code=_auth_code() if decision.is_approved else None,
             holds_until=until if is_held else None,
         )
-        authorization = _new_authorization(message, account, stamp, is_held=is_held)
+        authorization = _new_authorization(message, account, stamp, reserved, is_held=is_held)
         if is_held:
             authorization = replace(
                 authorization,
@@ -167,7 +186,7 @@ class AuthorizationFlow:
                 **due_members(number, until),
             )
         after = movement.account_after(account) if held else account
-        operations = [authorization.put(context.write_id), *message.put_rows(stamp), *operations]
+        operations = [authorization.put(context.write_id), *message.put_rows(stamp, reserved), *operations]
         return _outcome(context, message, decision.amount, after, operations, stamp, decision.card_changes)
 
     def _record_increment(
@@ -181,7 +200,7 @@ class AuthorizationFlow:
         tally: CounterChanges,
     ) -> AuthorizationOutcome:
         """Record an increment of an authorization; ``charge`` is the new total."""
-        number, account = self.sequences.next("authorization"), decision.account
+        reserved, account = context.reservation.row, decision.account
         movement = Movement(
             CALLED[values.INCREMENT], context.at, context.write_id, tally, authorization_id=authorization.id
         )
@@ -200,7 +219,7 @@ class AuthorizationFlow:
                 due_at=until,
             )
         message = NetworkMessage(
-            number=number,
+            number=reserved.number,
             kind=values.INCREMENT,
             card=card_context.card,
             trans_link=authorization.trans_link,
@@ -214,7 +233,8 @@ class AuthorizationFlow:
             holds_until=until if decision.is_approved else None,
         )
         after = movement.account_after(account) if more else account
-        listed = [put_message_number(message, authorization, stamp), *message.put_rows(stamp)]
+        leads = put_message_number(message, authorization, stamp, reserved.listed_at(stamp.at))
+        listed = [leads, *message.put_rows(stamp, reserved)]
         return _outcome(context, message, decision.amount, after, [as_read, *listed, *operations], stamp)
 
 
@@ -245,7 +265,9 @@ def _first_message(
     )
 
 
-def _new_authorization(message: NetworkMessage, account: Account, stamp: WriteStamp, *, is_held: bool) -> Authorization:
+def _new_authorization(
+    message: NetworkMessage, account: Account, stamp: WriteStamp, reserved: ReservedRow, *, is_held: bool
+) -> Authorization:
     """The authorization record for a first message, without its hold."""
     card = message.card
     return Authorization(
@@ -263,6 +285,7 @@ def _new_authorization(message: NetworkMessage, account: Account, stamp: WriteSt
         rules=[*message.fired.rules] or None,
         actions=[*message.fired.actions] or None,
         lists=message.lists,
+        listed_at=reserved.listed_at(stamp.at),
         auth_code=message.auth_code,
     )
 

@@ -39,6 +39,7 @@ class Authorization(Record):
     Attributes:
         state: one of ``AUTHORIZATION_STATES``.
         at: when it was recorded, in Unix milliseconds.
+        listed_at: its position in the list over all cards, in Unix milliseconds, if it is not ``at``.
         currency: the merchant's currency.
         left: the amount still to be cleared, in ``currency``.
         held: the amount held on the account for ``left``.
@@ -81,6 +82,7 @@ class Authorization(Record):
     rates: dict[str, Decimal] | None = None
     auth_code: str | None = None
     lists: list[str] | None = None
+    listed_at: int | None = None
     due_at: int | None = None
     due_shard: str | None = None
 
@@ -180,12 +182,18 @@ def find_by_trans_link(context: RequestContext, trans_link: str) -> Authorizatio
     return context.require_visible(Authorization, None if item and "of" in item else item)
 
 
-def put_message_number(message: NetworkMessage, authorization: Authorization, stamp: WriteStamp) -> Put:
-    """A put of the item that links a later message's number to its authorization, listed at ``stamp``."""
+def put_message_number(
+    message: NetworkMessage, authorization: Authorization, stamp: WriteStamp, listed_at: int | None
+) -> Put:
+    """A put of the item that links a later message's number to its authorization.
+
+    It is recorded at ``stamp``; ``listed_at`` is as in ``Authorization``.
+    """
     table, place = Authorization.key(message.number)
     told: Item = {"manager_id": authorization.manager_id, "access_level": authorization.access_level}
     told |= {"card_id": authorization.card_id, "of": authorization.id, "lists": message.lists}
     told |= {"at": stamp.at, "written_by": stamp.write_id}
+    told |= {} if listed_at is None else {"listed_at": listed_at}
     return Put(table, place | told, absent("owner"))
 
 

@@ -1,15 +1,17 @@
-"""Hold releases: full or partial reversals, and scheduled expiries."""
+"""Hold releases: full or partial reversals, and scheduled expiries; the schedule also lists late declines."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from chalicelib.cards.authorization import activity_record, event_payloads, late_declines
 from chalicelib.cards.authorization import authorization_record as records
-from chalicelib.cards.authorization import event_payloads
 from chalicelib.cards.authorization.activity_record import NetworkMessage
 from chalicelib.cards.authorization.card_context import CardContext, Read, read_with_card
+from chalicelib.cards.authorization.late_declines import LateDeclines
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.entries import Movement
@@ -23,6 +25,7 @@ from chalicelib.cards.protocol.values import APPROVED, EXPIRY, REVERSAL
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp
+from chalicelib.cards.storage.reserved_rows import NewEntry, RowReservation
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
@@ -48,14 +51,25 @@ class HoldRelease:
         amount = authorization.left if request.amount is None else request.amount
         if amount > authorization.left:
             raise Refused(Status.MORE_THAN_ORIGINAL)
-        stamp = WriteStamp(context.at, context.write_id)
-        return self.release(context.items, context.catalogue, authorization, amount, REVERSAL, stamp, context.level)
+        return self._release(context, authorization, amount, REVERSAL)
 
     def simulate_expiry(self, request: SimulateExpiry, context: RequestContext) -> Outcome[Released]:
         authorization = records.find_by_trans_link(context, request.trans_link)
         authorization.require(context.action)
-        stamp, amount = WriteStamp(context.at, context.write_id), authorization.left
-        return self.release(context.items, context.catalogue, authorization, amount, EXPIRY, stamp, context.level)
+        return self._release(context, authorization, authorization.left, EXPIRY)
+
+    def new_entry(self, manager_id: int) -> NewEntry:
+        """What a release's row is reserved with."""
+        return partial(activity_record.new_entry, manager_id, self.sequences)
+
+    def _release(
+        self, context: RequestContext, authorization: records.Authorization, amount: int, kind: int
+    ) -> Outcome[Released]:
+        stamp = WriteStamp(context.at, context.write_id)
+        read = partial(context.items, entry=self.new_entry(context.manager_id))
+        return self.release(
+            read, context.catalogue, authorization, amount, kind, stamp, context.reservation, context.level
+        )
 
     def release(
         self,
@@ -65,9 +79,13 @@ class HoldRelease:
         amount: int,
         kind: int,
         stamp: WriteStamp,
+        reservation: RowReservation,
         level: int = 0,
     ) -> Outcome[Released]:
-        """Release ``amount`` of the authorization's remaining amount; ``level`` is the caller's access level."""
+        """Release ``amount`` of the authorization's remaining amount; ``level`` is the caller's access level.
+
+        The message's row is reserved with ``read``, at the latest.
+        """
         card_context = read_with_card(read, catalogue, authorization)
         account, tally = card_context.accounts[0], CounterChanges()
         released = portion(authorization.held, amount, authorization.left)
@@ -88,34 +106,18 @@ class HoldRelease:
         after = movement.account_after(account) if released else account
         at = WriteStamp(after.last_at if released else movement.at, stamp.write_id)
         movement.continue_card_list(card_context.of_card, at.at)
-        message = self._new_message(card_context, authorization, amount, kind)
+        reserved = reservation.row
+        message = _new_message(reserved.number, card_context, authorization, amount, kind)
         operations: list[Operation] = [
             authorization.update(stamp.write_id, **members),
-            records.put_message_number(message, authorization, at),
-            *message.put_rows(at),
+            records.put_message_number(message, authorization, at, reserved.listed_at(at.at)),
+            *message.put_rows(at, reserved),
             *movement.operations(),
         ]
         events = event_payloads.message_events(message, at.now, after, {})
         balances = after.visible_balances(level)
         data: Released = {"authorize_id": message.number, "released_amount": released, **balances}
         return Outcome(data, operations, events=events)
-
-    def _new_message(
-        self, card_context: CardContext, authorization: records.Authorization, amount: int, kind: int
-    ) -> NetworkMessage:
-        charge = authorization.charge_details
-        return NetworkMessage(
-            number=self.sequences.next("authorization"),
-            kind=kind,
-            card=card_context.card,
-            trans_link=authorization.trans_link,
-            use=authorization.card_use,
-            code=APPROVED,
-            amount=amount,
-            currency=authorization.currency,
-            charge=charge.share(amount) if charge else None,
-            holder_currency=card_context.accounts[0].currency,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,27 +127,54 @@ class HoldExpiry:
     metrics: Metrics
     programmes: Programmes
     hold_release: HoldRelease
+    late_declines: LateDeclines
     events: CardEvents
 
     def expire(self, until: float = math.inf) -> int:
-        """Release all expired holds and return their number, as ``DueItems.run`` does."""
+        """Release all expired holds, list all late declines, and return their number, as ``DueItems.run`` does."""
         holds = DueItems(self.store, self.clock, self.metrics, records.DUE, "hold").run(self._expire, until)
         if holds:
             log.info("holds released", holds=holds)
         return holds
 
     def _expire(self, item: Item) -> bool:
-        """Release one expired hold; false if a concurrent change prevents it. Raises: StoreError."""
+        """Release one expired hold, or list one late decline; false if a concurrent change prevents it.
+
+        Raises: StoreError.
+        """
+        if item["part"] == late_declines.KIND:
+            return self.late_declines.list_by_card(item)
         authorization = records.Authorization.from_item(item)
+        entry = self.hold_release.new_entry(authorization.manager_id)
+        reservation = RowReservation(self.store, self.clock).make(entry)
         stamp = WriteStamp(milliseconds(self.clock), new_id())
         catalogue = self.programmes.catalogue(authorization.manager_id)
         release = self.hold_release.release(
-            self.store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp
+            self.store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp, reservation
         )
         told = self.events.record(authorization.manager_id, release.events)
         try:
             self.store.transact([*release.operations, *told.operations])
         except (ConditionFailed, Conflict):  # cleared or changed concurrently: left to the next run
+            reservation.release()
             return False
         self.events.dispatch(told)
         return True
+
+
+def _new_message(
+    number: int, card_context: CardContext, authorization: records.Authorization, amount: int, kind: int
+) -> NetworkMessage:
+    charge = authorization.charge_details
+    return NetworkMessage(
+        number=number,
+        kind=kind,
+        card=card_context.card,
+        trans_link=authorization.trans_link,
+        use=authorization.card_use,
+        code=APPROVED,
+        amount=amount,
+        currency=authorization.currency,
+        charge=charge.share(amount) if charge else None,
+        holder_currency=card_context.accounts[0].currency,
+    )

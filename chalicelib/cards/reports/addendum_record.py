@@ -1,7 +1,7 @@
 """Addendums: details of a transaction that the network sends after its booking.
 
 An addendum is stored as a row of its transaction and of its programme manager, in order of recording, and as an item
-under its id. A programme manager's rows are distributed over several partitions.
+under its id. A programme manager's rows are distributed over several partitions; their positions are reserved.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.authorization.activity_record import TABLE
 from chalicelib.cards.ledger.transaction_record import transaction_key
-from chalicelib.cards.storage.record import Key
+from chalicelib.cards.storage.record import Key, without_none
+from chalicelib.cards.storage.reserved_rows import ReservedRow
+from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import Timeline, shard_of, shards
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
 
@@ -31,6 +33,12 @@ def of_manager(manager_id: int) -> Sequence[Timeline]:
     return [Timeline(TABLE, shard, "addendum", _DIGITS) for shard in shards(manager_id)]
 
 
+def new_entry(manager_id: int, sequences: Sequences) -> tuple[Timeline, int]:
+    """The list over all transactions, and the id, of a new addendum."""
+    number = sequences.next("addendum")
+    return of_manager(manager_id)[shard_of(number)], number
+
+
 def addendum_key(number: int) -> Key:
     """The key of the item stored under an addendum's id."""
     return TABLE, {"owner": f"addendum#{number}", "part": "addendum"}
@@ -41,18 +49,20 @@ def next_at(transaction: Item, at: int) -> int:
     return max(at, int(transaction.get(_LAST_AT, 0)) + 1)
 
 
-def put_addendum(addendum: Item, transaction: Item) -> Sequence[Operation]:
+def put_addendum(addendum: Item, transaction: Item, reserved: ReservedRow) -> Sequence[Operation]:
     """The writes of a new addendum; they fail if the transaction's item has changed.
 
     The addendum's ``data`` is JSON; ``at`` is in Unix milliseconds.
     """
     number, of, at = addendum["id"], addendum["transaction_id"], addendum["at"]
     found = {name: addendum[name] for name in ("manager_id", "access_level", "transaction_id", "at", "written_by")}
-    lists = [of_transaction(of), of_manager(addendum["manager_id"])[shard_of(number)]]
+    found |= without_none({"listed_at": reserved.listed_at(at)})
+    table, place = of_transaction(of).key(at, number)
     last_at = transaction.get(_LAST_AT)
     as_read = Attr(_LAST_AT).not_exists() if last_at is None else Attr(_LAST_AT).eq(last_at)
     return [
         Update(*transaction_key(of), set={_LAST_AT: at}, condition=Attr("owner").exists() & as_read),
-        *(Put(table, {**key, **addendum}, absent("owner")) for table, key in [each.key(at, number) for each in lists]),
+        Put(table, {**place, **addendum}, absent("owner")),
+        reserved.put(addendum),
         Put(TABLE, {**addendum_key(number)[1], **found}, absent("owner")),
     ]

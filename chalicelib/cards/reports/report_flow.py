@@ -21,8 +21,9 @@ from chalicelib.cards.reports import addendum_record, serializers
 from chalicelib.cards.reports.addendum_record import addendum_key
 from chalicelib.cards.requests.request_context import Outcome, RequestContext
 from chalicelib.cards.storage.record import Key
+from chalicelib.cards.storage.reserved_rows import cancel_abandoned
 from chalicelib.cards.storage.sequences import Sequences
-from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, certain_rows, page
+from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER, Position, Span, Timeline, page, written_rows
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -44,7 +45,10 @@ class ReportFlow:
             return _card_page(request, context, activity_record.of_card(request.card_id), serializers.activity)
         [last] = _read_items(context, _key(Authorization.key, request.last_id))
         after = _find_position(
-            request, context, last, lambda item: context.can_see(item) and ACTIVITY in item.get("lists", ())
+            request,
+            context,
+            _in_list_of_all(last),
+            lambda item: context.can_see(item) and ACTIVITY in item.get("lists", ()),
         )
         span = Span.of_seconds(request.date_from, request.date_to, after)
         return _sharded_page(
@@ -89,7 +93,10 @@ class ReportFlow:
         if number is not None and not context.can_see(transaction):
             raise Refused(Status.NO_TRANSACTION)
         after = _find_position(
-            request, context, last, lambda item: context.can_see(item) and number in (None, item["transaction_id"])
+            request,
+            context,
+            _in_list_of_all(last) if number is None else last,
+            lambda item: context.can_see(item) and number in (None, item["transaction_id"]),
         )
         span = Span.of_seconds(request.date_imported_from, request.date_imported_to, after)
         if number is None:
@@ -104,8 +111,10 @@ class ReportFlow:
         [transaction] = _read_items(context, transaction_key(request.transaction_id))
         if transaction is None or not context.can_see(transaction):
             raise Refused(Status.NO_TRANSACTION)
+        context.reserve(partial(addendum_record.new_entry, context.manager_id, self.sequences))
+        reserved = context.reservation.row
         addendum = {
-            "id": self.sequences.next("addendum"),
+            "id": reserved.number,
             "manager_id": context.manager_id,
             "access_level": transaction["access_level"],
             "transaction_id": request.transaction_id,
@@ -114,7 +123,7 @@ class ReportFlow:
             "at": addendum_record.next_at(transaction, context.at),
             "written_by": context.write_id,
         }
-        return Outcome({"id": addendum["id"]}, addendum_record.put_addendum(addendum, transaction))
+        return Outcome({"id": addendum["id"]}, addendum_record.put_addendum(addendum, transaction, reserved))
 
 
 def _key(kind: Callable[[int], Key], number: int | None) -> Key | None:
@@ -137,6 +146,11 @@ def _find_position(
     if last is None or last["manager_id"] != context.manager_id or not belongs(last):
         raise Refused(Status.NO_TRANSACTION, "last_id is not the id of a row in this list")
     return last["at"], request.last_id
+
+
+def _in_list_of_all(last: Item | None) -> Item | None:
+    """The item of a row, with its time in the list over all cards."""
+    return last and {**last, "at": last.get("listed_at", last["at"])}
 
 
 def _belongs(card: Card | None, account: Account | None, found: Item) -> bool:
@@ -177,22 +191,27 @@ def _card_page(
 def _sharded_page(
     request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, serialize: Serializer[A]
 ) -> Outcome[list[A]]:
-    """A page of a sharded list, limited to rows that are already final."""
-    until = min(span.until, context.at - CERTAIN_AFTER)
-    return _page(request, context, timelines, Span(span.since, until, span.after), serialize, context.can_see)
+    """A page of a list over all cards: of rows that no other can precede any more.
+
+    A page that ends before a row still being written has more, if its span is in the past: the client would not come
+    back for the rest of it.
+    """
+    certain = context.at - CERTAIN_AFTER
+    until = min(span.until, certain)
+    found, more = page(
+        context.store, timelines, Span(span.since, until, span.after), request.item_count, context.can_see
+    )
+    rows = written_rows(found)
+    cancel_abandoned(context.store, timelines[0].table, found, context.at)
+    is_cut = len(rows) < len(found)
+    return _outcome([serialize(row) for row in rows], more=span.until <= certain if is_cut else more)
 
 
 def _page(
-    request: ReportRequest,
-    context: RequestContext,
-    timelines: Sequence[Timeline],
-    span: Span,
-    serialize: Serializer[A],
-    is_shown: Callable[[Item], bool] | None = None,
+    request: ReportRequest, context: RequestContext, timelines: Sequence[Timeline], span: Span, serialize: Serializer[A]
 ) -> Outcome[list[A]]:
-    found, more = page(context.store, timelines, span, request.item_count, is_shown)
-    rows = certain_rows(found, context.at)
-    return _outcome([serialize(row) for row in rows], more=more and len(rows) == len(found))
+    found, more = page(context.store, timelines, span, request.item_count)
+    return _outcome([serialize(row) for row in found], more=more)
 
 
 def _outcome(data: list[A], *, more: bool) -> Outcome[list[A]]:

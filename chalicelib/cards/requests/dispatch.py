@@ -31,6 +31,7 @@ from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, Re
 from chalicelib.cards.requests.own_writes import is_own, was_written
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
+from chalicelib.cards.storage.reserved_rows import RowReservation
 from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
@@ -67,13 +68,14 @@ class OutcomeUnknown(AnswerLost):
 
 @dataclass(frozen=True, slots=True)
 class _PendingRequest:
-    """An authorised request, its claim if it has a reference, and its place in queues."""
+    """An authorised request, its claim if it has a reference, its place in queues, and its row's place in a list."""
 
     credential: Credential
     action: Action
     request: Request
     claim: IdempotencyClaim | None
     queue_place: QueuePlace
+    reservation: RowReservation
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ class Dispatcher:
     flows: Sequence[object]
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
+    new_reservation: Callable[[], RowReservation]
     _methods: dict[Handler[Any], Callable[[Request, RequestContext], Outcome[Any]]] = field(default_factory=dict)
     _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
 
@@ -166,8 +169,12 @@ class Dispatcher:
     ) -> str:
         """Decide and write, with retries after conflicts. Raises: Refused, Repeated, StoreError."""
         queue_place = QueuePlace(self._queues, self.clock, until)
+        reservation = self.new_reservation()
         try:
-            written = self._retry(_PendingRequest(credential, action, request, claim, queue_place))
+            written = self._retry(_PendingRequest(credential, action, request, claim, queue_place, reservation))
+        except (Refused, Repeated):
+            reservation.release()
+            raise
         finally:
             queue_place.leave()
         self.events.dispatch(written.deliveries)
@@ -215,6 +222,7 @@ class Dispatcher:
             level=level,
             clock=self.clock,
             queue_place=pending.queue_place,
+            reservation=pending.reservation,
             claim=pending.claim,
         )
 
@@ -226,6 +234,7 @@ class Dispatcher:
         try:
             outcome = self._decide(pending, context)
         except Refused as refusal:
+            context.reservation.release()
             answer = envelope.error(refusal)
             counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
             if refusal.status.is_kept:

@@ -15,6 +15,7 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, RequestReferences
 from chalicelib.cards.storage.hot_key_queue import QueuePlace
 from chalicelib.cards.storage.record import Key, Record
+from chalicelib.cards.storage.reserved_rows import NewEntry, RowReservation
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
@@ -61,8 +62,10 @@ class RequestContext:
         action: the action's name.
         is_write: whether it changes anything; reads do not queue for items.
         level: records above this access level do not exist for the caller.
-        at: the time of the latest read in Unix milliseconds; later than the arrival if the request queued.
+        at: the time of the latest read in Unix milliseconds, or of the position that was reserved with it; later than
+            the arrival if the request queued.
         queue_place: the request's place among requests of this process that change the same items.
+        reservation: the position of the request's row in a list of all cards, kept for all attempts.
         claim: with a ``request_reference_id``, the claim under which repeats find the response.
         write_id: identifies this attempt in the records that it writes.
         has_read_claim: whether the claim was read.
@@ -77,6 +80,7 @@ class RequestContext:
     level: int
     clock: Clock
     queue_place: QueuePlace
+    reservation: RowReservation
     claim: IdempotencyClaim | None = None
     write_id: str = field(default_factory=new_id)
     has_read_claim: bool = False
@@ -94,18 +98,29 @@ class RequestContext:
     def manager_id(self) -> int:
         return self.catalogue.manager_id
 
-    def items(self, keys: Sequence[Key]) -> list[Item | None]:
-        """Read items with strong consistency; the first read includes the claim. Raises: Repeated, Refused."""
+    def items(self, keys: Sequence[Key], entry: NewEntry | None = None) -> list[Item | None]:
+        """Read items with strong consistency; the first read includes the claim.
+
+        With ``entry``, a position for a new row is reserved in the same round trip. Raises: Repeated, Refused.
+        """
         if self.is_write:
             self.queue_place.wait_for_others(keys)
         claim = None if self.has_read_claim else self.claim
         own = self.references.keys(claim) if claim else []
-        found = self._read([*own, *keys])
+        read = partial(self._read, [*own, *keys])
+        is_reserving = entry is not None and not self.reservation.is_made
+        found = read() if entry is None else self.reservation.make_while(read, entry)
         self.at = milliseconds(self.clock)
+        if is_reserving:
+            self.at = min(self.at, self.reservation.row.at)
         if claim is not None:
             self.has_read_claim = True
             self.references.check_repeat(claim, found[: len(own)], self.now)
         return found[len(own) :]
+
+    def reserve(self, entry: NewEntry) -> None:
+        """Reserve a position for a new row in a round trip of its own."""
+        self.reservation.make(entry)
 
     def _read(self, keys: Sequence[Key]) -> list[Item | None]:
         """Read items in one round trip; more than one batch is read in parallel."""

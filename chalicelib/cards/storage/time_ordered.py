@@ -7,10 +7,8 @@ one. So new rows always follow a page that was already read.
 API clients read forward from the first row with ``page``; people see the latest rows first, with
 ``latest_page``, which also searches.
 
-A row that must not wait for others is written out of turn: one second ahead of the clock and of the
-last row, beyond anything already read. A page ends before it until no row written in turn can precede
-it any more. This assumes that clock skew and the time between a read and its write add up to less
-than a second.
+A list that is spread over partitions has no last row. Its writers reserve their positions (see ``reserved_rows``),
+and its readers show rows that are older than ``CERTAIN_AFTER``.
 """
 
 from __future__ import annotations
@@ -34,7 +32,9 @@ Position = tuple[int, int]
 SHARDS = 16
 """The number of partitions of a programme manager's list of all cards."""
 CERTAIN_AFTER = 1000
-"""Milliseconds after which no row can be inserted before an existing one."""
+"""Milliseconds after which no position can be reserved before an existing one."""
+RESERVED_BY, CANCELLED = "reserved_by", "cancelled"
+"""The attributes of an item in the place of a row that may still be written, or that never will be."""
 _LATEST = 10**13 - 1
 """The last Unix millisecond with 13 digits, in the year 2286."""
 _MANY = 1000
@@ -153,7 +153,7 @@ class Timeline(Rows):
 def page(
     store: Store, timelines: Sequence[Timeline], span: Span, count: int, is_shown: Callable[[Item], bool] | None = None
 ) -> tuple[list[Item], bool]:
-    """The first ``count`` visible rows of all timelines, in order, and whether there are more.
+    """The first ``count`` visible rows and reserved positions of all timelines, in order, and whether there are more.
 
     Timelines are queried in parallel; those with more rows are queried again if many rows are hidden.
     """
@@ -163,7 +163,7 @@ def page(
     while begins and _count_certain(found, begins) <= count:
         pages = together([partial(each.rows, store, first, span.until, limit) for each, first in begins.items()])
         answers = dict(zip(begins, pages, strict=True))
-        found += [row for answer in answers.values() for row in answer.items if is_shown is None or is_shown(row)]
+        found += [row for answer in answers.values() for row in answer.items if _is_included(row, is_shown)]
         begins = {
             each: _after_part(answer.items[-1]["part"]) for each, answer in answers.items() if answer.next is not None
         }
@@ -172,14 +172,14 @@ def page(
     return found[:count], len(found) > count
 
 
-def time_out_of_turn(now: int, last_at: int) -> int:
-    """The time of a row written out of turn at ``now``, when the timeline's last row is at ``last_at``."""
-    return max(now, last_at) + CERTAIN_AFTER
+def written_rows(rows: Sequence[Item]) -> list[Item]:
+    """The rows of a page up to the first one that may still be written."""
+    return list(takewhile(lambda row: RESERVED_BY not in row, rows))
 
 
-def certain_rows(rows: Sequence[Item], now: int) -> list[Item]:
-    """The rows of a page up to the first one written out of turn that another row may still precede."""
-    return list(takewhile(lambda row: row.get("certain_at", 0) <= now, rows))
+def _is_included(row: Item, is_shown: Callable[[Item], bool] | None) -> bool:
+    """Whether a page has the row or reserved position: who will see it is known when it is written."""
+    return CANCELLED not in row and (RESERVED_BY in row or is_shown is None or is_shown(row))
 
 
 def _rows_per_partition(rows: int, partitions: int) -> int:
@@ -237,7 +237,7 @@ def latest_page(
     for depth in (count + 1, *_DEEPER):
         read = together([each.read_latest(store, depth, end, wanted) for each, end in ends.items()])
         pages = dict(zip(ends, read, strict=True))
-        found += [row for page in pages.values() for row in page.items]
+        found += [row for page in pages.values() for row in page.items if not {RESERVED_BY, CANCELLED} & row.keys()]
         ends = {each: str(page.next["part"]) for each, page in pages.items() if page.next is not None}
         latest_end = max(filter(None, ends.values()), default="")
         certain = [row for row in found if row["part"] >= latest_end]

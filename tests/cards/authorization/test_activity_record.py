@@ -17,6 +17,7 @@ from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.ledger.transaction_record import timeline
 from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_CODES, RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.storage.record import WriteStamp
+from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.cards.storage.time_ordered import SHARDS, Timeline, shard_of
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.ledger_verification import prove_ledger
@@ -360,7 +361,10 @@ def test_the_list_over_all_cards_has_each_message_once_in_the_shard_of_its_numbe
     cards[0].reverses(links[0])
     manager_id = cards[0].record(links[0]).manager_id
 
-    shards = [rows(cards[0], each) for each in activity_record.of_manager(manager_id)]
+    shards = [
+        [row for row in rows(cards[0], each) if "authorize_id" in row]
+        for each in activity_record.of_manager(manager_id)
+    ]
 
     assert len(shards) == SHARDS == 16
     of_cards = {card.card_id for card in cards}
@@ -374,14 +378,16 @@ def test_the_list_over_all_cards_has_each_message_once_in_the_shard_of_its_numbe
 
 
 def _sorted(row: Item) -> list[tuple[str, Any]]:
-    return sorted((name, value) for name, value in row.items() if name != "owner")
+    """A row without its place: in the list over all cards it may be some milliseconds earlier than its recording."""
+    return sorted((name, value) for name, value in row.items() if name not in ("owner", "part"))
 
 
 def test_a_row_is_seen_by_whom_its_card_is_seen_by() -> None:
-    puts = message(code="51").put_rows(WriteStamp(NOW * 1000 + 1, "attempt"))
+    reserved = ReservedRow(activity_record.of_manager(5)[shard_of(7)], NOW * 1000 + 1, 7, "token")
+    puts = message(code="51").put_rows(WriteStamp(NOW * 1000 + 1, "attempt"), reserved)
 
     assert {put.table for put in puts} == {"card-activity"}
-    assert [put.item["owner"] for put in puts] == ["card#11", f"manager#5#{shard_of(7)}"]
+    assert [put.item["owner"] for put in puts] == [f"manager#5#{shard_of(7)}", "card#11"]
     assert {put.item["part"] for put in puts} == {f"activity#{NOW * 1000 + 1}#{7:020}"}
     for put in puts:
         said = {name: put.item[name] for name in ("manager_id", "access_level", "at", "written_by")}

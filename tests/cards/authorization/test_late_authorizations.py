@@ -14,7 +14,6 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
-from chalicelib.cards.storage.time_ordered import CERTAIN_AFTER
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Operation, Store
 from tests.cards.authorization.issuers import authorizes, held, messages, reissued
 from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
@@ -73,6 +72,12 @@ def timed(scene: Scene) -> Iterator[list[float]]:
     took.append(scene.clock.monotonic() - began)
 
 
+def finish(scene: Scene) -> int:
+    """The schedule that adds late declines to the lists of their cards."""
+    done: int = scene.hub.cards.flows.hold_expiry.expire()
+    return done
+
+
 def listed(user: Buyer, **members: Any) -> tuple[list[int], bool]:
     """A page of the card's activity, and whether there is more."""
     span = {"date_from": 0, "date_to": user.scene.clock.time() + 3600, "item_count": 100}
@@ -97,6 +102,7 @@ def test_what_others_are_in_the_way_of_for_two_seconds_is_declined_with_91_withi
     assert "auth_code" not in answer.data
     assert user.balances() == (100_00, 0, 0, 100_00)
     assert user.used(A_DAY) == [(0, 0)]
+    finish(issuer)
     [row] = messages(user)
     assert row["authorize_id"] == number
     assert row["response_code"] == "91"
@@ -115,13 +121,13 @@ def test_what_others_are_in_the_way_of_for_two_seconds_is_declined_with_91_withi
     assert issuer.sim("simulateReversal", trans_link=link).status_code == 4008
 
 
-def test_its_writes_have_no_condition_but_that_they_are_new(issuer: Scene) -> None:
+def test_its_writes_have_no_condition_on_what_others_write(issuer: Scene) -> None:
     user = held(issuer)
 
     with transactions(issuer.world) as made, crowded(user):
         user.asked(10_00)
 
-    assert sorted(made[-1]) == ["Put activity", "Put activity", "Put authorization"]
+    assert sorted(made[-1]) == ["Put activity", "Put authorization", "Put late-decline"]
 
 
 def test_what_is_decided_too_late_is_not_written(issuer: Scene) -> None:
@@ -161,6 +167,7 @@ def test_however_often_it_is_overtaken_within_two_seconds_it_is_answered(issuer:
         answer = user.asked(10_00)
 
     assert answer["response_code"] == "91"
+    finish(issuer)
     assert len(messages(user)) == 1
 
 
@@ -221,7 +228,7 @@ def test_it_is_told_as_other_declines_are(stage: Scene) -> None:
 # -- lists
 
 
-def test_its_row_is_shown_when_no_other_comes_before_it_any_more(issuer: Scene) -> None:
+def test_its_row_follows_those_that_its_card_has_when_it_is_listed(issuer: Scene) -> None:
     user = held(issuer)
     first = user.asks(1_00)["authorize_id"]
     with crowded(user):
@@ -229,31 +236,59 @@ def test_its_row_is_shown_when_no_other_comes_before_it_any_more(issuer: Scene) 
     second = user.asks(3_00)["authorize_id"]
 
     assert listed(user) == ([first, second], False)
-    issuer.clock.advance(CERTAIN_AFTER / 1000)
+    assert finish(issuer)
     third = user.asks(4_00)["authorize_id"]
-    assert listed(user) == ([first, second], False), "the page ends before it"
-    issuer.clock.advance(CERTAIN_AFTER / 1000)
     assert listed(user) == ([first, second, late, third], False)
     assert listed(user, item_count=3) == ([first, second, late], True)
     assert listed(user, last_id=late) == ([third], False)
+    assert finish(issuer) == 0, "it is listed once"
 
 
-def test_it_stands_after_rows_of_a_clock_that_is_ahead(issuer: Scene) -> None:
+def test_its_row_follows_those_of_a_clock_that_is_ahead(issuer: Scene) -> None:
     user = held(issuer)
     ahead = Buyer(issuer.apart(days=7 / 86_400), user.card)
     first = ahead.asks(1_00)["authorize_id"]
     with crowded(user):
         late = user.asked(2_00)["authorize_id"]
 
-    assert listed(user) == ([first], False)
-    issuer.clock.advance(10)
+    finish(issuer)
     assert listed(user) == ([first, late], False)
+
+
+def test_its_row_is_listed_though_others_change_the_card_now_and_then(issuer: Scene) -> None:
+    finish(issuer)
+    user, transact, lost = held(issuer), Store.transact, list[int]()
+    with crowded(user):
+        late = user.asked(2_00)["authorize_id"]
+
+    def overtaken(self: Store, operations: Sequence[Operation]) -> None:
+        if len(lost) < 6:
+            lost.append(len(lost))
+            overtake(user)
+        transact(self, operations)
+
+    with patch.object(Store, "transact", overtaken):
+        assert finish(issuer) == 0, "its attempts have ended"
+        assert listed(user) == ([], False)
+        assert finish(issuer) == 1
+    assert listed(user) == ([late], False)
+
+
+def test_a_late_decline_that_is_cleared_before_it_is_listed_is_listed_all_the_same(issuer: Scene) -> None:
+    user = held(issuer)
+    with crowded(user):
+        late = user.asked(2_00)
+    issuer.sim("simulateClearing", trans_link=late["trans_link"], amount=2_00, currency_ison=GBP)
+
+    finish(issuer)
+
+    assert listed(user) == ([late["authorize_id"]], False)
 
 
 @pytest.mark.parametrize("of", ["card", "manager"])
 @pytest.mark.parametrize("seed", range(4))
 def test_pages_neither_repeat_nor_leave_out_rows_whatever_comes_late(issuer: Scene, of: str, seed: int) -> None:
-    """A reader follows, while rows come in turn and out of turn, each up to half a second after its reading."""
+    """A reader follows, while rows come in turn and late ones later, each up to 10 seconds after its decision."""
     user, dice, transact = held(issuer), random.Random(seed), Store.transact
     rival = Buyer(issuer.beside(), user.card)
     issuer.clock.advance(60)
@@ -267,11 +302,12 @@ def test_pages_neither_repeat_nor_leave_out_rows_whatever_comes_late(issuer: Sce
         read.extend(row["authorize_id"] for row in issuer.data("getCardsActivity", item_count=3, **least, **last))
 
     def watched(self: Store, operations: Sequence[Operation]) -> None:
-        if is_crowded and any(operation.table == "cards" for operation in operations):
+        is_late = not any(operation.table == "cards" for operation in operations)
+        if is_crowded and not is_late:
             overtake(user)
             issuer.clock.advance(2.1)
             return transact(self, operations)
-        issuer.clock.advance(dice.choice((0, 0.2, 0.5)))
+        issuer.clock.advance(dice.choice((0, 0.2, 0.5, 1.5, 3, 10)))
         if dice.random() < 0.5:
             with patch.object(Store, "transact", transact):
                 written.append(rival.asked(1)["response_code"])
@@ -283,7 +319,10 @@ def test_pages_neither_repeat_nor_leave_out_rows_whatever_comes_late(issuer: Sce
         with patch.object(Store, "transact", watched):
             written.append(user.asked(1)["response_code"])
         issuer.clock.advance(dice.choice((0, 0, 0.3, 0.9)))
+        if dice.random() < 0.3:
+            finish(issuer)
         follow()
+    finish(issuer)
     issuer.clock.advance(60)
     for _ in written:
         follow()

@@ -1,0 +1,75 @@
+"""Late declines: authorizations that were declined because others changed the card or account until time was up.
+
+Such a decline must not wait for others again, so it is recorded without the card's list, whose order the card's
+counters guard. The list gets its row within a minute, by the schedule that releases expired holds.
+"""
+
+from __future__ import annotations
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.authorization.activity_record import TABLE
+from chalicelib.cards.authorization.authorization_record import DUE, Authorization
+from chalicelib.cards.ledger import usage_counters
+from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
+from chalicelib.cards.storage.record import Key, or_default
+from chalicelib.cards.storage.time_ordered import shard_of
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Put, Store, Update, absent
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+KIND = "late-decline"
+_ATTEMPTS = 5
+
+
+def put_late_decline(authorization: Authorization, now: int) -> Put:
+    """The write that has a late decline added to its card's list; ``now`` is in Unix seconds."""
+    _, key = _key(authorization.id)
+    row_at = or_default(authorization.listed_at, authorization.at)
+    members = {name: getattr(authorization, name) for name in ("id", "card_id", "account_id", "manager_id")}
+    due = {"due_at": now, **DUE.entry(str(authorization.id))}
+    return Put(TABLE, {**key, **members, "row_at": row_at, **due}, absent("owner"))
+
+
+@dataclass(frozen=True, slots=True)
+class LateDeclines:
+    store: Store
+    clock: Clock
+
+    def list_by_card(self, decline: Item) -> bool:
+        """Add a late decline to the end of its card's list; false if others change the card each time.
+
+        Raises: StoreError.
+        """
+        for attempt in range(_ATTEMPTS):
+            try:
+                self._list(decline)
+            except (ConditionFailed, Conflict):
+                self.store.wait(attempt)
+            else:
+                return True
+        return False
+
+    def _list(self, decline: Item) -> None:
+        number, card_id, row_at = decline["id"], decline["card_id"], decline["row_at"]
+        shard = activity_record.of_manager(decline["manager_id"])[shard_of(number)]
+        row, counted = self.store.batch_get([shard.key(row_at, number), usage_counters.key("card", card_id)])
+        assert row is not None, "both were written together"
+        of_card, changes = Counters.from_item("card", card_id, counted), CounterChanges()
+        at, write_id = max(milliseconds(self.clock), of_card.last_at + 1), new_id()
+        changes.note_listing(of_card, at)
+        table, place = activity_record.of_card(card_id).key(at, number)
+        self.store.transact(
+            [
+                Update(*_key(number), remove=("due_at", DUE.partition), condition=Attr("due_at").exists()),
+                Update(*Authorization.key(number), set={"at": at, "listed_at": row_at}, condition=Attr("at").exists()),
+                Put(table, {**row, **place, "at": at}, absent("owner")),
+                *changes.operations(write_id),
+            ]
+        )
+
+
+def _key(number: int) -> Key:
+    return TABLE, {"owner": f"{KIND}#{number}", "part": KIND}

@@ -1,0 +1,162 @@
+"""Reserved positions in lists that writers share without a common guard, such as a programme manager's lists.
+
+Nothing that the transactions of different cards write puts their rows in order, and a transaction may be applied long
+after its decision. So a writer reserves its row's position, with an item in the row's place, while it reads what it
+decides on. Its transaction replaces the item with the row, and fails if the item is gone. A page ends before a reserved
+position (``time_ordered.written_rows``).
+
+A reader sees every reservation that precedes what it shows: it shows no rows of the last ``CERTAIN_AFTER``
+milliseconds, and a reservation is used only if storage confirmed it within ``CONFIRMED_WITHIN`` of its time. The
+rest is for the difference between two clocks. All attempts at a request use the same reservation, so at most one is
+applied.
+
+A reader cancels a reservation after ``ABANDONED_AFTER``, since its writer is dead or will decide again. A mark remains
+in its place, so that neither the reservation nor its transaction can still be written. A request that writes no row
+after all does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar, cast
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.cards.storage.record import Key
+from chalicelib.cards.storage.time_ordered import CANCELLED, RESERVED_BY, Timeline
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Put, Store, StoreError, absent
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.parallel import together
+
+T = TypeVar("T")
+
+CONFIRMED_WITHIN = 500
+"""Milliseconds after its time within which storage must confirm a reservation."""
+AHEAD = 10_000
+"""Milliseconds that a second reservation is ahead of the clock, because storage confirmed the first one too late."""
+ABANDONED_AFTER = 15_000
+"""Milliseconds after which a reader cancels a reservation; requests give up earlier."""
+
+NewEntry = Callable[[], tuple[Timeline, int]]
+"""Gives a new row its list and number."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReservedRow:
+    """A reserved position; ``token`` identifies its reservation."""
+
+    timeline: Timeline
+    at: int
+    number: int
+    token: str
+
+    @property
+    def place(self) -> Key:
+        return self.timeline.key(self.at, self.number)
+
+    def put_reservation(self) -> Put:
+        table, key = self.place
+        return Put(table, key | {RESERVED_BY: self.token}, absent("owner"))
+
+    def put(self, members: Item) -> Put:
+        """The write of the row in this position; fails if the reservation was used or cancelled."""
+        table, key = self.place
+        return Put(table, key | members, Attr(RESERVED_BY).eq(self.token))
+
+    def listed_at(self, at: int) -> int | None:
+        """The time of this position, unless it is ``at``, the time of the row's recording."""
+        return None if self.at == at else self.at
+
+
+class RowReservation:
+    """A request's reservation, made once for all its attempts."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._row: ReservedRow | None = None
+
+    @property
+    def is_made(self) -> bool:
+        return self._row is not None
+
+    @property
+    def row(self) -> ReservedRow:
+        assert self._row is not None, "a position is reserved before the decision"
+        return self._row
+
+    def make(self, entry: NewEntry) -> RowReservation:
+        """Reserve a position, unless one is reserved; returns itself. Raises: StoreError."""
+        if self._row is None:
+            self._reserve(*entry())
+        return self
+
+    def make_while(self, read: Callable[[], T], entry: NewEntry) -> T:
+        """The result of ``read``; reserves a position in the same round trip, unless one is reserved.
+
+        Raises: StoreError.
+        """
+        if self._row is not None:
+            return read()
+        timeline, number = entry()
+        calls: list[Callable[[], T | None]] = [read, lambda: self._reserve(timeline, number)]
+        return cast("T", together(calls)[0])
+
+    def release(self) -> None:
+        """Give up a position whose row is not written; if this fails, a reader cancels it later."""
+        row, self._row = self._row, None
+        if row is None:
+            return
+        table, key = row.place
+        try:
+            _put(self._store, _put_mark(table, key, row.token))
+        except ConditionFailed:  # written or cancelled in the meantime
+            return
+        except StoreError:
+            log.exception("reserved row not released")
+
+    def _reserve(self, timeline: Timeline, number: int) -> None:
+        row = ReservedRow(timeline, milliseconds(self._clock), number, new_id())
+        _put(self._store, row.put_reservation())
+        if self._is_late(row):
+            (table, key), token = row.place, row.token
+            row = ReservedRow(timeline, milliseconds(self._clock) + AHEAD, number, new_id())
+            self._store.transact([_put_mark(table, key, token), row.put_reservation()])
+            if self._is_late(row):
+                raise Conflict("storage confirms reservations too late")
+        self._row = row
+
+    def _is_late(self, row: ReservedRow) -> bool:
+        return milliseconds(self._clock) > row.at + CONFIRMED_WITHIN
+
+
+def cancel_abandoned(store: Store, table: str, rows: Sequence[Item], now: int) -> None:
+    """Cancel the reservations among ``rows`` whose writers have not used them in time; ``now`` is in milliseconds."""
+    old = [row for row in rows if RESERVED_BY in row and _time_of(row) + ABANDONED_AFTER <= now]
+    if old:
+        together([partial(_cancel, store, table, row) for row in old])
+
+
+def _cancel(store: Store, table: str, row: Item) -> None:
+    try:
+        _put(store, _put_mark(table, {"owner": row["owner"], "part": row["part"]}, row[RESERVED_BY]))
+    except ConditionFailed:  # written or cancelled in the meantime
+        return
+    log.warning("reserved row cancelled", owner=row["owner"], part=row["part"])
+
+
+def _put(store: Store, put: Put) -> None:
+    """Raises: ConditionFailed, StoreError."""
+    store.put(put.table, put.item, put.condition)
+
+
+def _put_mark(table: str, key: Item, token: str) -> Put:
+    return Put(table, key | {CANCELLED: True}, Attr(RESERVED_BY).eq(token))
+
+
+def _time_of(row: Item) -> int:
+    return int(row["part"].split("#")[1])

@@ -1,0 +1,358 @@
+"""Lists over all cards while transactions land long after their decision: no page passes a row that may still come."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.cards.storage.reserved_rows import ABANDONED_AFTER, CONFIRMED_WITHIN
+from chalicelib.cards.storage.time_ordered import RESERVED_BY
+from chalicelib.foundation.dynamodb.store import (
+    ConditionFailed,
+    Conflict,
+    Item,
+    Operation,
+    Put,
+    Store,
+    StoreUnavailable,
+)
+from tests.cards.case import SHARDS
+from tests.cards.reports.test_addendum_record import LODGING
+from tests.cards.scenes import EUR, Envelope, Scene
+from tests.dynamodb_calls import counted
+
+PAGE = 3
+
+
+@dataclass
+class Poller:
+    """Reads a list over all cards, page after page, from the second of its first request on."""
+
+    scene: Scene
+    action: str
+    name: str
+    dates: dict[str, Any]
+    seen: list[int] = field(default_factory=list)
+
+    def poll(self, **members: Any) -> list[int]:
+        """The ids of the rows that one page adds."""
+        last = {"last_id": self.seen[-1]} if self.seen else {}
+        rows = self.scene.data(self.action, **{"item_count": PAGE} | self.dates | last | members)
+        self.seen += (new := [int(row[self.name]) for row in rows])
+        return new
+
+    def follow(self) -> list[int]:
+        """The ids of all rows that can be had now."""
+        before = len(self.seen)
+        while self.poll():
+            pass
+        return self.seen[before:]
+
+
+class NotWritten(Exception):
+    """The request was answered with an error."""
+
+
+@dataclass
+class ListOfAll:
+    """A list over all cards: ``write`` adds a row and returns its id, ``rival`` does so in another process.
+
+    Both raise: NotWritten.
+    """
+
+    poller: Poller
+    write: Callable[[], int]
+    rival: Callable[[], int]
+
+
+def activity(scene: Scene) -> ListOfAll:
+    cards = [scene.spendable(900_00) for _ in range(2)]
+    others = scene.beside()
+
+    def advise(where: Scene, card: Any) -> int:
+        use = {"card_id": card.card_id, "transaction_type": 0, "amount": 100, "currency_ison": EUR}
+        return _written(where.sim("simulateAdvice", response_code="00", **use), "authorize_id")
+
+    scene.clock.advance(5)
+    dates = {"date_from": scene.clock.time(), "date_to": scene.clock.time() + 36_000}
+    poller = Poller(scene, "getCardsActivity", "authorize_id", dates)
+    return ListOfAll(poller, lambda: advise(scene, cards[0]), lambda: advise(others, cards[1]))
+
+
+def addendums(scene: Scene) -> ListOfAll:
+    booked = [scene.inbound(scene.address(), 1000)["transaction_id"] for _ in range(2)]
+    others = scene.beside()
+
+    def tell(where: Scene, number: int) -> int:
+        members = {"transaction_id": number, "addendum_type": "lodging", "data": LODGING}
+        return _written(where.sim("simulateAddendum", **members), "id")
+
+    scene.clock.advance(5)
+    dates = {"date_imported_from": scene.clock.time(), "date_imported_to": scene.clock.time() + 36_000}
+    poller = Poller(scene, "getFinancialDetailAddendums", "id", dates)
+    return ListOfAll(poller, lambda: tell(scene, booked[0]), lambda: tell(others, booked[1]))
+
+
+@pytest.fixture(params=[activity, addendums], ids=["activity of all cards", "addendums of all"])
+def listed(request: pytest.FixtureRequest, stage: Scene) -> ListOfAll:
+    of_all: ListOfAll = request.param(stage)
+    return of_all
+
+
+@contextlib.contextmanager
+def landing(after: Callable[[], None]) -> Iterator[None]:
+    """Transactions land when ``after`` has run; those that it makes itself land at once."""
+    transact = Store.transact
+
+    def late(self: Store, operations: Sequence[Operation]) -> None:
+        with patch.object(Store, "transact", transact):
+            after()
+        transact(self, operations)
+
+    with patch.object(Store, "transact", late):
+        yield
+
+
+@pytest.mark.parametrize("seconds", [3, 10, 14.5])
+def test_a_row_that_lands_late_is_on_the_next_page(stage: Scene, listed: ListOfAll, seconds: float) -> None:
+    poller, others = listed.poller, []
+
+    def go_on() -> None:
+        for _ in range(3):
+            others.append(listed.rival())
+            stage.clock.advance(seconds / 3)
+            poller.poll()
+
+    with landing(go_on):
+        late = listed.write()
+    stage.clock.advance(2)
+    poller.follow()
+
+    assert sorted(poller.seen) == sorted([late, *others])
+
+
+def test_a_list_does_not_pass_a_row_that_is_still_being_written(stage: Scene, listed: ListOfAll) -> None:
+    poller, shown = listed.poller, []
+
+    def look() -> None:
+        listed.rival()
+        stage.clock.advance(5)
+        shown.append(poller.poll())
+
+    first = listed.rival()
+    stage.clock.advance(0.1)
+    with landing(look):
+        listed.write()
+
+    assert shown == [[first]]
+
+
+def test_a_page_of_a_past_span_has_more_while_a_row_of_it_is_being_written(stage: Scene, listed: ListOfAll) -> None:
+    until, more = stage.clock.time() + 1, list[str]()
+    ends = {name: until if name.endswith("to") else value for name, value in listed.poller.dates.items()}
+
+    def look() -> str:
+        more.append(stage.do(listed.poller.action, **ends | {"item_count": PAGE}).members["has_more_records"])
+        return more[-1]
+
+    def look_later() -> None:
+        stage.clock.advance(5)
+        look()
+
+    with landing(look_later):
+        listed.write()
+
+    assert [*more, look()] == ["Y", "N"]
+
+
+@pytest.mark.parametrize("seconds", [0, 5, 14])
+def test_a_transaction_whose_answer_was_lost_is_listed_when_it_lands(
+    stage: Scene, listed: ListOfAll, seconds: float
+) -> None:
+    with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
+        listed.write()
+    other = listed.rival()
+    stage.clock.advance(seconds)
+    listed.poller.follow()
+
+    stage.hub.store.transact(sent[-1])
+    stage.clock.advance(2)
+    listed.poller.follow()
+
+    assert len(listed.poller.seen) == len(set(listed.poller.seen)) == 2
+    assert other in listed.poller.seen
+
+
+def test_a_writer_that_died_holds_a_list_up_for_15_seconds_and_its_transaction_cannot_land_later(
+    stage: Scene, listed: ListOfAll
+) -> None:
+    with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
+        listed.write()
+    other = listed.rival()
+
+    stage.clock.advance(ABANDONED_AFTER / 1000 - 0.01)
+    assert listed.poller.follow() == []
+    stage.clock.advance(0.01)
+    assert listed.poller.follow() == []
+    assert listed.poller.follow() == [other]
+
+    with pytest.raises(ConditionFailed):
+        stage.hub.store.transact(sent[-1])
+    stage.clock.advance(60)
+    assert listed.poller.follow() == []
+
+
+def test_a_page_cancels_in_one_round_trip_more_and_only_where_a_writer_died(stage: Scene, listed: ListOfAll) -> None:
+    calls = []
+    with sent_but_not_applied(), contextlib.suppress(NotWritten):
+        listed.write()
+    for seconds in (5, 10, 1):
+        stage.clock.advance(seconds)
+        with counted(stage.world) as made:
+            listed.poller.poll()
+        calls.append(made)
+
+    assert calls == [[*SHARDS], [*SHARDS, "PutItem"], [*SHARDS]]
+
+
+def test_a_writer_whose_reservation_was_cancelled_decides_again_or_is_told_that_nothing_changed(
+    stage: Scene, listed: ListOfAll
+) -> None:
+    """Its time is up by then: requests are decided again for ten seconds."""
+
+    def look() -> None:
+        stage.clock.advance(ABANDONED_AFTER / 1000)
+        listed.poller.follow()
+
+    with landing(look), pytest.raises(NotWritten):
+        listed.write()
+    stage.clock.advance(2)
+
+    assert listed.poller.follow() == []
+    after = listed.write()
+    stage.clock.advance(2)
+    assert listed.poller.follow() == [after]
+
+
+@pytest.mark.parametrize("milliseconds", [CONFIRMED_WITHIN, CONFIRMED_WITHIN + 1, 8_000])
+def test_no_row_is_skipped_however_late_its_reservation_is_confirmed(
+    stage: Scene, listed: ListOfAll, milliseconds: int
+) -> None:
+    """What a poller reads before the reservation is there does not know of it."""
+    other = listed.rival()
+    with slow_reservations(stage, milliseconds, listed.poller.follow):
+        late = listed.write()
+    stage.clock.advance(20)
+    listed.poller.follow()
+
+    assert sorted(listed.poller.seen) == sorted([late, other])
+
+
+def test_a_request_that_others_were_in_the_way_of_leaves_no_reservation(stage: Scene, listed: ListOfAll) -> None:
+    with patch.object(Store, "transact", side_effect=Conflict("busy")), pytest.raises(NotWritten):
+        listed.write()
+    other = listed.rival()
+    stage.clock.advance(2)
+
+    assert listed.poller.follow() == [other]
+
+
+def test_a_number_that_its_caller_may_not_see_leaves_no_reservation(stage: Scene) -> None:
+    listed, card = activity(stage), stage.card_in("A", access_level=30)
+    use = {"pan": card.pan, "transaction_type": 0, "amount": 1, "currency_ison": EUR, "access_level": 0}
+    assert stage.sim("simulateAuthorization", **use).data["response_code"] == "14"
+    assert stage.sim("simulateAdvice", response_code="00", **use).status_code == 3002
+    other = listed.rival()
+    stage.clock.advance(2)
+
+    assert listed.poller.follow() == [other]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pages_neither_repeat_nor_skip_while_rows_land_late_or_never(
+    stage: Scene, listed: ListOfAll, seed: int
+) -> None:
+    dice, poller = random.Random(seed), listed.poller
+    written: list[int] = []
+    pending: list[Sequence[Operation]] = []
+
+    def meanwhile() -> None:
+        written.extend(listed.rival() for _ in range(dice.randint(0, 3)))
+        stage.clock.advance(dice.choice((0, 0.2, 1, 3, 9)))
+        poller.poll()
+
+    def land() -> None:
+        for operations in pending:
+            with contextlib.suppress(ConditionFailed):
+                stage.hub.store.transact(operations)
+                written.extend(_numbers(operations))
+        pending.clear()
+
+    for _ in range(20):
+        if dice.random() < 0.3:
+            with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
+                listed.write()
+            pending += sent[-1:]
+        else:
+            with landing(meanwhile):
+                written.append(listed.write())
+        if dice.random() < 0.3:
+            land()
+        meanwhile()
+    land()
+    for _ in range(4):
+        stage.clock.advance(20)
+        poller.follow()
+
+    assert len(poller.seen) == len(set(poller.seen))
+    assert sorted(poller.seen) == sorted(written)
+
+
+# -- internals
+
+
+def _written(answer: Envelope, name: str) -> int:
+    if answer.status != "success":
+        raise NotWritten(answer.raw)
+    return int(answer.data[name])
+
+
+@contextlib.contextmanager
+def sent_but_not_applied() -> Iterator[list[Sequence[Operation]]]:
+    """Transactions are sent, and their answers are lost before they are applied."""
+    sent: list[Sequence[Operation]] = []
+
+    def lose(self: Store, operations: Sequence[Operation]) -> None:
+        sent.append(operations)
+        raise StoreUnavailable("lost")
+
+    with patch.object(Store, "transact", lose):
+        yield sent
+
+
+@contextlib.contextmanager
+def slow_reservations(scene: Scene, milliseconds: int, meanwhile: Callable[[], object]) -> Iterator[None]:
+    """The first reservation takes so long, while ``meanwhile`` happens."""
+    put, slow = Store.put, [True]
+
+    def slowly(self: Store, table: str, item: Item, condition: Any = None) -> None:
+        if RESERVED_BY in item and slow:
+            slow.clear()
+            scene.clock.advance(milliseconds / 1000)
+            meanwhile()
+        put(self, table, item, condition)
+
+    with patch.object(Store, "put", slowly):
+        yield
+
+
+def _numbers(operations: Sequence[Operation]) -> list[int]:
+    """The id of the row in the list over all cards."""
+    [row] = [each.item for each in operations if isinstance(each, Put) and each.item["owner"].startswith("manager#")]
+    return [int(row["part"].split("#")[2])]
