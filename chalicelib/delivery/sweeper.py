@@ -55,7 +55,7 @@ class Sweeper:
         if not room:
             return 0
         found = sorted(self._find(rows, now, first), key=lambda delivery: not PLANS[delivery.kind].has_caller)
-        groups = [partial(self._queue, group, now) for group in pieces(found[:room], _MARKED_TOGETHER)]
+        groups = [partial(self._queue_unchanged, group, now) for group in pieces(found[:room], _MARKED_TOGETHER)]
         return sum(sum(together(wave)) for wave in pieces(groups, WIDTH))
 
     # -- internals
@@ -67,7 +67,7 @@ class Sweeper:
             deliveries = [Delivery.from_item(item) for items in read for item in items if item is not None]
             yield from (delivery for delivery in deliveries if _is_next(delivery, now, first))
 
-    def _queue(self, deliveries: Sequence[Delivery], now: int) -> int:
+    def _queue_unchanged(self, deliveries: Sequence[Delivery], now: int) -> int:
         """Queue deliveries, unless they have changed; returns how many. What the queue refuses is as it was before."""
         marked = self._write([(each, now) for each in deliveries])
         batches = pieces([each.delivery_id for each in marked], Queue.BATCH)

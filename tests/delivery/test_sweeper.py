@@ -11,7 +11,7 @@ import boto3
 import pytest
 
 from chalicelib.delivery import outbox
-from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, TABLE, record_key
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, record_key
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import MINUTE, SWEEP_WAITS, Kind
 from chalicelib.delivery.sweeper import BACKLOG, Sweeper
@@ -121,9 +121,7 @@ def test_a_delivery_that_a_worker_took_meanwhile_is_not_queued_and_the_others_ar
     assert world.delivery(recorded).swept_at is None
 
 
-def test_a_record_of_an_earlier_release_is_swept(
-    world: World, sweep: Callable[[], list[str]], recorded: str
-) -> None:
+def test_a_record_of_an_earlier_release_is_swept(world: World, sweep: Callable[[], list[str]], recorded: str) -> None:
     item = world.hub.store.get(*record_key(recorded))
     assert item is not None
     assert "swept_at" not in item
