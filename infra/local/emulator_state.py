@@ -12,6 +12,7 @@ import hmac
 import json
 import secrets
 import sqlite3
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -29,7 +30,7 @@ CREATE TABLE IF NOT EXISTS entries (
     kind TEXT NOT NULL, place TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, place, key)
 ) WITHOUT ROWID
 """
-_DYNAMODB, _SQS, _SECRETS = "DynamoDB_20120810.", "AmazonSQS.", "secretsmanager."
+_DYNAMODB, _SECRETS = "DynamoDB_20120810.", "secretsmanager."
 _READING = ("Get", "List", "Describe", "Query", "Scan", "BatchGet", "TransactGet")
 Key = dict[str, Any]
 
@@ -43,7 +44,7 @@ class EmulatorState:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._messages: dict[str, dict[str, str]] = {}
+        self._writing = threading.Lock()  # messages are saved beside tables
         try:
             self._file = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             path.chmod(0o600)
@@ -66,7 +67,7 @@ class EmulatorState:
             raise sqlite3.DatabaseError(found)
 
     def restore(self) -> None:
-        """Restore the secrets, and have moto restore keys, tables and queues when they are created."""
+        """Restore the secrets, and have moto restore keys and tables when they are created."""
         _derive_keys(bytes.fromhex(self._seed()))
         for region, name, value in self._rows("secret"):
             _backend("secretsmanager", region).create_secret(
@@ -81,22 +82,30 @@ class EmulatorState:
                 force_overwrite=False,
             )
         _after_creation("moto.dynamodb.models", "DynamoDBBackend.create_table", self._fill_table)
-        _after_creation("moto.sqs.models", "SQSBackend.create_queue", self._fill_queue)
 
     def record_call(self, target: str, body: bytes) -> None:
-        """Save the changes of the call ``target`` (``AmazonSQS.SendMessage``, for example) with its ``body``."""
+        """Save the changes of the call ``target`` (``DynamoDB_20120810.PutItem``, for example) with its ``body``."""
         service, _, action = target.rpartition(".")
         if action.startswith(_READING):
             return
         changes: list[tuple[str, str, str, str | None]] = []
         if f"{service}." == _DYNAMODB:
             changes = [_item_change(table, key) for table, key in _touched(action, json.loads(body))]
-        elif f"{service}." == _SQS:
-            changes = [*self._message_changes()]
         elif f"{service}." == _SECRETS:
             changes = [*_secret_changes()]
         if changes:
-            self._write(changes)
+            with self._writing:
+                self._write(changes)
+
+    def messages(self, queue: str) -> list[tuple[str, str]]:
+        """The ids and texts of a queue's messages."""
+        with self._writing:
+            return [(message_id, text) for _, message_id, text in self._rows("message", queue)]
+
+    def record_messages(self, changes: Iterable[tuple[str, str, str | None]]) -> None:
+        """Save messages: queue, id and text, which is ``None`` for a message that is removed."""
+        with self._writing:
+            self._write([("message", *change) for change in changes])
 
     def _write(self, changes: Iterable[tuple[str, str, str, str | None]]) -> None:
         self._file.execute("BEGIN")
@@ -127,36 +136,9 @@ class EmulatorState:
                 raise MockValidationException(f"the stored table {table.name} has another key: {_FRESH}")
             table.put_item(item)
 
-    def _fill_queue(self, queue: Any) -> None:
-        from moto.sqs.models import Message
-
-        if queue.name in self._messages:  # it existed before
-            return
-        for _, number, text in self._rows("message", queue.name):
-            kept = json.loads(text)
-            message = Message(number, kept["body"])
-            message.mark_sent(delay_seconds=0)
-            message.delayed_until = kept["delayed_until"]
-            queue.add_message(message)
-        self._messages[queue.name] = {number: text for _, number, text in self._rows("message", queue.name)}
-
-    def _message_changes(self) -> Iterator[tuple[str, str, str, str | None]]:
-        for queue in [each for backend in _backends("sqs") for each in backend.queues.values()]:
-            before = self._messages.get(queue.name, {})
-            now = {each.id: before.get(each.id) or _message_text(each) for each in queue._messages}  # noqa: SLF001 - moto has no other way
-            for number in now.keys() - before.keys():
-                yield "message", queue.name, number, now[number]
-            for number in before.keys() - now.keys():
-                yield "message", queue.name, number, None
-            self._messages[queue.name] = now
-
 
 _FRESH = "start anew with `make run FRESH=1`, which removes it"
 _REMEDY = f"restore a copy of it, or {_FRESH}"
-
-
-def _message_text(message: Any) -> str:
-    return json.dumps({"body": message.body, "delayed_until": message.delayed_until})
 
 
 def _touched(action: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Key]]:

@@ -153,7 +153,7 @@ def test_what_a_worker_left_when_it_died_is_queued_two_minutes_after_its_claim_h
 
 
 @pytest.mark.usefixtures("exact")
-def test_another_attempt_is_queued_two_minutes_after_it_was_due_however_often_it_was_swept_before(
+def test_another_attempt_is_queued_two_minutes_after_it_was_due_whatever_was_swept_before(
     world: World, worker: Worker, receiver: Receiver, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     receiver.failures = [fail()] * 3

@@ -320,7 +320,7 @@ class RefusingQueue:
 
 @pytest.mark.parametrize("refused", [(1,), (2,), (1, 2), (1, 2, 3)], ids=str)
 @pytest.mark.parametrize("waiting", [0, 60])
-def test_a_payment_reaches_its_bank_within_its_five_minutes_if_the_queue_once_refuses_everything(
+def test_a_payment_reaches_its_bank_within_five_minutes_if_the_queue_once_refuses_everything(
     world: World, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int], waiting: int
 ) -> None:
     """Refused are the message of the payment, that of its second attempt, or the first sweeps; others wait, too."""
