@@ -24,7 +24,7 @@ BACKLOG = 20_000
 """The queue length from which the sweeper adds nothing; due deliveries stay due."""
 _READ = 100
 """Records per read."""
-_MARKED_TOGETHER = 50
+_MARKED_TOGETHER = 20
 """Deliveries per transaction, which is limited to 100 writes."""
 _TRIES = 5
 """Attempts at a transaction, each without the deliveries that have changed meanwhile."""
