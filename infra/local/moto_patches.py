@@ -27,38 +27,58 @@ def patch_moto() -> None:
 
 
 def _copy_changed_items_only() -> None:
-    """Make transactions back up only the items that they may have to restore, not whole tables.
+    """Make transactions back up only the items that they may have to restore, not whole tables for each operation.
 
     An update works on a copy of its item, so backed-up items stay unchanged.
     """
     tables: Any = import_module("moto.dynamodb.models")
     value_of: Any = import_module("moto.dynamodb.models.dynamo_type").DynamoType
-    real_update = tables.DynamoDBBackend.update_item
+    backends: Any = tables.DynamoDBBackend
+    real_update, real_transact = backends.update_item, backends.transact_write_items
 
     class Copying:
         @staticmethod
         def deepcopy(value: Any) -> Any:
-            if not isinstance(value, tables.Table):
-                return copy.deepcopy(value)
-            kept = copy.copy(value)
-            kept.items = copy.copy(value.items)
-            if value.has_range_key:
-                kept.items.update({partition: dict(items) for partition, items in value.items.items()})
-            return kept
+            """A copy, of a table itself: moto puts it back after a failure, and its items are restored here."""
+            return value if isinstance(value, tables.Table) else copy.deepcopy(value)
+
+    def place_of(table: Any, key: dict[str, Any]) -> tuple[Any, Any]:
+        return value_of(key[table.hash_key_attr]), value_of(key[table.range_key_attr]) if table.range_key_attr else None
 
     def update_item(backend: Any, table_name: str, key: dict[str, Any], *arguments: Any, **options: Any) -> Any:
         table = backend.get_table(table_name)
-        hash_value = value_of(key[table.hash_key_attr])
-        range_value = value_of(key[table.range_key_attr]) if table.range_key_attr else None
-        item = table.get_item(hash_value, range_value)
-        if item is not None and range_value is not None:
-            table.items[hash_value][range_value] = copy.deepcopy(item)
-        elif item is not None:
-            table.items[hash_value] = copy.deepcopy(item)
+        place = place_of(table, key)
+        item = table.get_item(*place)
+        if item is not None:
+            _set_item(table, *place, copy.deepcopy(item))
         return real_update(backend, table_name, key, *arguments, **options)
 
+    def transact_write_items(backend: Any, transact_items: list[dict[str, Any]]) -> Any:
+        before = []
+        for operation in (operation for each in transact_items for operation in each.values()):
+            table, key = backend.tables.get(operation.get("TableName")), operation.get("Key") or operation.get("Item")
+            if table is not None and key and {table.hash_key_attr, table.range_key_attr} - {None} <= key.keys():
+                place = place_of(table, key)
+                before.append((table, *place, table.get_item(*place)))
+        try:
+            return real_transact(backend, transact_items)
+        except Exception:
+            for each in before:
+                _set_item(*each)
+            raise
+
     tables.copy = Copying
-    tables.DynamoDBBackend.update_item = update_item
+    backends.update_item = update_item
+    backends.transact_write_items = transact_write_items
+
+
+def _set_item(table: Any, partition: Any, sort: Any, item: Any) -> None:
+    """Put an item in its place, or remove what is there for ``None``."""
+    place, key = (table.items, partition) if sort is None else (table.items[partition], sort)
+    if item is None:
+        place.pop(key, None)
+    else:
+        place[key] = item
 
 
 def _search_partition_only() -> None:

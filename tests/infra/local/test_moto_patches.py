@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
 from typing import Any
 
 import boto3
 import pytest
 from botocore.loaders import JSONFileLoader
-from moto import backends
+from moto import backends, mock_aws
+from moto.dynamodb.exceptions import TransactionCanceledException
+from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
 
 from infra.local import moto_patches
@@ -73,3 +76,60 @@ def test_what_moto_looks_up_for_each_request_and_session_is_read_from_the_disk_o
 
     assert {"dynamodb", "kms", "secretsmanager", "sqs"} <= set(backends.list_of_moto_modules())
     assert [boto3.Session().get_available_regions("sqs"), before[1]] == before
+
+
+class Untouched(defaultdict[Any, Any]):
+    """The partitions of a table, which may neither be gone through nor copied."""
+
+    def items(self) -> Any:
+        raise AssertionError("the whole table is copied")
+
+    values = keys = __iter__ = __copy__ = items
+
+
+KEYS = [{"AttributeName": "owner", "KeyType": "HASH"}, {"AttributeName": "part", "KeyType": "RANGE"}]
+
+
+@pytest.mark.parametrize("keys", [KEYS, KEYS[:1]], ids=["with a sort key", "without"])
+def test_a_transaction_touches_its_items_only_and_one_that_fails_changes_none(keys: list[dict[str, str]]) -> None:
+    moto_patches.patch_moto()
+    things = f"things-{len(keys)}"
+    with mock_aws():
+        backend = dynamodb_backends["123456789012"]["eu-west-1"]
+        client = boto3.client("dynamodb")
+        definitions = [{"AttributeName": each["AttributeName"], "AttributeType": "S"} for each in keys]
+        client.create_table(
+            TableName=things, KeySchema=keys, AttributeDefinitions=definitions, BillingMode="PAY_PER_REQUEST"
+        )
+        table: Any = backend.tables[things]
+        table.items = Untouched(dict)
+
+        def key(name: str) -> dict[str, Any]:
+            return {each["AttributeName"]: {"S": name} for each in keys}
+
+        def stored() -> dict[str, Any]:
+            return {name: backend.get_item(things, key(name)) for name in ("put", "updated", "deleted")}
+
+        for name in ("updated", "deleted"):
+            backend.put_item(things, key(name) | {"n": {"N": "1"}})
+        before = {name: item and item.to_json() for name, item in stored().items()}
+        writes: list[dict[str, Any]] = [
+            {"Put": {"TableName": things, "Item": key("put")}},
+            {"Delete": {"TableName": things, "Key": key("deleted")}},
+            {
+                "Update": {
+                    "TableName": things,
+                    "Key": key("updated"),
+                    "UpdateExpression": "SET n = :n",
+                    "ExpressionAttributeValues": {":n": {"N": "2"}},
+                }
+            },
+        ]
+        check = {"TableName": things, "Key": key("absent"), "ConditionExpression": "attribute_exists(n)"}
+        with pytest.raises(TransactionCanceledException):
+            backend.transact_write_items([*writes, {"ConditionCheck": check}])
+        assert {name: item and item.to_json() for name, item in stored().items()} == before
+
+        backend.transact_write_items(writes)
+        after = stored()
+        assert (after["put"] is not None, after["deleted"], after["updated"].attrs["n"].value) == (True, None, "2")
