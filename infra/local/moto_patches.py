@@ -6,6 +6,7 @@ import base64
 import copy
 import inspect
 from collections import deque
+from collections.abc import Iterable
 from functools import cache, wraps
 from importlib import import_module
 from typing import Any
@@ -82,7 +83,7 @@ def _set_item(table: Any, partition: Any, sort: Any, item: Any) -> None:
 
 
 def _search_partition_only() -> None:
-    """Make a query search a single partition instead of the whole table."""
+    """Make a query search a single partition, of the table or of an index, instead of sorting the whole table."""
     table: Any = import_module("moto.dynamodb.models.table").Table
     real_query = table.query
     signature = inspect.signature(real_query)
@@ -91,12 +92,28 @@ def _search_partition_only() -> None:
     def query(*arguments: Any, **options: Any) -> Any:
         asked = signature.bind(*arguments, **options)
         whole, partition = asked.arguments["self"], asked.arguments["hash_key"]
-        if asked.arguments.get("index_name") is None and whole.has_range_key:
-            asked.arguments["self"] = copy.copy(whole)
-            asked.arguments["self"].items = {partition: whole.items.get(partition, {})}
+        of_index = asked.arguments.get("index_name") is not None
+        if of_index or whole.has_range_key:
+            asked.arguments["self"] = searched = copy.copy(whole)
+            if of_index:
+                searched.items = _items_with(whole, asked.arguments.get("hash_key_conditions") or ())
+            else:
+                searched.items = {partition: whole.items.get(partition, {})}
         return real_query(*asked.args, **asked.kwargs)
 
     table.query = query
+
+
+def _items_with(table: Any, conditions: Iterable[tuple[str, Any]]) -> dict[Any, Any]:
+    """The items whose attributes have the given strings, in the form in which a table has its items."""
+    wanted = [(name, value.value) for name, value in conditions if value.type == "S"]
+    partitions = table.items.values() if table.has_range_key else [table.items]
+    found = {
+        number: item
+        for number, item in enumerate(item for partition in partitions for item in partition.values())
+        if all(name in item.attrs and item.attrs[name].value == text for name, text in wanted)
+    }
+    return {None: found} if table.has_range_key else found
 
 
 def _remember_less() -> None:

@@ -13,10 +13,13 @@ from moto import backends, mock_aws
 from moto.dynamodb.exceptions import TransactionCanceledException
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
+from moto.dynamodb.models.table import Table
 
 from infra.local import moto_patches
 from tests.openbanking.faults import table_of
 from tests.world import World
+
+KEYS = [{"AttributeName": "owner", "KeyType": "HASH"}, {"AttributeName": "part", "KeyType": "RANGE"}]
 
 
 class Watched(dict[Any, Any]):
@@ -78,6 +81,43 @@ def test_what_moto_looks_up_for_each_request_and_session_is_read_from_the_disk_o
     assert [boto3.Session().get_available_regions("sqs"), before[1]] == before
 
 
+@pytest.mark.parametrize("sorted_by", ["part", None])
+def test_a_query_of_an_index_sorts_the_items_of_its_partition_only(
+    sorted_by: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moto_patches.patch_moto()
+    keys = KEYS if sorted_by else KEYS[:1]
+    things = f"indexed-{len(keys)}"
+    index = [{"AttributeName": "shard", "KeyType": "HASH"}, {"AttributeName": "at", "KeyType": "RANGE"}]
+    kinds = {"owner": "S", "part": "S", "shard": "S", "at": "N"}
+    names = [each["AttributeName"] for each in [*keys, *index]]
+    with mock_aws():
+        client = boto3.client("dynamodb")
+        client.create_table(
+            TableName=things,
+            KeySchema=keys,
+            AttributeDefinitions=[{"AttributeName": name, "AttributeType": kinds[name]} for name in names],
+            GlobalSecondaryIndexes=[
+                {"IndexName": "due", "KeySchema": index, "Projection": {"ProjectionType": "KEYS_ONLY"}}
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        backend = dynamodb_backends["123456789012"]["eu-west-1"]
+        for number in range(40):
+            item = {"owner": {"S": f"o{number}"}, "part": {"S": "p"}, "at": {"N": str(100 - number)}}
+            backend.put_item(things, item | ({"shard": {"S": str(number % 4)}} if number < 32 else {}))
+        looked_at: list[int] = []
+        real = Table.all_items
+        monkeypatch.setattr(Table, "all_items", lambda table: [looked_at.append(1) or each for each in real(table)])  # type: ignore[func-returns-value]
+        table: Any = backend.tables[things]
+        found, _, _ = table.query(
+            None, None, [], 100, None, True, None, "due", hash_key_conditions=[("shard", DynamoType({"S": "3"}))]
+        )
+
+    assert [item.attrs["owner"].value for item in found] == [f"o{number}" for number in range(31, 0, -4)]
+    assert len(looked_at) == 8
+
+
 class Untouched(defaultdict[Any, Any]):
     """The partitions of a table, which may neither be gone through nor copied."""
 
@@ -85,9 +125,6 @@ class Untouched(defaultdict[Any, Any]):
         raise AssertionError("the whole table is copied")
 
     values = keys = __iter__ = __copy__ = items
-
-
-KEYS = [{"AttributeName": "owner", "KeyType": "HASH"}, {"AttributeName": "part", "KeyType": "RANGE"}]
 
 
 @pytest.mark.parametrize("keys", [KEYS, KEYS[:1]], ids=["with a sort key", "without"])
