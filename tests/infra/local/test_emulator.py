@@ -61,13 +61,13 @@ def test_messages_are_sent_and_received_while_a_table_is_in_use() -> None:
         return []
 
     with mock_aws():
-        sqs_backends[ACCOUNT]["eu-west-1"].create_queue("work")
+        sqs_backends[ACCOUNT]["eu-west-1"].create_queue("emulated")
         emulator = Emulator(application)
         using = threading.Thread(target=emulator, args=({"HTTP_X_AMZ_TARGET": "DynamoDB_20120810.PutItem"}, b"{}"))
         using.start()
         assert begun.wait(60)
         for action, members in (("SendMessage", {"MessageBody": "hello"}), ("ReceiveMessage", {})):
-            request = json.dumps({"QueueUrl": f"http://127.0.0.1/{ACCOUNT}/work", **members}).encode()
+            request = json.dumps({"QueueUrl": f"http://127.0.0.1/{ACCOUNT}/emulated", **members}).encode()
             answer = emulator({"HTTP_X_AMZ_TARGET": f"AmazonSQS.{action}"}, request)
             assert answer[0] == "200 OK"
         ended.set()

@@ -11,6 +11,8 @@ import pytest
 from moto import mock_aws
 from moto.sqs.models import sqs_backends
 
+from infra.local.event_runner import POLLERS
+from infra.local.message_queue import MessageQueue
 from infra.local.sqs import ACCOUNT, Sqs
 from tests.manual_clock import ManualClock
 from tests.world import START
@@ -58,6 +60,8 @@ def sqs(saved: Saved, clock: ManualClock) -> Iterator[Sqs]:
         policy = json.dumps({"deadLetterTargetArn": arn, "maxReceiveCount": 2})
         backend.create_queue("work", VisibilityTimeout="180", RedrivePolicy=policy)
         yield Sqs(saved, clock.monotonic)
+        for name in ("work", "dead"):
+            backend.delete_queue(name)
 
 
 def call(sqs: Sqs, action: str, queue: str = "work", **request: Any) -> Any:
@@ -230,3 +234,34 @@ def test_a_consumer_that_waits_gets_the_message_that_is_sent(sqs: Sqs) -> None:
     consumer.join(60)
 
     assert bodies(found) == ["hello"]
+
+
+def test_sixteen_consumers_receive_ten_thousand_messages_once_each_and_wait_for_no_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[int] = []
+    real = MessageQueue.take
+    monkeypatch.setattr(MessageQueue, "take", lambda queue: (looks.append(1), real(queue))[1])  # type: ignore[func-returns-value]
+    found: list[str] = []
+
+    def consume(sqs: Sqs) -> None:
+        while messages := received(sqs, WaitTimeSeconds=1):
+            found.append(messages[0]["Body"])
+            call(sqs, "DeleteMessage", ReceiptHandle=messages[0]["ReceiptHandle"])
+
+    with mock_aws():
+        backend = sqs_backends[ACCOUNT][REGION]
+        backend.create_queue("work", VisibilityTimeout="3600")
+        sqs = Sqs()
+        for start in range(0, 10_000, 10):
+            entries = [{"Id": str(number), "MessageBody": str(start + number)} for number in range(10)]
+            call(sqs, "SendMessageBatch", Entries=entries)
+        consumers = [threading.Thread(target=consume, args=(sqs,)) for _ in range(POLLERS)]
+        for consumer in consumers:
+            consumer.start()
+        for consumer in consumers:
+            consumer.join(120)
+        backend.delete_queue("work")
+
+    assert sorted(map(int, found)) == [*range(10_000)]
+    assert len(looks) <= 10_000 + 2 * POLLERS
