@@ -158,14 +158,18 @@ class Sqs:
     # -- internals
 
     def _find(self, name: str) -> tuple[Any, MessageQueue]:
-        """A queue's settings and messages; a queue that was created again is empty, unless its messages are saved."""
+        """A queue's settings and messages: at first those that were saved, none in a queue that was created again."""
         settings = _settings(name)
-        known, queue = self._queues.get(name, (None, None))
-        if queue is None or known is not settings:
-            queue = MessageQueue(self._lock, self._now)
-            for message in self._restored(name) if known is None else ():
+        known, former = self._queues.get(name, (None, None))
+        if former is not None and known is settings:
+            return settings, former
+        queue = MessageQueue(self._lock, self._now)
+        if former is None:
+            for message in self._restored(name):
                 queue.add(message)
-            self._queues[name] = settings, queue
+        else:
+            self._save(*((name, each, None) for each in former.ids()))
+        self._queues[name] = settings, queue
         return settings, queue
 
     def _restored(self, name: str) -> list[Message]:
