@@ -20,6 +20,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = command.parser("tests.chaos", __doc__)
     parser.add_argument("--seed", default="", help="what everything is drawn from; one of its own when left out")
     parser.add_argument("--deliveries", type=int, default=1000, help="notices; payments and questions come on top")
+    parser.add_argument("--backlog", type=int, default=100, help="events of one receiver that wait at the beginning")
     parser.add_argument("--kills", type=int, default=100, help="so many must have died, or the run proves nothing")
     parser.add_argument("--parallel", type=int, default=1, help="workers at the same time, not on the emulator")
     parser.add_argument("--engine", choices=ENGINES, default="", help="what DynamoDB is; by default as it must be")
@@ -38,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     options.folder.mkdir(parents=True, exist_ok=True)
     log = options.folder / "chaos.log"
     log.write_text("")
-    run = Run(seed, Size(options.deliveries, options.parallel, engine, full_disks), log)
+    run = Run(seed, Size(options.deliveries, options.parallel, engine, full_disks, options.backlog), log)
     try:
         run.play()
         verdict = Verdict(run, log)
@@ -68,6 +69,7 @@ def _summary(run: Run, verdict: Verdict, seconds: float) -> str:
         f"{arrived} of {len(verdict.notices)} notices arrived",
         f"{len(calls)} calls were made to receivers, and {failed} of them failed",
         f"{story.attempts} messages were worked on in {hours:.1f} simulated hours, {seconds:.0f} s of this machine",
+        f"{story.longest} messages waited at the same time, at most",
         f"{story.resent} notices were sent again by hand after their last attempt",
         f"{len(verdict.orders)} orders reached their banks, of {len(verdict.ordered)} that were accepted",
         f"{len(story.unanswered)} calls of TPPs were never answered and not repeated",

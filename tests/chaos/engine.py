@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
 
 from infra.local.emulator import Emulator, EmulatorServer, load_moto
 from infra.local.engines import DYNAMODB_ENGINES, ENGINES
@@ -16,7 +15,7 @@ from tests import lean_emulator
 from tests.chaos.filling_disk import FillingDisk
 from tests.manual_clock import ManualClock
 
-ACCOUNT, REGION = "123456789012", "eu-west-1"
+REGION = "eu-west-1"
 
 
 class Engine:
@@ -25,8 +24,7 @@ class Engine:
     def __init__(self, clock: ManualClock, engine: str = ENGINES[0], disk: FillingDisk | None = None) -> None:
         self._dynamodb = DYNAMODB_ENGINES[engine]() if engine in DYNAMODB_ENGINES else None
         self._disk = disk
-        self._server = EmulatorServer(disk.start() if disk else Emulator(load_moto()))
-        _simulate_time(clock)
+        self._server = EmulatorServer(disk.start() if disk else Emulator(load_moto(), now=clock.monotonic))
         lean_emulator.install()
         threading.Thread(target=self._server.serve_forever, daemon=True, name="emulator").start()
         self.environment = {
@@ -50,29 +48,14 @@ class Engine:
 
     def next_message(self, queue: str) -> float | None:
         """When a message of a queue can be received next, in Unix seconds; ``None`` when it has none."""
-        from moto.sqs.models import sqs_backends
-
-        found: Any = sqs_backends[ACCOUNT][REGION].queues[queue]
-        return min((max(each.visible_at, each.delayed_until) / 1000 for each in found._messages), default=None)
+        return self._server.emulator.sqs.queue(queue).next_visible()
 
     def backlog(self, queue: str) -> int:
         """How many messages of a queue can be received now."""
-        from moto.sqs.models import sqs_backends
-
-        return len(sqs_backends[ACCOUNT][REGION].queues[queue].messages)
+        return self._server.emulator.sqs.queue(queue).count()[0]
 
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
         if self._dynamodb:
             self._dynamodb.stop()
-
-
-def _simulate_time(clock: ManualClock) -> None:
-    """Have the queues' delays and visibility go by the run's clock."""
-    from moto.sqs import models
-
-    queues: Any = models
-
-    queues.unix_time = clock.monotonic
-    queues.unix_time_millis = lambda: clock.monotonic() * 1000

@@ -8,19 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from moto.moto_api._internal import mock_random
-
 from infra.local.emulator import Emulator, load_moto
 from infra.local.emulator_state import EmulatorState, StateUnusable
 
 _FEWEST = 40
 """Fewest saved calls between two full disks."""
 _LARGE = 10_000_000
-_CHANGED = (
-    ("moto.dynamodb.models", "DynamoDBBackend.create_table"),
-    ("moto.sqs.models", "SQSBackend.create_queue"),
-    ("moto.kms.models", "Key"),
-)
+_CHANGED = (("moto.dynamodb.models", "DynamoDBBackend.create_table"), ("moto.kms.models", "Key"))
 """Parts of moto that restoring a state replaces."""
 
 
@@ -30,21 +24,24 @@ class FillingDisk:
     Args:
         most: most saved calls between two failures.
         end_workers: ends what uses the emulator, as a stack ends with it.
+        now: the time by which messages become visible.
     """
 
-    def __init__(self, seed: str, path: Path, times: int, most: int, end_workers: Callable[[], None]) -> None:
+    def __init__(
+        self, seed: str, path: Path, times: int, most: int, end_workers: Callable[[], None], now: Callable[[], float]
+    ) -> None:
         self._draw = random.Random(seed)
         self._path = path
         self._left = times
         self._most = max(most, _FEWEST)
         self._end_workers = end_workers
+        self._now = now
         self._until_full = self._next()
         self._moto: list[tuple[Any, str, Any]] = []
         self._state: _State | None = None
         self.is_filling = False
         self.has_ended = False
         path.unlink(missing_ok=True)
-        mock_random.seed(seed)  # messages come back in the order of their ids
 
     def start(self) -> Emulator:
         """An emulator with the state of the file, with nothing left of one before it."""
@@ -53,9 +50,9 @@ class FillingDisk:
             self._state.close()
         self._reset_moto()
         self.has_ended = False
-        self._state = _State(self._path, self._is_full)
+        self._state = _State(self._path, self._is_full, self._stop)
         self._state.restore()
-        return Emulator(application, self._state, end=self._stop)
+        return Emulator(application, self._state, self._now)
 
     def _reset_moto(self) -> None:
         if not self._moto:
@@ -90,8 +87,8 @@ class FillingDisk:
 class _State(EmulatorState):
     """A state whose file has no room at a call of which ``is_full`` says so: SQLite itself refuses what is written."""
 
-    def __init__(self, path: Path, is_full: Callable[[], bool]) -> None:
-        super().__init__(path)
+    def __init__(self, path: Path, is_full: Callable[[], bool], end: Callable[[StateUnusable], object]) -> None:
+        super().__init__(path, end)
         self._is_full = is_full
 
     def close(self) -> None:

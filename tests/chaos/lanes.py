@@ -99,7 +99,7 @@ class Lane:
         if said == "done":
             return Outcome(now, what)
         assert self._process is not None
-        with contextlib.suppress(EOFError):
+        with contextlib.suppress(EOFError, ConnectionResetError):
             self._connection.recv()
             raise AssertionError("a worker that has died does not speak")
         self._process.join()

@@ -11,12 +11,13 @@ import pytest
 pytestmark = pytest.mark.faults
 
 ROOT = Path(__file__).parents[2]
-_SEED, _DELIVERIES, _KILLS = "2026", 8, 4
+_SEED, _DELIVERIES, _BACKLOG, _KILLS = "2026", 8, 12, 4
 
 
 def _begin(folder: Path) -> subprocess.Popen[str]:
     """A run in a process of its own: the emulator's time is simulated there."""
     command = [sys.executable, "-m", "tests.chaos", "--seed", _SEED, "--deliveries", str(_DELIVERIES)]
+    command += ["--backlog", str(_BACKLOG)]
     return subprocess.Popen(
         [*command, "--kills", str(_KILLS), "--folder", str(folder)],
         cwd=ROOT,
