@@ -7,6 +7,7 @@ before it is carried out and answered, and saves only the messages that it adds 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import threading
 import time
@@ -60,6 +61,7 @@ class Sqs:
         self._now = now
         self._lock = threading.Lock()
         self._queues: dict[str, tuple[Any, MessageQueue]] = {}
+        self._numbers = itertools.count()
         self._calls: Mapping[str, Callable[[Any, MessageQueue, Request], dict[str, Any]]] = {
             "SendMessage": self._send_message,
             "SendMessageBatch": self._send_message_batch,
@@ -183,7 +185,8 @@ class Sqs:
                 "InvalidParameterValue", f"A message has 1 to {settings.maximum_message_size} bytes of UTF-8."
             )
         now, delay = self._now(), _number(request, "DelaySeconds", settings.delay_seconds, 0, _LONGEST_DELAY)
-        return Message(str(uuid.uuid4()), body, now, now + delay, request.get("MessageAttributes") or {})
+        message_id = f"{next(self._numbers):08x}{str(uuid.uuid4())[8:]}"  # saved messages come back in this order
+        return Message(message_id, body, now, now + delay, request.get("MessageAttributes") or {})
 
     def _take(self, settings: Any, queue: MessageQueue, count: int, hidden: int) -> list[Message]:
         """Up to ``count`` visible messages. One that was received too often moves to the dead-letter queue."""
