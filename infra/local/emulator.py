@@ -129,7 +129,7 @@ class EmulatorServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, emulator: Emulator, port: int = 0) -> None:
+    def __init__(self, emulator: Callable[[Environ, bytes], Answer], port: int = 0) -> None:
         self.emulator = emulator
         super().__init__(("127.0.0.1", port), EmulatorHandler)
 

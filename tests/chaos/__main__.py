@@ -48,6 +48,8 @@ def main(arguments: list[str] | None = None) -> int:
     (options.folder / "chaos.transcript").write_text("\n".join(run.story.transcript) + "\n")
     kills = run.story.deaths.total()
     broken = [*verdict.broken, *([] if kills >= options.kills else [f"only {kills} workers died"])]
+    if engine == ENGINES[0] and not run.late.count:
+        broken.append("no answer of DynamoDB came too late")
     if full_disks and not run.story.deaths[WITH_STACK]:
         broken.append("the disk was never full")
     print(_summary(run, verdict, time.monotonic() - begun))
@@ -70,6 +72,7 @@ def _summary(run: Run, verdict: Verdict, seconds: float) -> str:
         f"{len(calls)} calls were made to receivers, and {failed} of them failed",
         f"{story.attempts} messages were worked on in {hours:.1f} simulated hours, {seconds:.0f} s of this machine",
         f"{story.longest} messages waited at the same time, at most",
+        f"{run.late.count} answers of DynamoDB came too late",
         f"{story.resent} notices were sent again by hand after their last attempt",
         f"{len(verdict.orders)} orders reached their banks, of {len(verdict.ordered)} that were accepted",
         f"{len(story.unanswered)} calls of TPPs were never answered and not repeated",

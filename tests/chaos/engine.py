@@ -13,6 +13,7 @@ from infra.local.engines import DYNAMODB_ENGINES, ENGINES
 from infra.local.resources import create_resources
 from tests import lean_emulator
 from tests.chaos.filling_disk import FillingDisk
+from tests.chaos.late_engine import LateAnswers
 from tests.manual_clock import ManualClock
 
 REGION = "eu-west-1"
@@ -21,10 +22,15 @@ REGION = "eu-west-1"
 class Engine:
     """Serves on this machine; ``environment`` leads boto3 there, in this process and in those of the workers."""
 
-    def __init__(self, clock: ManualClock, engine: str = ENGINES[0], disk: FillingDisk | None = None) -> None:
+    def __init__(
+        self, clock: ManualClock, late: LateAnswers, engine: str = ENGINES[0], disk: FillingDisk | None = None
+    ) -> None:
         self._dynamodb = DYNAMODB_ENGINES[engine]() if engine in DYNAMODB_ENGINES else None
         self._disk = disk
-        self._server = EmulatorServer(disk.start() if disk else Emulator(load_moto(), now=clock.monotonic))
+        self._late = late
+        emulator = disk.start() if disk else Emulator(load_moto(), now=clock.monotonic)
+        self._emulator = late.of(emulator)
+        self._server = EmulatorServer(self._emulator)
         lean_emulator.install()
         threading.Thread(target=self._server.serve_forever, daemon=True, name="emulator").start()
         self.environment = {
@@ -43,16 +49,16 @@ class Engine:
     def restart_if_ended(self) -> None:
         """Start the emulator again from its file, if it ended because it could not be written."""
         if self._disk and self._disk.has_ended:
-            self._server.emulator = self._disk.start()
+            self._emulator = self._server.emulator = self._late.of(self._disk.start())
             create_resources(emulated=True, dynamodb_apart=self._dynamodb is not None)
 
     def next_message(self, queue: str) -> float | None:
         """When a message of a queue can be received next, in Unix seconds; ``None`` when it has none."""
-        return self._server.emulator.sqs.queue(queue).next_visible()
+        return self._emulator.sqs.queue(queue).next_visible()
 
     def backlog(self, queue: str) -> int:
         """How many messages of a queue can be received now."""
-        return self._server.emulator.sqs.queue(queue).count()[0]
+        return self._emulator.sqs.queue(queue).count()[0]
 
     def stop(self) -> None:
         self._server.shutdown()

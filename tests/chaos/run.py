@@ -19,6 +19,7 @@ from infra.local.engines import ENGINES
 from tests.chaos.engine import Engine
 from tests.chaos.filling_disk import FillingDisk
 from tests.chaos.lanes import Lane, Outcome, preload
+from tests.chaos.late_engine import LateAnswers
 from tests.chaos.life import Order, Surroundings
 from tests.chaos.receivers import Ledger, Receivers, verify_in
 from tests.chaos.traffic import Preparation, Scene, TppCall
@@ -125,7 +126,8 @@ class Run:
         self._disk = FillingDisk(
             f"{seed}/disk", file, size.full_disks, size.deliveries * 4, self._end_workers, self.clock.monotonic
         )
-        self._engine = Engine(self.clock, size.engine, self._disk if size.full_disks else None)
+        self.late = LateAnswers(f"{seed}/late")
+        self._engine = Engine(self.clock, self.late, size.engine, self._disk if size.full_disks else None)
         verify_in(self.clock.now)
         self.ledger = Ledger(seed)
         self._banks = {version: Receivers(self.ledger) for version in (1, 2)}
@@ -147,7 +149,7 @@ class Run:
         self.ledger.events_secrets |= scene.events_secrets
         self.story.calls = list(scene.calls)
         calls = deque(scene.calls)
-        self._disk.is_filling = True
+        self._disk.is_filling = self.late.is_late = True
         for lane in self._lanes:
             lane.mortal = True
         while self._round(calls):
@@ -289,12 +291,12 @@ class Run:
     def _quietly(self, orders: list[Order]) -> list[Any]:
         """The results of orders that nobody dies of."""
         lane = Lane(f"{self._seed}/quiet/{self.clock.monotonic()}", self._surroundings)
-        self._disk.is_filling = False
+        self._disk.is_filling = self.late.is_late = False
         try:
             return [lane.carry_out(order) for order in orders]
         finally:
             lane.bury()
-            self._disk.is_filling = True
+            self._disk.is_filling = self.late.is_late = True
 
     def _bury(self) -> None:
         for lane in self._lanes:
