@@ -10,24 +10,28 @@ STAGE ?= dev
 EXAMPLES ?= 300
 COUNT ?= 100
 SEED ?= 2026
-VENV := .venv
+RUNTIME :=
+VENV := .venv$(addprefix -,$(RUNTIME))
 PYTHON := $(VENV)/bin/python
+DEPLOYED := 3.13
+REASON := "Chalice names the runtime in Lambda after the Python that runs it, and compiled modules belong to one version"
+STAGE_VENV := .venv-$(DEPLOYED)
+STAGE_PYTHON := $(STAGE_VENV)/bin/python
 SOURCES := app.py chalicelib infra tests sdk/src
 PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -name .ruff_cache -o -name .hypothesis
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs postman screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs postman screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
-# Stages run on 3.11: it comes first, so that what is tested and packaged here is what runs there.
-environment: ## Create the virtual environment .venv; targets that need it do so automatically
-	@for version in 3.11 3.14 3.13 3.12 3; do \
-		found=$$(command -v "python$$version") && \
-			"$$found" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && exec "$$found" infra/environment.py $(VENV); \
-	done; echo "causeway: Python 3.11 or later is needed, and there is none on this machine." >&2; exit 1
+environment: ## Create the virtual environment .venv (.venv-3.13 with RUNTIME=3.13); targets do so if needed
+	@python=$$(infra/find_python.sh $(RUNTIME)) && exec "$$python" infra/environment.py $(VENV)
+
+stage-python: ## Create .venv-3.13, which packages, deploys and rehearses; these targets do so if needed
+	@python=$$(infra/find_python.sh $(DEPLOYED) $(REASON)) && exec "$$python" infra/environment.py $(STAGE_VENV)
 
 run: environment ## Start the whole service on this machine: PORT=8000 FRESH=1 TLS=1 ENGINE=dynoxide LOCALSTACK=1
 	@exec $(PYTHON) -m infra.local
@@ -35,8 +39,8 @@ run: environment ## Start the whole service on this machine: PORT=8000 FRESH=1 T
 tour: environment ## Act as a TPP, a bank's customer and a cardholder; DETAIL=1 shows every request and response
 	@exec $(PYTHON) -m infra.tour $(if $(DETAIL),--detail)
 
-test: environment ## Run all tests except the slow ones, offline
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages and not year and not sdk and not rehearsal"
+test: environment ## Run all tests except the slow ones, offline: RUNTIME=3.13 TESTS=tests/foundation
+	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages and not year and not sdk and not rehearsal" $(TESTS)
 
 test-faults: environment ## Inject every fault into every storage and queue call, kill workers, make 50 concurrent calls
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m faults
@@ -59,8 +63,8 @@ test-dynoxide: environment ## Run the tests of storage, contention and the whole
 install-dynoxide: environment ## Build and install dynoxide, a fast DynamoDB engine, which make run then uses (cargo)
 	@exec $(PYTHON) -m infra.local.dynoxide
 
-test-emulator: environment ## Run all end-to-end tests on a running emulator: AWS_ENDPOINT_URL=… or LOCALSTACK=1
-	@exec $(PYTHON) -m tests.endpoint
+test-emulator: environment ## Run end-to-end tests on a running emulator: AWS_ENDPOINT_URL=… or LOCALSTACK=1 TESTS=tests/e2e
+	@exec $(PYTHON) -m tests.endpoint $(TESTS)
 
 localstack: environment ## Start LocalStack on port 4566, without an account: Python 3.13, a JDK, Maven
 	@exec infra/localstack/start.sh
@@ -68,7 +72,7 @@ localstack: environment ## Start LocalStack on port 4566, without an account: Py
 test-openapi: environment ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.fuzzing --examples $(EXAMPLES) --seed $(SEED)
 
-chaos: environment ## Kill workers at random while receivers fail, and check that nothing is lost: SEED=… PARALLEL=4
+chaos: environment ## Kill workers while receivers fail, storage answers late, disks fill and a queue is long: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
 mutants: environment ## Put defects into core modules; the tests must notice them: SEED=2026 COUNT=100
@@ -88,8 +92,8 @@ postman: environment ## Write a Postman collection for the running stack, with i
 screenshots: environment ## Write screenshots of all pages to build/, and renew docs/images: ONLY=website
 	@exec $(PYTHON) -m tests.browser $(if $(ONLY),--only $(ONLY))
 
-bench: environment ## Measure processor time per request, cold starts, latency, and transfers per second (Java, Maven)
-	@exec $(PYTHON) -m tests.bench
+bench: stage-python ## Measure processor time per request, cold starts, latency, and transfers per second (Java, Maven)
+	@exec $(STAGE_PYTHON) -m tests.bench
 
 capacity: environment ## Compute the costs and limits of docs/capacity.md
 	@exec $(PYTHON) -m infra.capacity
@@ -116,15 +120,15 @@ sdk: environment ## Build the Python SDK of sdk/: wheel and sdist, to build/sdk/
 	@rm -rf build/sdk
 	@exec $(PYTHON) -m build --no-isolation --outdir build/sdk sdk
 
-package: environment ## Write one CloudFormation template for a whole stage, and its zip files, to build/: STAGE=dev
-	@exec $(PYTHON) -m infra.deploy.package $(STAGE) build
+package: stage-python ## Write one CloudFormation template for a whole stage, and its zip files, to build/: STAGE=dev
+	@exec $(STAGE_PYTHON) -m infra.deploy.package $(STAGE) build
 
-rehearse: environment ## Deploy to an emulator with Chalice and verify the result (downloads packages with pip)
-	@exec $(PYTHON) -m pytest -vv tests/rehearsal
+rehearse: stage-python ## Deploy to an emulator with Chalice and verify the result (downloads packages with pip)
+	@exec $(STAGE_PYTHON) -m pytest -vv tests/rehearsal
 
-deploy: environment ## Deploy resources and application to AWS: STAGE=dev ALARM_TOPIC=arn:…
-	@exec $(PYTHON) -m infra.deploy $(STAGE) $(if $(ALARM_TOPIC),--alarm-topic $(ALARM_TOPIC))
+deploy: stage-python ## Deploy resources and application to AWS: STAGE=dev ALARM_TOPIC=arn:…
+	@exec $(STAGE_PYTHON) -m infra.deploy $(STAGE) $(if $(ALARM_TOPIC),--alarm-topic $(ALARM_TOPIC))
 
 clean: ## Remove all builds, the environment and the local stack's data
-	@rm -rf build .local .chalice/deployments $(VENV) $(VENV).lock
+	@rm -rf build .local .chalice/deployments .venv .venv.lock .venv-*
 	@find . \( $(PATTERNS) \) -not -path './.git/*' -prune -exec rm -rf {} +

@@ -11,7 +11,7 @@ from chalicelib.bootstrap import hub
 from chalicelib.cards.api import card_api
 from chalicelib.foundation import log
 from chalicelib.foundation.http.web import OTHERS
-from chalicelib.foundation.identifiers import is_uuid, new_uuid
+from chalicelib.foundation.identifiers import new_uuid, read_uuid
 from chalicelib.openbanking.api.answers import refusal_answer
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.statistics.current_call import CurrentCall
@@ -85,7 +85,7 @@ def _server_timing(known: str, milliseconds: float) -> str:
 def _own_answer(event: Any, route: str, status: int) -> dict[str, Any]:
     """The response for an error that Chalice raised outside a view, in the format of ``route``'s interface."""
     given = {name.lower(): value for name, value in (event.get("headers") or {}).items()}.get("x-request-id", "")
-    request_id = given if is_uuid(given) else new_uuid()
+    request_id = read_uuid(given) or new_uuid()
     response = card_api.refusal(status) if route in card_api.ROUTES else _open_banking_answer(route, status, request_id)
     response.headers["X-Request-Id"] = request_id
     answer: dict[str, Any] = response.to_dict()

@@ -8,15 +8,15 @@ from collections.abc import Callable
 from typing import NoReturn
 
 PYTHON = ".venv/bin/python"
-"""The Python interpreter of every command, as a path relative to the repository."""
+"""The Python interpreter of commands, as a path relative to the repository."""
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as in a shell."""
 
 
-def parser(module: str, description: str | None) -> argparse.ArgumentParser:
-    """An argument parser whose help shows how to run ``module`` from the repository."""
+def parser(module: str, description: str | None, python: str = PYTHON) -> argparse.ArgumentParser:
+    """An argument parser whose help shows how to run ``module`` from the repository, with ``python``."""
     return argparse.ArgumentParser(
-        prog=f"{PYTHON} -m {module}", description=(description or "").strip().replace("``", "`")
+        prog=f"{python} -m {module}", description=(description or "").strip().replace("``", "`")
     )
 
 

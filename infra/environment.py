@@ -70,7 +70,8 @@ def _recreate(folder: Path) -> None:
     version = sys.version.split()[0]
     _say(f"Creating {folder.name} with Python {version} and installing the packages: takes about a minute, only once")
     shutil.rmtree(folder, ignore_errors=True)
-    _run([sys.executable, "-m", "venv", str(folder)], "this Python lacks venv: install python3-venv")
+    package = "python{}.{}-venv".format(*sys.version_info[:2])
+    _run([sys.executable, "-m", "venv", str(folder)], f"this Python lacks venv: install {package}")
 
 
 def _say(text: str, end: str = "\n") -> None:

@@ -9,15 +9,24 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
+from chalicelib.foundation.jsontext import is_utf_8
+
 
 class InvalidYaml(ValueError):
     """The text is not valid YAML, or has a duplicate member. The message gives the location and quotes nothing."""
 
 
 class _Loader(yaml.SafeLoader):
-    """A stricter YAML loader: 036 is 36, not octal, and 0.86 is text, not a binary float."""
+    """A stricter YAML loader: 036 is 36, not octal, 0.86 is text, not a binary float, and text is UTF-8."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the base class has it so
+
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        if isinstance(node, yaml.ScalarNode) and not is_utf_8(node.value):
+            raise yaml.constructor.ConstructorError(
+                problem="half of a surrogate pair is no text", problem_mark=node.start_mark
+            )
+        return super().construct_scalar(node)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]

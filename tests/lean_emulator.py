@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlparse
 
 from infra.local import moto_patches
+from infra.local.transaction_tokens import TokenRefused, tokens_of
 from tests.tables import OPERATIONS, Refused, carried_out
 
 
@@ -44,9 +45,14 @@ def _answer_here() -> None:
             if read:
                 answer = read(asked, region, endpoint.host)
             else:
-                answer = carried_out(name, asked, dynamodb_backends[DEFAULT_ACCOUNT_ID][region].tables)
-        except Refused as refusal:
-            status, answer = 400, {"Error": {"Code": refusal.code, "Message": str(refusal)}, **refusal.members}
+                backend = dynamodb_backends[DEFAULT_ACCOUNT_ID][region]
+                with tokens_of(backend).transaction(
+                    asked.get("ClientRequestToken"), asked.get("TransactItems")
+                ) as is_new:
+                    answer = carried_out(name, asked, backend.tables) if is_new else {}
+        except (Refused, TokenRefused) as refusal:
+            members = refusal.members if isinstance(refusal, Refused) else {}
+            status, answer = 400, {"Error": {"Code": refusal.code, "Message": str(refusal)}, **members}
         except (JsonRESTError, ServiceException):
             return real_request(endpoint, model, request)  # which words the error
         metadata = {"HTTPStatusCode": status, "HTTPHeaders": {}, "RetryAttempts": 0}

@@ -10,12 +10,12 @@ from typing import Any
 from chalicelib.delivery import (
     client_events,
     delivery_record,
-    journal,
     recorded_answers,
     recorded_headers,
     schedule,
     sealed_bodies,
     slots,
+    sweeper,
 )
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext
@@ -73,7 +73,8 @@ def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     assert f"took {slots.LONG_SECONDS} s or longer its slot rests for {slots.RESTING_SECONDS} s" in text
     assert f"Waits of up to {Queue.LONGEST_DELAY} s" in text
     assert f"the last {delivery_record.HISTORY} attempts are kept" in text
-    assert f"stops at {journal.BACKLOG} waiting messages" in flowing(OPERATIONS)
+    assert f"stops at {sweeper.BACKLOG} waiting messages" in flowing(OPERATIONS)
+    assert f"nothing is added while {sweeper.BACKLOG:,} messages wait" in text
     waits = f"after about {schedule._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].put_off // 60} min"
     assert f"{waits} (`relay`, `payment`: {PLANS['relay'].put_off} s)" in text
     assert f"spread over {sharded_index.SHARDS} shards" in flowing(DATA)
@@ -83,6 +84,15 @@ def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     assert f"Once more, about {wait} s later" in DEFERRED
     assert {plan.lasts for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
     assert "| 5 minutes after the 202 |" in DEFERRED
+
+
+def test_the_waits_of_the_sweeper_are_documented() -> None:
+    first, second, third, longest = (wait // 60 for wait in schedule.SWEEP_WAITS)
+
+    text = section(DELIVERY, "## Sweeper")
+    assert first == 2
+    assert f"Two minutes after it was due, then after {second}, {third}, {longest}, {longest}, … more minutes" in text
+    assert [name for name, plan in PLANS.items() if plan.has_caller] == ["relay", "payment"]
 
 
 def test_the_headers_whose_values_are_kept_are_documented_and_no_other() -> None:

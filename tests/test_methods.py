@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import re
-from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import pytest
 
 from app import app
-from chalicelib.demo_bank import runtime
 from chalicelib.foundation.http.web import OTHERS
 from tests.openbanking.payer import Payer
+from tests.untouched import address, nothing_changes, person_cookie
 from tests.website.authorization.journey import approve, open_request, run
 from tests.website.person import Person
 from tests.world import Answer, World
-
-WRITES = ("put", "update", "delete", "transact")
 
 
 def is_interface(path: str) -> bool:
@@ -29,26 +23,6 @@ def is_interface(path: str) -> bool:
 ELSEWHERE = sorted(path for path in app.routes if not is_interface(path))
 GETS = [path for path in ELSEWHERE if "GET" in app.routes[path]]
 POSTS = [path for path in ELSEWHERE if "GET" not in app.routes[path]]
-
-
-def address(route: str) -> str:
-    """An address of a route; what its parts stand for does not exist."""
-    return re.sub(r"\{\w+\}", "nothing", route)
-
-
-@contextlib.contextmanager
-def nothing_changes(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fails when anything is written, or any bank or the service is called."""
-
-    def refuse(*_: Any, **__: Any) -> Any:
-        pytest.fail("HEAD changed something, or called somebody")
-
-    with monkeypatch.context() as patch:
-        for name in WRITES:
-            patch.setattr(world.hub.store, name, refuse)
-        patch.setattr(world.hub.outbound, "post", refuse)
-        patch.setattr(runtime.DemoBank, "call_hub", refuse)
-        yield
 
 
 def test_every_path_takes_every_method() -> None:
@@ -69,11 +43,6 @@ def test_head_is_answered_as_get_is_without_a_body_and_changes_nothing(
     assert answer.headers.keys() == usual.headers.keys()
     for name in ("content-type", "location", "cache-control"):
         assert answer.headers.get(name) == usual.headers.get(name)
-
-
-def person_cookie(world: World) -> str:
-    (pair,) = Person.signed_in(world, "a@example.com").cookies.items()
-    return "=".join(pair)
 
 
 @pytest.mark.parametrize("route", ELSEWHERE)

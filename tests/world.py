@@ -24,13 +24,13 @@ from chalicelib.foundation import aws, jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Delete, StoreUnavailable
 from chalicelib.foundation.http import header_capture
+from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import NotReached, Outbound, Reply
 from chalicelib.foundation.mail import Mail
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.bank_record import Bank, NewBank
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.statistics.measurements import Measurements
 from infra.programme import file, loading
 from tests.manual_clock import ManualClock
 
@@ -125,9 +125,20 @@ class ScriptedOutbound(Outbound):
         self._banks = banks
         self._receiver = receiver
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
+    def post(
+        self,
+        url: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        repeat: bool,
+        fresh: bool = False,
+        slow_check: SlowCheck | None = None,
+    ) -> Reply:
         try:
             reply = self._answer(url, body, headers)
+            if slow_check is not None and reply.seconds >= slow_check.seconds:
+                slow_check.check()
         except NotReached:
             raise
         except Exception:
@@ -259,8 +270,8 @@ class World:
         self._measures(not_before=0)
 
     def _measures(self, not_before: int) -> None:
-        hub = self.hub
-        hub.statistics.__dict__["measurements"] = Measurements(lambda: hub.store, hub.clock, hub.metrics, not_before)
+        statistics = self.hub.statistics
+        statistics.__dict__["measurements"] = statistics.new_measurements(not_before)
 
     # -- storage that is slow, lossy or gone
 

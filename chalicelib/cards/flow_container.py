@@ -32,6 +32,7 @@ from chalicelib.cards.payments.simulator_flow import PaymentSimulatorFlow
 from chalicelib.cards.payments.transfer_flow import TransferFlow
 from chalicelib.cards.portal.portal import Portal
 from chalicelib.cards.portal.portal_flow import PortalFlow
+from chalicelib.cards.programs.credential_limits import CredentialLimits
 from chalicelib.cards.reconciliation.rolling_proof import RollingProof
 from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.requests.answers_in_time import AnswersInTime
@@ -95,11 +96,11 @@ class CardFlows:
         self.decline_recovery = DeclineRecovery(
             store, clock, programmes, references, self.authorizer, hold_release, events
         )
+        limits = CredentialLimits(clock, shared.settings.credential_calls, metrics)
         in_time = AnswersInTime(clock, cards.delivery.tasks, metrics)
         new_reservation = partial(RowReservation, store, clock)
-        dispatcher = partial(
-            Dispatcher, store, clock, cards.credentials, programmes, references, events, in_time, new_reservation, flows
-        )
+        callers = partial(Dispatcher, store, clock, cards.credentials, limits)
+        dispatcher = partial(callers, programmes, references, events, in_time, new_reservation, flows)
         self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
         self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))
         self.portal = Portal(dispatcher(PORTAL_ACTIONS, {}), self.api, self.simulator)

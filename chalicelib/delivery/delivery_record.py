@@ -58,6 +58,7 @@ class Delivery:
         abandoned: whether an attempt that may have sent something never ended, so its outcome is unknown.
         body_parts: number of parts in which the body is stored.
         answer: the HTTP status for the caller of an asynchronous call, and where the response body is stored.
+        swept_at: when the sweeper last queued it, if ever; older records have no such attribute.
         history: finished attempts, oldest first: ``at``, ``milliseconds``, ``status`` and ``error`` if any, the
             headers ``sent`` and ``received`` (see ``recorded_headers``), if any, and ``reply``, the name under which
             the beginning of the response body is stored (see ``recorded_answers``), if any.
@@ -87,6 +88,7 @@ class Delivery:
     history: tuple[Mapping[str, Any], ...]
     delivered_at: int | None
     failed_at: int | None
+    swept_at: int | None = None
 
     @classmethod
     def from_item(cls, item: Item) -> Delivery:
@@ -181,6 +183,16 @@ def update_due_time(delivery: Delivery, until: int) -> Update:
     return Update(*record_key(delivery.delivery_id), set={"due_at": until}, condition=_is_unchanged(delivery))
 
 
+def update_sweep(delivery: Delivery, swept_at: int | None) -> Update:
+    """The write that changes when the sweeper last queued a due delivery."""
+    return Update(
+        *record_key(delivery.delivery_id),
+        set={} if swept_at is None else {"swept_at": swept_at},
+        remove=("swept_at",) if swept_at is None else (),
+        condition=_is_unchanged(delivery) & _equals("swept_at", delivery.swept_at),
+    )
+
+
 def update_unmade_attempt(claimed: Delivery, until: int) -> Update:
     """The write that takes back an attempt that was not made and does not count."""
     return Update(
@@ -245,9 +257,12 @@ def _is_unchanged(delivery: Delivery) -> ConditionBase:
     """The condition that a delivery has not changed since it was read."""
     condition = Attr("state").eq(delivery.state)
     for name in ("due_at", "claimed_by", "delivered_at", "failed_at"):
-        value = getattr(delivery, name)
-        condition = condition & (Attr(name).not_exists() if value is None else Attr(name).eq(value))
+        condition = condition & _equals(name, getattr(delivery, name))
     return condition
+
+
+def _equals(name: str, value: Any) -> ConditionBase:
+    return Attr(name).not_exists() if value is None else Attr(name).eq(value)
 
 
 def _still_claimed(claimed: Delivery) -> ConditionBase:

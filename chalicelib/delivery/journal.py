@@ -25,39 +25,12 @@ from chalicelib.delivery.delivery_record import (
 )
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS
-from chalicelib.foundation.aws import Queue
+from chalicelib.delivery.sweeper import BACKLOG
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import WIDTH, pieces, together
-
-BACKLOG = 20_000
-"""The queue length from which the sweeper adds nothing; due deliveries stay due."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sweeper:
-    """Queues due deliveries from the index of due times."""
-
-    store: Store
-    clock: Clock
-    queue: Queue
-    outbox: Outbox
-    metrics: Metrics
-
-    def sweep(self) -> int:
-        """Queue due deliveries, oldest first; returns their number.
-
-        The age of the oldest is measured even if the queue is full.
-        """
-        room, now = max(BACKLOG - self.queue.count_messages(), 0), self.clock.time()
-        rows = DUE.rows(self.store, until=now, limit=max(room, 1))
-        oldest = now - rows[0][DUE.time] if rows else 0
-        self.metrics.write({"DueDeliveries": len(rows), "OldestDueSeconds": oldest})
-        return self.outbox.queue([row["delivery_id"] for row in rows[:room]])
-
 
 LATEST = 50
 SEARCHED = 100

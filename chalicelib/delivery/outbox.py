@@ -109,8 +109,9 @@ class Outbox:
 
     def queue(self, delivery_ids: Sequence[str]) -> int:
         """Queue deliveries in parallel; returns how many the queue accepted."""
-        batches = [partial(self._send, batch) for batch in pieces(delivery_ids, Queue.BATCH)]
-        return sum(sum(together(wave)) for wave in pieces(batches, WIDTH))
+        batches = [partial(self.send, batch) for batch in pieces(delivery_ids, Queue.BATCH)]
+        refused = [delivery_id for wave in pieces(batches, WIDTH) for batch in together(wave) for delivery_id in batch]
+        return len(delivery_ids) - len(refused)
 
     def queue_later(self, delivery_id: str, delay: int) -> None:
         """Queue a delivery with a delay in seconds; a long delay is left to the sweeper."""
@@ -121,11 +122,13 @@ class Outbox:
         except (ClientError, BotoCoreError) as error:
             log.warning("delivery not queued", delivery_ids=[delivery_id], error=type(error).__name__)
 
-    def _send(self, batch: Sequence[str]) -> int:
+    def send(self, batch: Sequence[str]) -> Sequence[str]:
+        """Queue up to ``Queue.BATCH`` deliveries in one call; returns those that the queue did not accept."""
+        refused: Sequence[str]
         try:
             refused, error = self._queue.send_all(batch), "refused"
         except (ClientError, BotoCoreError) as failure:
-            refused, error = list(batch), type(failure).__name__
+            refused, error = batch, type(failure).__name__
         if refused:
             log.warning("delivery not queued", delivery_ids=refused, error=error)
-        return len(batch) - len(refused)
+        return refused

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import Literal
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -14,6 +15,8 @@ Kind = Literal["revoke_token", "event", "card_event", "relay", "payment", "payme
 MINUTE, HOUR, DAY = 60, 3600, 24 * 3600
 JITTER = 0.2
 _SHORTEST_PUT_OFF = 2
+SWEEP_WAITS = (2 * MINUTE, 4 * MINUTE, 8 * MINUTE, 15 * MINUTE)
+"""Seconds from the due time until the sweeper queues a delivery, and from then on until it queues it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,30 @@ def put_off(plan: DeliveryPlan, age: int, retry_after: int | None) -> int:
     """Seconds until a postponed delivery is retried; they grow with its waiting time."""
     wait = min(max(age // 4, _SHORTEST_PUT_OFF), plan.put_off)
     return max(_add_jitter(wait), min(retry_after or 0, plan.put_off), 1)
+
+
+def next_sweep(plan: DeliveryPlan, due_at: int, swept_at: int | None, give_up_at: int, first: int) -> int:
+    """When the sweeper next queues a delivery that stays due, in Unix seconds.
+
+    ``swept_at`` is when it last did so, ``first`` the wait before it does so for the first time. While a caller waits,
+    it queues the delivery in every minute after ``due_at``: five times at most, since ``give_up_at`` is then reached.
+    """
+    age = None if swept_at is None or swept_at < due_at else swept_at - due_at
+    if plan.has_caller:
+        minute = due_at if age is None else due_at + (age // MINUTE + 1) * MINUTE
+        if age is None or minute < give_up_at:
+            return minute
+    return due_at + first if age is None else due_at + age + _wait_after_sweep(age)
+
+
+def _wait_after_sweep(age: int) -> int:
+    """Seconds between two sweeps, by how long the delivery had been due at the first one."""
+    reached = 0
+    for before, wait in pairwise(SWEEP_WAITS):
+        reached += before
+        if age < reached + wait:
+            return wait
+    return SWEEP_WAITS[-1]
 
 
 def _add_jitter(seconds: float) -> int:

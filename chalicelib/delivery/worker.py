@@ -127,9 +127,10 @@ class Worker:
             try:
                 self._store.transact([taking, slot.take(now)] if slot else [taking])
             except ConditionFailed as failure:
-                if 0 in failure.failed:
+                if 0 not in failure.failed:
+                    continue
+                if (failure.items[0] or {}).get("claimed_by") != claim:  # else the response to this write was lost
                     return None
-                continue
             except Conflict:  # too many want the same slots, and nothing was written
                 break
             except StoreUnavailable:

@@ -12,7 +12,7 @@ from chalicelib.demo_bank.pages import Visit
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
 from chalicelib.demo_bank.runtime import DemoBank, HubUnreachable, NotInstalled, Services
 from chalicelib.foundation import log
-from chalicelib.foundation.http.web import Incoming, WrongMethod
+from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod
 
 Page = Callable[[Visit], Response]
 
@@ -87,6 +87,8 @@ def _failure_page(visit: Visit, error: Exception) -> Response:
     """The error page, without details of the error."""
     if isinstance(error, WrongMethod):
         return pages.message_page(visit, "Not possible here", f"This address accepts only {error.allowed}.", status=405)
+    if isinstance(error, UnreadableBody):
+        return pages.message_page(visit, "Not possible here", f"The request cannot be read: {error}.", status=400)
     log.exception("demo bank: page failed", bank=visit.bank.profile.name)
     if isinstance(error, HubUnreachable):
         title, status = "The open banking service does not respond", 502

@@ -24,12 +24,12 @@ from chalicelib.demo_bank.runtime import DemoBank
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.foundation.http.web import Incoming, json_answer
+from chalicelib.foundation.http.web import Incoming, UnreadableBody, json_answer
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals as service_refusals
 from chalicelib.openbanking.protocol.bank_calls import RevokeToken
-from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields
+from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
@@ -139,6 +139,8 @@ def answer_failure(bank: DemoBank, incoming: Incoming, error: Exception) -> Resp
     if isinstance(error, Refusal):
         refusal = error
         log.info("demo bank: webhook refused", bank=bank.profile.name, fault=error.fault.name)
+    elif isinstance(error, UnreadableBody):
+        refusal = Refusal(Fault.HEADERS, str(error))
     else:
         refusal = refusals.BANK_FAILED()
         log.exception("demo bank: webhook failed", bank=bank.profile.name)

@@ -1,6 +1,6 @@
-"""The bundle of authorities that issue the certificates of TPPs, read from a file or from S3 (``TPP_CA_BUNDLE``).
+"""The authorities that issue the certificates of callers, from a file or S3 (``TPP_CA_BUNDLE``, ``BANK_CA_BUNDLE``).
 
-In S3 it is the object that API Gateway uses as its truststore, so that both trust the same authorities.
+In S3 a bundle is the object that API Gateway uses as its truststore, so that both trust the same authorities.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from chalicelib.foundation import aws, log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.crypto.certificates import TrustedAuthorities
+from chalicelib.foundation.crypto.certificates import Certificate, InvalidCertificate, TrustedAuthorities
 from chalicelib.foundation.settings import InvalidSetting
 
 CACHED_SECONDS = 60
@@ -19,33 +19,40 @@ _APPLICATION = Path(__file__).parents[2]
 class CaBundle:
     """A PEM bundle at ``location``: a path, absolute or relative to the application's folder, or ``s3://bucket/key``.
 
-    An operator's change takes effect within a minute.
+    ``variable`` is its setting; without a location no authority is trusted. An operator's change takes effect within a
+    minute.
     """
 
-    def __init__(self, location: str, clock: Clock) -> None:
+    def __init__(self, variable: str, location: str | None, clock: Clock) -> None:
+        self._variable = variable
         self._location = location
         self._clock = clock
         self._authorities: TrustedAuthorities | None = None
         self._read_at = 0
 
-    def authorities(self) -> TrustedAuthorities:
-        """The authorities of the bundle, cached for up to a minute.
+    def check(self, certificate: Certificate) -> None:
+        """Check that a certificate is valid now and issued by an authority of the bundle.
 
-        If the bundle cannot be read again, the cached authorities stay in use for another period.
+        The authorities are cached for up to a minute. If the bundle cannot be read again, they stay in use for another
+        minute.
 
         Raises:
+            InvalidCertificate: it is not, or there is no bundle.
             InvalidSetting: the bundle cannot be read, or holds no certificates.
         """
-        if self._authorities is None or self._clock.time() - self._read_at >= CACHED_SECONDS:
-            self._authorities, self._read_at = self._read_again(), self._clock.time()
-        return self._authorities
+        if self._location is None:
+            raise InvalidCertificate(f"this stage trusts no authority: {self._variable} is not set")
+        now = self._clock.time()
+        if self._authorities is None or now - self._read_at >= CACHED_SECONDS:
+            self._authorities, self._read_at = self._read_again(self._location), now
+        self._authorities.check(certificate, now)
 
-    def _read_again(self) -> TrustedAuthorities:
+    def _read_again(self, location: str) -> TrustedAuthorities:
         try:
-            return TrustedAuthorities(read_text(self._location))
+            return TrustedAuthorities(read_text(location))
         except Exception as error:
             if self._authorities is None:
-                raise InvalidSetting("TPP_CA_BUNDLE", f"{self._location} cannot be used: {error}") from error
+                raise InvalidSetting(self._variable, f"{location} cannot be used: {error}") from error
             log.exception("authorities not reloaded")
             return self._authorities
 

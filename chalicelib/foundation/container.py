@@ -18,7 +18,6 @@ from chalicelib.foundation.settings import Settings
 
 if TYPE_CHECKING:
     from chalicelib.foundation.ca_bundle import CaBundle
-    from chalicelib.foundation.crypto.certificates import TrustedAuthorities
 
 
 class Infrastructure:
@@ -62,20 +61,19 @@ class Infrastructure:
     def outbound(self) -> Outbound:
         return Outbound(public_only=not self.settings.is_local, ca_file=self.settings.outbound_ca_file)
 
-    @property
-    def tpp_authorities(self) -> TrustedAuthorities | None:
-        """The authorities that issue the certificates of TPPs, read again once a minute; ``None`` without a bundle.
-
-        Raises: InvalidSetting.
-        """
-        return self._tpp_ca_bundle.authorities() if self._tpp_ca_bundle else None
-
     @cached_property
-    def _tpp_ca_bundle(self) -> CaBundle | None:
+    def tpp_ca_bundle(self) -> CaBundle:
+        """The authorities that issue the certificates of TPPs."""
         from chalicelib.foundation.ca_bundle import CaBundle
 
-        location = self.settings.tpp_ca_bundle
-        return CaBundle(location, self.clock.real) if location else None
+        return CaBundle("TPP_CA_BUNDLE", self.settings.tpp_ca_bundle, self.clock.real)
+
+    @cached_property
+    def bank_ca_bundle(self) -> CaBundle:
+        """The authorities that issue the certificates of banks."""
+        from chalicelib.foundation.ca_bundle import CaBundle
+
+        return CaBundle("BANK_CA_BUNDLE", self.settings.bank_ca_bundle, self.clock.real)
 
     @cached_property
     def mailer(self) -> Mailer:

@@ -62,10 +62,16 @@ def new_uuid() -> str:
 
 def is_uuid(text: str) -> bool:
     """Whether ``text`` is a UUID in hyphenated form."""
+    return read_uuid(text) is not None
+
+
+def read_uuid(text: str) -> str | None:
+    """A UUID in hyphenated form, in lower case: spellings in capitals are the same id. ``None`` if it is no UUID."""
     try:
-        return len(text) == 36 and str(uuid.UUID(text)) == text.lower()
+        found = str(uuid.UUID(text))
     except ValueError:
-        return False
+        return None
+    return found if found == text.lower() else None
 
 
 def digest(content: str | bytes) -> str:

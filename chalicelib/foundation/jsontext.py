@@ -1,12 +1,13 @@
 """Lossless, strict JSON: numbers keep their digits, and only valid JSON is accepted.
 
 Numbers with a fraction or an exponent become a ``Decimal`` that is serialised in its original notation. ``NaN`` and
-``Infinity`` are refused, as are duplicate members (parsers disagree on which one counts) and nesting deeper than
-``DEPTH``.
+``Infinity`` are refused, as are duplicate members (parsers disagree on which one counts), nesting deeper than
+``DEPTH``, and text that UTF-8 cannot encode (half of a surrogate pair, which JSON could express as an escape).
 """
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from itertools import chain
 from typing import Any, NoReturn
@@ -17,6 +18,8 @@ DEPTH = 100
 """The maximum nesting depth of lists and objects."""
 
 _CONTAINERS = frozenset((dict, list))
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+"""The start of an escape for half of a surrogate pair."""
 
 
 class InvalidJson(ValueError):
@@ -39,20 +42,34 @@ class Number(Decimal):
 
 
 def loads(text: str | bytes) -> Any:
-    """Parse JSON. Raises: InvalidJson."""
+    """Parse JSON that somebody sent. Raises: InvalidJson."""
     try:
-        value = _DECODER.decode(text.decode() if isinstance(text, bytes) else text)
+        text = text.decode() if isinstance(text, bytes) else text
+    except UnicodeDecodeError:
+        raise InvalidJson("not UTF-8") from None
+    value = read_stored(text)
+    if not is_utf_8(text) or ("\\u" in text and _SURROGATE.search(text) and not is_utf_8(_ENCODER.encode(value))):
+        raise InvalidJson("not UTF-8: it has half of a surrogate pair")
+    return value
+
+
+def read_stored(text: str) -> Any:
+    """Parse JSON that this service stored; earlier versions kept half of a surrogate pair as an escape.
+
+    Raises:
+        InvalidJson.
+    """
+    try:
+        value = _DECODER.decode(text)
     except InvalidJson:
         raise
     except RecursionError:
         raise InvalidJson("nested too deeply") from None
-    except UnicodeDecodeError:
-        raise InvalidJson("not UTF-8") from None
     except simplejson.JSONDecodeError as error:
         raise InvalidJson(f"{error.msg} at line {error.lineno} column {error.colno}") from None
     except (ValueError, ArithmeticError):
         raise InvalidJson("a number is too long") from None
-    if _is_deeper(value, DEPTH):
+    if _is_too_deep(value):
         raise InvalidJson("nested too deeply")
     return value
 
@@ -60,21 +77,21 @@ def loads(text: str | bytes) -> Any:
 def dumps(value: Any) -> str:
     """Compact JSON that can be encoded as UTF-8; ``Decimal`` values keep their digits."""
     text: str = _ENCODER.encode(value)
-    return text if _is_utf_8(text) else str(_ESCAPING.encode(value))
+    return text if is_utf_8(text) else str(_ESCAPING.encode(value))
 
 
-def _is_utf_8(text: str) -> bool:
-    """Whether UTF-8 can encode ``text``; it cannot encode lone surrogates, which JSON allows as escapes."""
+def is_utf_8(text: str) -> bool:
+    """Whether UTF-8 can encode ``text``; it cannot encode half of a surrogate pair."""
     try:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:
         return False
 
 
-def _is_deeper(value: Any, depth: int) -> bool:
-    """Whether lists and objects are nested deeper than ``depth``, checked without recursion."""
+def _is_too_deep(value: Any) -> bool:
+    """Whether lists and objects are nested deeper than ``DEPTH``, checked without recursion."""
     level: list[Any] = [[value]]
-    for _ in range(depth + 1):
+    for _ in range(DEPTH + 1):
         level = [
             inner.values() if type(inner) is dict else inner
             for inner in chain.from_iterable(level)

@@ -8,11 +8,15 @@ from dataclasses import field
 from typing import Literal, TypeVar, cast, get_args
 from urllib.parse import urlsplit
 
+from chalicelib.foundation.jsontext import is_utf_8
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 Stage = Literal["local", "dev", "prod"]
 T = TypeVar("T")
 
+MOST_CALLS_PER_MINUTE = 1_000_000
+CALLS_IN_LAMBDA, CALLS_LOCALLY = 3_000, 60_000
+"""A minute's calls: one after another in an instance of Lambda, and of all callers in the one process of a machine."""
 _LAMBDA = "AWS_LAMBDA_FUNCTION_NAME"
 """A variable that AWS Lambda sets for every function."""
 
@@ -30,10 +34,12 @@ class Settings:
     """The settings of one stage.
 
     ``public_url``, ``mtls_url`` and ``bank_api_url`` have no trailing slash. All URLs that the service sends out are
-    built from them, never from a request. ``mtls_url`` is the address with mutual TLS and ``tpp_ca_bundle`` a file's
-    path or ``s3://bucket/key``; both are ``None`` without mutual TLS. ``outbound_ca_file`` has the authorities that the
-    service's own calls trust, ``None`` for the public ones. ``operator_key`` permits its holder to move the clock of
-    the one-machine stack. Lifetimes are in seconds.
+    built from them, never from a request. ``mtls_url`` is TPPs' address with mutual TLS, ``None`` if they use none.
+    ``tpp_ca_bundle`` and ``bank_ca_bundle`` are a file's path or ``s3://bucket/key``, ``None`` if no certificate of a
+    TPP or a bank is trusted. ``outbound_ca_file`` has the authorities that the service's own calls trust, ``None`` for
+    the public ones. ``operator_key`` permits its holder to move the clock of the one-machine stack. ``client_calls``
+    and ``credential_calls`` are the calls that a client, and a credential of the card API, may make in a minute in each
+    process, unless its record has a limit of its own. Lifetimes are in seconds.
     """
 
     stage: Stage
@@ -50,8 +56,11 @@ class Settings:
     mail_folder: str
     mtls_url: str | None = None
     tpp_ca_bundle: str | None = None
+    bank_ca_bundle: str | None = None
     outbound_ca_file: str | None = None
     operator_key: str | None = field(default=None, repr=False)
+    client_calls: int = CALLS_IN_LAMBDA
+    credential_calls: int = CALLS_IN_LAMBDA
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
@@ -69,6 +78,7 @@ class Settings:
         local_url = f"http://127.0.0.1:{port}" if stage == "local" else ""
         public_url = _read(environ, "PUBLIC_URL", _url(stage), local_url)
         prefix = _read(environ, "RESOURCE_PREFIX", _prefix, f"causeway-{stage}")
+        calls = str(CALLS_LOCALLY if stage == "local" else CALLS_IN_LAMBDA)
         tpp_ca_bundle = _read(environ, "TPP_CA_BUNDLE", _bundle(stage), "")
         return cls(
             stage=stage,
@@ -76,17 +86,20 @@ class Settings:
             public_url=public_url,
             bank_api_url=_read(environ, "BANK_API_URL", _url(stage), public_url),
             prefix=prefix,
-            kms_key_id=environ.get("KMS_KEY_ID") or f"alias/{prefix}",
-            keys_secret=environ.get("KEYS_SECRET") or f"{prefix}-keys",
-            card_keys_secret=environ.get("CARD_KEYS_SECRET") or f"{prefix}-card-keys",
-            demo_banks_secret=environ.get("DEMO_BANKS_SECRET") or f"{prefix}-demo-banks",
+            kms_key_id=_read(environ, "KMS_KEY_ID", str, f"alias/{prefix}"),
+            keys_secret=_read(environ, "KEYS_SECRET", str, f"{prefix}-keys"),
+            card_keys_secret=_read(environ, "CARD_KEYS_SECRET", str, f"{prefix}-card-keys"),
+            demo_banks_secret=_read(environ, "DEMO_BANKS_SECRET", str, f"{prefix}-demo-banks"),
             log_level=_read(environ, "LOG_LEVEL", _log_level, "INFO"),
             mail_from=_read(environ, "MAIL_FROM", _mail_address, f"causeway@{urlsplit(public_url).hostname}"),
-            mail_folder=environ.get("MAIL_FOLDER") or ".local/mail",
+            mail_folder=_read(environ, "MAIL_FOLDER", str, ".local/mail"),
             mtls_url=_read(environ, "MTLS_URL", _mtls_url(stage, public_url, tpp_ca_bundle), "") or None,
             tpp_ca_bundle=tpp_ca_bundle or None,
+            bank_ca_bundle=_read(environ, "BANK_CA_BUNDLE", _bundle(stage), "") or None,
             outbound_ca_file=_read(environ, "OUTBOUND_CA_FILE", _ca_file(stage), "") or None,
             operator_key=_read(environ, "OPERATOR_KEY", _operator_key(stage), "") or None,
+            client_calls=_read(environ, "CLIENT_CALLS_PER_MINUTE", _calls_per_minute, calls),
+            credential_calls=_read(environ, "CREDENTIAL_CALLS_PER_MINUTE", _calls_per_minute, calls),
         )
 
     @property
@@ -121,6 +134,8 @@ class Settings:
 
 def _read(environ: Mapping[str, str], variable: str, parse: Callable[[str], T], default: str) -> T:
     value = environ.get(variable) or default
+    if not is_utf_8(value):
+        raise InvalidSetting(variable, "must be UTF-8")
     try:
         return parse(value)
     except ValueError as error:
@@ -142,6 +157,12 @@ def _stage(in_lambda: bool) -> Callable[[str], Stage]:
 def _port(value: str) -> int:
     if not re.fullmatch(r"[0-9]{1,5}", value) or not 0 < int(value) < 65536:
         raise ValueError("must be a port number from 1 to 65535")
+    return int(value)
+
+
+def _calls_per_minute(value: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,7}", value) or not 0 < int(value) <= MOST_CALLS_PER_MINUTE:
+        raise ValueError(f"must be a number from 1 to {MOST_CALLS_PER_MINUTE}")
     return int(value)
 
 

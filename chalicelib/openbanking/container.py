@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
-from chalicelib.foundation.http.breaker import Breaker
 from chalicelib.foundation.http.pages import ErrorPage, PageRenderer
+from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
 from chalicelib.openbanking.bank_client.bank_client import BankClient
+from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
+from chalicelib.openbanking.flows.client_limits import ClientLimits
 from chalicelib.openbanking.flows.read_limits import ReadLimits
 from chalicelib.openbanking.flows.relay import Relay
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
@@ -120,7 +122,9 @@ class OpenBankingContainer:
 
     @cached_property
     def tpp_authentication(self) -> TppAuthentication:
-        return TppAuthentication(self.shared.store, self.shared.clock, lambda: self.credential_checks)
+        shared = self.shared
+        limits = ClientLimits(shared.clock, shared.settings.client_calls, shared.metrics)
+        return TppAuthentication(shared.store, shared.clock, limits, lambda: self.credential_checks)
 
     @cached_property
     def dpop_nonces(self) -> DpopNonces:
@@ -143,26 +147,23 @@ class OpenBankingContainer:
             ClientAssertions(key_sets, clock, settings.public_url, token_endpoints),
             DpopProofs(self.dpop_nonces, clock),
             SingleUses(self.shared.store),
-            lambda: self.shared.tpp_authorities,
-            clock,
+            self.shared.tpp_ca_bundle,
         )
 
     @cached_property
     def bank_authentication(self) -> BankAuthentication:
         from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
+        from chalicelib.openbanking.flows.bank_certificates import BankCertificates
 
-        return BankAuthentication(self.banks, explains=self.shared.settings.is_sandbox)
+        certificates = BankCertificates(self.certificate_blocklist, self.shared.bank_ca_bundle)
+        return BankAuthentication(self.banks, certificates, explains=self.shared.settings.is_sandbox)
 
     @cached_property
     def bank_client(self) -> BankClient:
-        return BankClient(
-            self.banks,
-            self.shared.keyring,
-            self.shared.outbound,
-            Breaker(self.shared.clock),
-            self.shared.clock,
-            self.shared.metrics,
-        )
+        shared, statistics = self.shared, self.statistics
+        circuits = BankCircuits(shared.clock, statistics.open_downtimes, statistics.downtime_probes)
+        limit = SlowCallLimit(statistics.slow_calls)
+        return BankClient(self.banks, shared.keyring, shared.outbound, circuits, limit, shared.clock, shared.metrics)
 
     @cached_property
     def tpp_events(self) -> TppEvents:

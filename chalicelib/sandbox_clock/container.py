@@ -94,7 +94,7 @@ class ClockContainer:
         expiry, sweeper = self.openbanking.consent_expiry, self.delivery.sweeper
         return (
             self._indexed("expire", NOTIFY, expiry.record_due_events),
-            self._indexed("sweep", delivery_record.DUE, sweeper.sweep),
+            self._indexed("sweep", delivery_record.DUE, partial(sweeper.sweep, 0)),
         )
 
     @property

@@ -99,7 +99,7 @@ class CallCounts:
         calls: TPP requests that concern the bank, regardless of outcome.
         answered: requests to the bank with a complete response, successful or not.
         unanswered: requests to the bank without one: time-outs, refused and broken connections.
-        not_asked: TPP requests that failed because calls to the bank were paused.
+        not_asked: TPP requests that failed because calls to the bank were paused, or too many waited for it.
         bank_failures, caller_failures, hub_failures: all other failures, by responsible party.
     """
 

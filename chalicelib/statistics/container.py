@@ -14,10 +14,12 @@ if TYPE_CHECKING:  # every request is measured; the rest is loaded when it is fi
     from chalicelib.statistics.current_day import CurrentDay
     from chalicelib.statistics.day_overviews import DayOverviews
     from chalicelib.statistics.day_records import DailyReports, DayRecords
+    from chalicelib.statistics.downtime_probes import DowntimeProbes
     from chalicelib.statistics.downtimes import OpenDowntimes
     from chalicelib.statistics.hourly_counters import StoredCounters
     from chalicelib.statistics.ingest import ExpectedBank, Ingest
     from chalicelib.statistics.response_times import ResponseTimes
+    from chalicelib.statistics.slow_calls import SlowCalls
 
 
 class StatisticsContainer:
@@ -29,7 +31,11 @@ class StatisticsContainer:
 
     @cached_property
     def measurements(self) -> Measurements:
-        return Measurements(lambda: self.shared.store, self.shared.clock, self.shared.metrics)
+        return self.new_measurements()
+
+    def new_measurements(self, not_before: int = 0) -> Measurements:
+        shared = self.shared
+        return Measurements(lambda: shared.store, shared.clock, shared.metrics, not_before, lambda: self.open_downtimes)
 
     @cached_property
     def reports(self) -> DailyReports:
@@ -85,6 +91,18 @@ class StatisticsContainer:
         from chalicelib.statistics.downtimes import OpenDowntimes
 
         return OpenDowntimes(self.shared.store, self.shared.clock)
+
+    @cached_property
+    def downtime_probes(self) -> DowntimeProbes:
+        from chalicelib.statistics.downtime_probes import DowntimeProbes
+
+        return DowntimeProbes(self.shared.store, self.shared.clock)
+
+    @cached_property
+    def slow_calls(self) -> SlowCalls:
+        from chalicelib.statistics.slow_calls import SlowCalls
+
+        return SlowCalls(self.shared.store, self.shared.clock)
 
     @cached_property
     def response_times(self) -> ResponseTimes:

@@ -44,6 +44,7 @@ class CurrentCall:
         method, route, request_id: of the request; the route is the template of its path.
         client_id: the client that a TPP's request named, if there is one with this id.
         code: the error code of a refusal.
+        ends_downtime: whether a bank that was known to be down has responded.
     """
 
     at: int
@@ -57,6 +58,7 @@ class CurrentCall:
     request_id: str = ""
     client_id: str | None = None
     code: str | None = None
+    ends_downtime: bool = False
 
     @property
     def bank_seconds(self) -> float:
@@ -110,3 +112,9 @@ def record_failure(fault: Blamed) -> None:
     """Record the cause of a failure; only the first cause is kept."""
     if (call := _current.get()) is not None and call.fault is None:
         call.fault = fault
+
+
+def record_end_of_downtime() -> None:
+    """Record that a bank that was known to be down has responded, so that the counters are written at once."""
+    if (call := _current.get()) is not None:
+        call.ends_downtime = True

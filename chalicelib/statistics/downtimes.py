@@ -7,7 +7,7 @@ banks takes one query.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
 from boto3.dynamodb.conditions import Attr
@@ -27,6 +27,8 @@ from chalicelib.statistics.hourly_counters import (
 
 PARTITION = ("subject", "downtime")
 CACHED_SECONDS = 60
+CLOCK_SKEW_SECONDS = 5
+"""How far the clocks of two instances may differ; what lies further in the future was written by a wrong clock."""
 _ROUNDS = 4
 
 
@@ -47,7 +49,7 @@ class Downtime:
     ends_at: int
 
     def is_open_at(self, now: int) -> bool:
-        return self.is_open and now < self.ends_at
+        return self.is_open and self.latest <= now + CLOCK_SKEW_SECONDS and now < self.ends_at
 
     def to_item(self) -> Item:
         attribute, subject = PARTITION
@@ -72,15 +74,28 @@ class OpenDowntimes:
         self._store = store
         self._clock = clock
         self._read_at = 0
-        self._known: Sequence[Downtime] = ()
+        self._known: Mapping[str, Downtime] = {}
 
     def bics(self) -> frozenset[str]:
-        """The banks that are down now."""
+        """The banks that are down now; reads them if they were not read in the last minute. Raises: StoreError."""
         now = self._clock.time()
-        if not self._read_at or now - self._read_at >= CACHED_SECONDS:
-            self._known = [Downtime.from_item(item) for item in self._store.rows(TABLE, PARTITION)]
-            self._read_at = now
-        return frozenset(downtime.bic for downtime in self._known if downtime.is_open_at(now))
+        if not self._read_at or not 0 <= now - self._read_at < CACHED_SECONDS:
+            self.note(Downtime.from_item(item) for item in self._store.rows(TABLE, PARTITION))
+        return frozenset(bic for bic, downtime in self._known.items() if downtime.is_open_at(now))
+
+    def find(self, bic: str) -> Downtime | None:
+        """The open downtime of a bank, as it was last read; ``None`` if it is not known to be down."""
+        downtime = self._known.get(bic)
+        return downtime if downtime is not None and downtime.is_open_at(self._clock.time()) else None
+
+    def note(self, downtimes: Iterable[Downtime]) -> None:
+        """Replace what is known by the stored rows, which were just read."""
+        self._known = {downtime.bic: downtime for downtime in downtimes}
+        self._read_at = self._clock.time()
+
+    def forget(self, bic: str) -> None:
+        """Forget a bank's downtime, since the bank has responded."""
+        self._known = {each: downtime for each, downtime in self._known.items() if each != bic}
 
 
 class DowntimeRecorder:
@@ -94,15 +109,16 @@ class DowntimeRecorder:
         self._store = store
         self._clock = clock
 
-    def record(self, written: Iterable[HourlyCounters]) -> None:
-        """Record the downtimes that may have begun or ended with ``written``. Raises: StoreError."""
+    def record(self, written: Iterable[HourlyCounters]) -> Sequence[Downtime]:
+        """Record the downtimes that may have begun or ended with ``written``. Returns all rows. Raises: StoreError."""
         by_bank: dict[str, list[HourlyCounters]] = {}
         for hourly in written:
             by_bank.setdefault(hourly.bic, []).append(hourly)
         known = {item["part"]: Downtime.from_item(item) for item in self._store.rows(TABLE, PARTITION)}
         for bic, counters in by_bank.items():
             if self._may_change(known.get(bic), counters):
-                self._record_bank(bic, known.get(bic))
+                self._record_bank(bic, known)
+        return list(known.values())
 
     def _may_change(self, known: Downtime | None, counters: Sequence[HourlyCounters]) -> bool:
         """Whether a downtime may end with these counters or, if none is open, begin."""
@@ -110,13 +126,14 @@ class DowntimeRecorder:
             return any(hourly.answered_in for hourly in counters)
         return latest_series(counters).unanswered > 0
 
-    def _record_bank(self, bic: str, known: Downtime | None) -> None:
+    def _record_bank(self, bic: str, known: dict[str, Downtime]) -> None:
+        """Record a bank's state if it has changed; ``known`` then has the stored one."""
         for _ in range(_ROUNDS):
             now = self._clock.time()
             computed = self._compute(bic)
-            if computed.is_open_at(now) == (known is not None and known.is_open_at(now)):
+            if computed.is_open_at(now) == (bic in known and known[bic].is_open_at(now)):
                 return
-            known = self._put(computed)
+            known[bic] = self._put(computed)
 
     def _compute(self, bic: str) -> Downtime:
         now = self._clock.time()
@@ -126,10 +143,15 @@ class DowntimeRecorder:
         return Downtime(bic, is_open, latest.second, now, midnight_after(latest.second))
 
     def _put(self, computed: Downtime) -> Downtime:
-        """Store a state unless a newer one is stored. Returns the stored one."""
-        same = Attr("latest").eq(computed.latest) & Attr("computed_at").lte(computed.computed_at)
+        """Store a state unless a newer one is stored. Returns the stored one.
+
+        A stored state in the future is not newer: the clock that wrote it was wrong.
+        """
+        latest = Attr("latest")
+        same = latest.eq(computed.latest) & Attr("computed_at").lte(computed.computed_at)
+        older = latest.lt(computed.latest) | latest.gt(self._clock.time() + CLOCK_SKEW_SECONDS)
         try:
-            self._store.put(TABLE, computed.to_item(), absent("subject") | Attr("latest").lt(computed.latest) | same)
+            self._store.put(TABLE, computed.to_item(), absent("subject") | older | same)
         except ConditionFailed as failure:
             assert failure.item is not None, "only a stored row is newer"
             return Downtime.from_item(failure.item)

@@ -27,7 +27,7 @@ _COUNTED: Mapping[str, str] = {
     "calls": "TPP requests that concerned the bank",
     "answered": "Requests to the bank that received a response",
     "unanswered": "Requests to the bank that received no response",
-    "not_asked": "TPP requests not sent because the bank was not responding",
+    "not_asked": "TPP requests not sent, or given up after 3 s, because the bank was not responding",
     "bank_failures": "Failures caused by the bank",
     "caller_failures": "Failures caused by the TPP or its user",
     "hub_failures": "Failures caused by this service",

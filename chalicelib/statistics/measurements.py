@@ -1,8 +1,9 @@
-"""Measurements are counted in memory and written by each instance at most once a minute.
+"""Measurements are counted in memory and written by each instance once a minute.
 
-A request writes them at its end, if a write is due. A failed write does not fail the request: the
-response is delayed only for a limited time, and the rest is written later under the same names, so
-nothing is counted twice if the write succeeded but its response was lost.
+A request writes them at its end, if a write is due or a bank that was down has responded. A failed
+write does not fail the request: the response is delayed only for a limited time, and the rest is
+written later under the same names, so nothing is counted twice if the write succeeded but its
+response was lost.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import field
+from typing import TYPE_CHECKING
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
@@ -23,6 +25,9 @@ from chalicelib.statistics.client_activity import ClientActivity
 from chalicelib.statistics.current_call import CurrentCall, track_call
 from chalicelib.statistics.days import HOUR_SECONDS
 from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
+
+if TYPE_CHECKING:  # loaded with the first call to a bank
+    from chalicelib.statistics.downtimes import OpenDowntimes
 
 _MINUTE = 60
 _CALLER_ERROR = 400
@@ -132,9 +137,18 @@ class Measurements:
         clock: for times and durations.
         metrics: receives the same figures.
         not_before: the Unix second from which requests write.
+        downtimes: returns what receives the open downtimes, which are read after each write of counters.
     """
 
-    def __init__(self, store: Callable[[], Store], clock: Clock, metrics: Metrics, not_before: int = 0) -> None:
+    def __init__(
+        self,
+        store: Callable[[], Store],
+        clock: Clock,
+        metrics: Metrics,
+        not_before: int = 0,
+        downtimes: Callable[[], OpenDowntimes] | None = None,
+    ) -> None:
+        self._downtimes = downtimes
         self._store = store
         self._clock = clock
         self._metrics = metrics
@@ -144,6 +158,7 @@ class Measurements:
         self._unchecked: list[HourlyCounters] = []
         self.activity = ClientActivity(clock)
         self._not_before = not_before
+        self._written_at = -WRITE_INTERVAL
         self._since = clock.time()
         self._hours: set[int] = set()
 
@@ -169,7 +184,7 @@ class Measurements:
                 with self._lock:
                     self._gathered.count(call, seconds)
             self.activity.count(call, seconds)
-            if self._claim_write():
+            if self._claim_write(at_once=call.ends_downtime):
                 writing = threading.Thread(target=self.write, name="measurements", daemon=True)
                 writing.start()
                 writing.join(_longest_delay(seconds))
@@ -195,14 +210,18 @@ class Measurements:
             self.activity.abandon_write(activity)
         self._record_downtimes()
 
-    def _claim_write(self) -> bool:
-        """Whether this request performs the write; if so, no other one does for a while."""
+    def _claim_write(self, *, at_once: bool) -> bool:
+        """Whether this request performs the write; if so, no other one does for a while.
+
+        After the clock was set back, a write is due at once.
+        """
         now = self._clock.time()
         with self._lock:
             has_counts = bool(self._gathered.counters or self._unwritten or self._unchecked)
-            if now < self._not_before or not (has_counts or self.activity.has_changes):
+            is_due = now >= self._not_before and not 0 <= now - self._written_at < WRITE_INTERVAL
+            if not (at_once or is_due) or not (has_counts or self.activity.has_changes):
                 return False
-            self._not_before = now + WRITE_INTERVAL
+            self._written_at = now
             return True
 
     def _write_metrics(self, bic: str, service: Service, at: int, tally: CallCounts, times: _Times) -> None:
@@ -236,8 +255,9 @@ class Measurements:
             unchecked, self._unchecked = self._unchecked, []
         try:
             if unchecked:
-                recorder = DowntimeRecorder(self._store(), self._clock)
-                recorder.record(unchecked)
+                downtimes = DowntimeRecorder(self._store(), self._clock).record(unchecked)
+                if self._downtimes is not None:
+                    self._downtimes().note(downtimes)
         except Exception:
             log.exception("downtimes not recorded", slips=len(unchecked))
             with self._lock:

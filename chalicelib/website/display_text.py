@@ -46,6 +46,7 @@ LABELS: Mapping[str, str] = {
     "registration_number": "Registration number",
     "events_url": "Events URL",
     "events": "Events",
+    "calls_per_minute": "Calls a minute",
     "auth_method": "Authentication method",
     "jwks": "Key set",
     "jwks_uri": "Key set URL",

@@ -69,7 +69,7 @@ class Visit(pages.Visit):
 
     @property
     def ip_address(self) -> str:
-        return str((self.incoming.context.get("identity") or {}).get("sourceIp") or "")
+        return self.incoming.address
 
     @property
     def form_token(self) -> str:

@@ -9,7 +9,7 @@ from chalice.app import Response
 
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.foundation.http.web import Incoming, WrongMethod
+from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod
 from chalicelib.openbanking.records.bank_record import sort_by_name
 from chalicelib.website import docs_views, specification_views, start_views
 from chalicelib.website.accounts import account_views
@@ -152,6 +152,9 @@ def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Excepti
     if isinstance(error, WrongMethod):
         what = f"This address accepts only {error.allowed}."
         return error_page(website, "Not possible here", what, "Go to the start page.", status=405)
+    if isinstance(error, UnreadableBody):
+        what = f"The request cannot be read: {error}."
+        return error_page(website, "Not possible here", what, "Go to the start page.", status=400)
     log.exception("page failed", error=type(error).__name__)
     if isinstance(error, StoreError):
         what = (

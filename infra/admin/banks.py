@@ -56,7 +56,12 @@ Scopes = Annotated[
     list[str] | None, typer.Option("--scope", metavar="NAME", help="A scope it can provide; repeatable. Default: all.")
 ]
 Subject = Annotated[
-    str | None, typer.Option(metavar="DN", help="The client certificate it must present; an empty value removes it.")
+    str | None,
+    typer.Option(
+        metavar="DN",
+        help="The subject of the client certificate it must present, which an authority of BANK_CA_BUNDLE issued; an "
+        "empty value removes it.",
+    ),
 ]
 SignatureRequired = Annotated[
     bool | None,

@@ -12,8 +12,10 @@ import typer
 from cryptography import x509
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.crypto.certificates import read_certificate
+from chalicelib.foundation.crypto.certificates import InvalidCertificate, read_certificate
 from chalicelib.foundation.crypto.distinguished_names import normalize_name
+from chalicelib.openbanking.container import OpenBankingContainer
+from chalicelib.openbanking.oauth.credential_checks import PresentedCertificate
 from chalicelib.openbanking.protocol.psd2_certificates import Role
 from chalicelib.openbanking.records.certificate_blocklist import BlockedCertificate
 from infra.admin import connection
@@ -85,7 +87,7 @@ def block(
     file: CertificateFile = None,
     reason: Annotated[str, typer.Option(help="Why, for the list.")] = "",
 ) -> Report:
-    """Refuse a TPP's certificate from its next call on.
+    """Refuse a certificate: a TPP's from its next call on, a bank's within a minute.
 
     API Gateway checks no revocation lists, so a revoked certificate must be blocked here. Blocking it again
     replaces the reason.
@@ -125,6 +127,55 @@ def blocked() -> Report:
     rows = [_blocked_members(each) for each in connection.connect().openbanking.certificate_blocklist.all()]
     columns = ("blocked_at", "serial_number", "issuer", "reason")
     return Report({"blocked": rows}, format_table(rows, columns) if rows else "No certificates are blocked.")
+
+
+@command(group, "explain")
+def explain(
+    file: Annotated[Path, typer.Argument(metavar="CERT.pem", help="The certificate, in PEM.")],
+    bank: Annotated[
+        str | None, typer.Option(metavar="BIC", help="The bank that presents it; without, it is a TPP's.")
+    ] = None,
+) -> Report:
+    """Explain whether the service accepts a certificate now. The exit code is 1 if it does not.
+
+    A TPP's is checked against the authorities of TPP_CA_BUNDLE, its dates and the blocklist; a bank's against those
+    of BANK_CA_BUNDLE, its dates, the blocklist and the subject of the bank's record. On a deployed stage set the
+    variable as the stage has it.
+
+    \b
+    Examples:
+      .venv/bin/python -m infra.admin certificates explain build/tpp.pem
+      .venv/bin/python -m infra.admin certificates explain build/bank.pem --bank EXAMGB2L
+    """
+    pem = _read_file(file)
+    members = _certificate_members(pem, bank=bank is not None)
+    reason = _find_fault(pem, connection.connect().openbanking, bank)
+    verdict = "It is accepted." if reason is None else f"It is refused: {reason}."
+    data = {"certificate": members, "accepted": reason is None, "reason": reason}
+    return Report(data, f"{verdict}\n\n{format_members(members)}", good=reason is None)
+
+
+def _find_fault(pem: str, openbanking: OpenBankingContainer, bic: str | None) -> str | None:
+    """Why the service refuses a TPP's certificate, or that of the bank with this BIC; ``None`` if it accepts it.
+
+    Raises: CommandRefused, UnknownBank.
+    """
+    try:
+        found = read_certificate(pem)
+        if bic is None:
+            is_blocked = openbanking.certificate_blocklist.is_blocked(found.issuer, found.serial_number)
+            openbanking.credential_checks.require_trusted(PresentedCertificate(found, is_blocked))
+            return None
+        bank = openbanking.banks.get(bic)
+        if bank.certificate_subject is None:
+            raise CommandRefused(
+                f"the record of {bank.bic} names no certificate subject, so its calls need no certificate"
+            )
+        subject = format_name(x509.load_pem_x509_certificate(pem.encode()).subject)
+        openbanking.bank_authentication.certificates.check(bank, {"clientCertPem": pem, "subjectDN": subject})
+    except InvalidCertificate as error:
+        return str(error)
+    return None
 
 
 def _check_subject(name: str, identifier: str | None, roles: Sequence[str], bank: bool) -> ClientSubject:
@@ -179,11 +230,16 @@ def _identify(issuer: str | None, serial: str | None, file: Path | None) -> tupl
         return normalize_name(issuer), serial
     if issuer is not None:
         raise typer.BadParameter("pass either ISSUER and SERIAL, or --file")
+    found = read_certificate(_read_file(file))
+    return found.issuer, found.serial_number
+
+
+def _read_file(file: Path) -> str:
+    """Raises: CommandRefused."""
     try:
-        found = read_certificate(file.read_text(encoding="utf-8"))
+        return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise CommandRefused(f"{file} cannot be read") from None
-    return found.issuer, found.serial_number
 
 
 def _blocked_members(found: BlockedCertificate) -> dict[str, Any]:

@@ -29,6 +29,7 @@ def client_members(client: Client) -> dict[str, Any]:
         **{name: getattr(client, name) for name in ("registration_number", "events_url", "has_secret")},
         "events": client.events_mode,
         "has_events_secret": bool(client.event_secrets),
+        "calls_per_minute": client.calls_per_minute,
         **client_security.describe_security(client),
         "created_at": timestamp(client.created_at),
         **({"archived_at": timestamp(client.archived_at)} if client.archived_at is not None else {}),

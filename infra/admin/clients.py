@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records.client_validation import Details
 from infra.admin import client_security, connection, output
@@ -27,6 +28,10 @@ EventsOption = Annotated[
         "--events",
         help="Without an Events URL: poll records its events, which it fetches from GET /tpp/events; none stops them.",
     ),
+]
+CallsOption = Annotated[
+    int | None,
+    typer.Option(min=0, max=MOST_CALLS_PER_MINUTE, help="Its limit of calls in each process; 0: that of the setting."),
 ]
 ClientArgument = Annotated[str, typer.Argument(metavar="CLIENT-ID", help="The Client ID.")]
 
@@ -232,6 +237,7 @@ def update(
     events_url: Annotated[str | None, typer.Option(metavar="URL", help="Where its events are sent.")] = None,
     no_events_url: Annotated[bool, typer.Option("--no-events-url", help="Stop sending events.")] = False,
     events: EventsOption = None,
+    calls_per_minute: CallsOption = None,
     auth_method: client_security.MethodOption = None,
     jwks: client_security.JwksOption = None,
     profile: client_security.ProfileOption = None,
@@ -241,7 +247,7 @@ def update(
     certificate_subject: client_security.SubjectOption = None,
     organization_identifier: client_security.OrganizationOption = None,
 ) -> Report:
-    """Change a client's title, Callback URLs, Events URL or security; other settings stay.
+    """Change a client's title, Callback URLs, Events URL, limit of calls or security; other settings stay.
 
     The Callback URLs that you pass, up to ten, replace all current ones. Remove a URL no sooner than half an hour
     after the client last used it: pending authorizations that use it would end at an error page. When a client
@@ -262,7 +268,7 @@ def update(
       .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
         --auth-method private_key_jwt --jwks https://tpp.example.com/jwks.json --bound-tokens dpop
       .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --events poll
-      .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --no-events-url
+      .venv/bin/python -m infra.admin clients update 99391c7e-ad88-49ec-a2ad-99ddcb1f7721 --calls-per-minute 600
     """
     if events_url is not None and no_events_url:
         raise typer.BadParameter("--events-url and --no-events-url exclude each other")
@@ -275,6 +281,8 @@ def update(
         details["events_url"] = events_url
     if events is not None:
         details["events"] = events
+    if calls_per_minute is not None:
+        details["calls_per_minute"] = calls_per_minute or None
     security = client_security.read_changes(
         method=auth_method,
         jwks=jwks,

@@ -172,8 +172,7 @@ def _explain_aws_error(error: ClientError) -> str:
     if code in _NOT_FOUND:
         return (
             f"a resource of this stage does not exist ({call}: {code}): "
-            "create the resources with `.venv/bin/python -m infra.deploy STAGE`, or start the local stack with "
-            "`make run`"
+            "create the resources with `make deploy`, or start the local stack with `make run`"
         )
     if code in _NO_CREDENTIALS:
         return f"AWS refuses these credentials ({call}: {code})"

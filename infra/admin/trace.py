@@ -22,7 +22,7 @@ from chalicelib.delivery.delivery_record import Delivery, record_key
 from chalicelib.delivery.journal import UnknownDelivery
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import Item, Store
-from chalicelib.foundation.identifiers import is_uuid
+from chalicelib.foundation.identifiers import read_uuid
 from chalicelib.foundation.parallel import pieces, together
 from chalicelib.openbanking.records.authorization_requests import authorization_key
 from chalicelib.openbanking.records.consents import consent_key
@@ -67,8 +67,9 @@ def trace(
       .venv/bin/python -m infra.admin trace 4a1f0c2e9b7d3356a8e0f1 --since 3d --json
     """
     hub = connection.connect()
-    delivery = None if is_uuid(request_id) else _find_delivery(hub, request_id)
-    traced = request_id if delivery is None else delivery.cause_id or delivery.request_id
+    given = read_uuid(request_id)
+    delivery = None if given else _find_delivery(hub, request_id)
+    traced = (delivery.cause_id or delivery.request_id) if delivery else given or ""
     start, log = _search_start(hub, since, delivery), _open_log(hub)
     lines = log.lines(traced, start)
     if lines and all(line.request_id != traced for line in lines):  # the id that a bank received

@@ -16,7 +16,15 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.crypto.signatures import describe_attempt, jwk, public_pem, verify
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.foundation.identifiers import OpaqueToken, is_uuid, new_credential, new_id, new_secret, new_uuid
+from chalicelib.foundation.identifiers import (
+    OpaqueToken,
+    is_uuid,
+    new_credential,
+    new_id,
+    new_secret,
+    new_uuid,
+    read_uuid,
+)
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS, BankCall
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
@@ -194,11 +202,10 @@ class Hub:
             self._check_content(headers, body, members)
             if invalid is not None:
                 raise refuse_fields(invalid, self.version.in_spelling(FIELD_FAULTS))
-            status, answer = 200, self._perform(call, headers["x-request-id"], body, request)
+            status, answer = 200, self._perform(call, headers["x-request-id"].lower(), body, request)
         except Refusal as error:
             refusal = error
-            given = headers.get("x-request-id", "")
-            shown_id = given if is_uuid(given) else new_uuid()
+            shown_id = read_uuid(headers.get("x-request-id", "")) or new_uuid()
             status = self.version.errors.status(error)
             answer = self.version.errors.body(error, shown_id, self.clock.time())
         text = jsontext.dumps(answer)

@@ -6,10 +6,10 @@ import sys
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
-from infra import command
-from infra.deploy import api_stage, chalice_command, limits, stacks, template
+from infra import aws_errors, command
+from infra.deploy import api_stage, chalice_command, limits, runtime, stacks, template
 
 _BOTH = ("resources", "application")
 _EXISTS = "ResourceAlreadyExistsException"
@@ -87,7 +87,7 @@ def keep_log(client: Any, stage: str) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    parser = command.parser("infra.deploy", __doc__)
+    parser = command.parser("infra.deploy", __doc__, runtime.INTERPRETER)
     parser.add_argument("stage", choices=chalice_command.STAGES)
     parser.add_argument("--alarm-topic", metavar="ARN", help="the SNS topic for alarms (default: unchanged)")
     parser.add_argument("--only", choices=_BOTH, help="run only one of the two steps")
@@ -100,6 +100,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     try:
         if options.only != "resources":
+            runtime.check_python()
             limits.preflight(boto3.client("lambda"), options.stage)
         if options.only != "application":
             outputs = deploy_resources(options.stage, options.alarm_topic, options.take_over)
@@ -111,11 +112,11 @@ def main(arguments: list[str] | None = None) -> int:
     except (
         stacks.StackFailed,
         chalice_command.ChaliceFailed,
+        runtime.WrongPython,
         limits.LimitsNotPossible,
-        ClientError,
-        BotoCoreError,
+        *aws_errors.AWS_ERRORS,
     ) as error:
-        print(f"causeway: {error}", file=sys.stderr)
+        print(f"causeway: {aws_errors.explain(error)}", file=sys.stderr)
         return 1
     return 0
 

@@ -26,17 +26,16 @@ from chalice.deploy.packager import (
 )
 from chalice.utils import UI, OSUtils
 
-from infra.deploy import archive, layer
+from infra.deploy import archive, layer, runtime
 from infra.deploy.archive import CompileFailed
 from infra.deploy.layer import LayerFailed
 from infra.deploy.lock import LockFailed
+from infra.deploy.runtime import WrongPython
 from infra.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("dev", "prod")
 REGION = "eu-west-1"
-PYTHON = "3.11"
-"""The deployed Python version. Packaging requires the same version, because compiled modules belong to one version."""
 COMMAND = (sys.executable, "-B", "-c", "import sys; from chalice.cli import main; sys.exit(main())")
 """The command that runs Chalice."""
 _INCLUDED = ("app.py", "chalicelib", ".chalice", "requirements.txt", "requirements.in")
@@ -118,11 +117,11 @@ def package(project: Path, stage: str, out: Path) -> None:
     Raises:
         ChaliceFailed: the packages could not be built, or not completely.
     """
-    check_python()
     with Progress(sys.stderr) as progress:
         try:
+            runtime.check_python()
             _build_packages(project, stage, progress)
-        except (LayerFailed, LockFailed, CompileFailed) as error:
+        except (WrongPython, LayerFailed, LockFailed, CompileFailed) as error:
             raise ChaliceFailed(str(error)) from error
         progress.step("writing the template")
         environ = {"AWS_DEFAULT_REGION": REGION, **os.environ}  # it asks for one, the result depends on none
@@ -131,32 +130,22 @@ def package(project: Path, stage: str, out: Path) -> None:
         raise ChaliceFailed((result.stdout + result.stderr).strip())
 
 
-def check_python() -> None:
-    """Check that this is the deployed Python version. Raises: ChaliceFailed."""
-    version = ".".join(map(str, sys.version_info[:2]))
-    if version != PYTHON:
-        raise ChaliceFailed(
-            f"Stages run on Python {PYTHON}, and compiled modules run only on the version that compiled them, but "
-            f".venv has Python {version}. Install python{PYTHON}: `make` prefers it to other versions. Then repeat "
-            "this command"
-        )
-
-
 def _build_packages(project: Path, stage: str, progress: Progress) -> None:
     """Put the function and the layer into Chalice's cache. Raises: LayerFailed, LockFailed, CompileFailed."""
-    processor = _processor(stage)
+    processor = stage_processor(stage)
     built, layer_file = (
         _cached(kind, project, processor) for kind in (AppOnlyDeploymentPackager, LayerDeploymentPackager)
     )
     progress.step(f"building the layer for {processor}; takes a minute if pip has to download the packages")
-    layer.build(ROOT, processor, PYTHON, layer_file)
+    layer.build(ROOT, processor, layer_file)
     progress.step("compiling the function")
     for file in built.parent.glob("appcode-*.zip"):  # known by the files' contents, and not by their names
         file.unlink()
     build_function(project, built)
 
 
-def _processor(stage: str) -> str:
+def stage_processor(stage: str) -> str:
+    """Lambda's name for the processor of a stage: ``arm64`` or ``x86_64``."""
     config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     settings: dict[str, str] = {**config, **config["stages"][stage]}
     return settings["lambda_architecture"]
@@ -165,7 +154,7 @@ def _processor(stage: str) -> str:
 def _cached(kind: type[BaseLambdaDeploymentPackager], project: Path, processor: str) -> Path:
     """The path of a package in Chalice's cache."""
     packager = kind(OSUtils(), DependencyBuilder(OSUtils()), UI(), processor)
-    return Path(packager.deployment_package_filename(str(project), f"python{PYTHON}"))
+    return Path(packager.deployment_package_filename(str(project), f"python{runtime.PYTHON}"))
 
 
 def build_function(project: Path, file: Path) -> None:

@@ -19,15 +19,10 @@ from typing import Any
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name, parse_wheel_filename
 
-from infra.deploy import archive, lock
+from infra.deploy import archive, lock, runtime, shared_objects
 from infra.deploy.lock import Pin
 
-PLATFORMS: Mapping[str, tuple[str, ...]] = {
-    "arm64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),
-    "x86_64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
-}
-"""The platforms of wheels that run on Lambda's processors (Amazon Linux 2023 has glibc 2.34)."""
-PREFIX = "python/lib/python{}/site-packages/"
+PREFIX = f"python/lib/python{runtime.PYTHON}/site-packages/"
 """The folder of a layer, below ``/opt``, that is on Python's path in Lambda."""
 SERVICES = ("dynamodb", "kms", "s3", "secretsmanager", "sesv2", "sqs")
 """The AWS services that deployed code calls; botocore's data for other services is omitted."""
@@ -57,27 +52,28 @@ class LayerFailed(Exception):
     """The layer cannot be built; the message gives the reason."""
 
 
-def distributions(pins: Mapping[str, Pin], direct: Iterable[str]) -> set[str]:
-    """The distributions of the layer: the ``direct`` requirements and their run-time dependencies."""
+def distributions(pins: Mapping[str, Pin], direct: Iterable[str], markers: Mapping[str, str]) -> set[str]:
+    """The distributions of the layer: the ``direct`` requirements and their run-time dependencies under ``markers``."""
     found: set[str] = set()
     waiting: list[str] = [canonicalize_name(name) for name in direct if name != FUNCTION]
     while waiting:
         name = waiting.pop()
         if name not in found:
             found.add(name)
-            waiting += _required(name)
+            waiting += _required(name, markers)
     return found & pins.keys()
 
 
-def pinned(root: Path) -> dict[str, Pin]:
-    """The pins of the layer's distributions. Raises: LockFailed."""
-    pins = lock.read(root / f"{lock.RUNTIME}.txt")
-    return {name: pins[name] for name in sorted(distributions(pins, direct_requirements(root)))}
+def pinned(root: Path, processor: str) -> dict[str, Pin]:
+    """The pins of the distributions of the layer for ``processor``. Raises: LockFailed."""
+    markers = runtime.markers(processor)
+    pins = lock.read(root / f"{lock.RUNTIME}.txt", markers)
+    return {name: pins[name] for name in sorted(distributions(pins, direct_requirements(root), markers))}
 
 
-def _required(name: str) -> list[str]:
+def _required(name: str, markers: Mapping[str, str]) -> list[str]:
     needed = [Requirement(line) for line in requires(name) or ()]
-    return [canonicalize_name(each.name) for each in needed if not each.marker or each.marker.evaluate({"extra": ""})]
+    return [canonicalize_name(each.name) for each in needed if not each.marker or each.marker.evaluate(markers)]
 
 
 def direct_requirements(root: Path = lock.ROOT) -> list[str]:
@@ -85,39 +81,39 @@ def direct_requirements(root: Path = lock.ROOT) -> list[str]:
     return [line.partition("==")[0] for line in lines if line and not line.startswith("#")]
 
 
-def build(root: Path, processor: str, python: str, file: Path) -> None:
+def build(root: Path, processor: str, file: Path) -> None:
     """Write the layer of the project at ``root`` to the zip file ``file``, unless it is up to date.
 
     Args:
         processor: ``arm64`` or ``x86_64``.
-        python: the deployed version, such as ``3.11``; it must be the running one.
 
     Raises:
-        LayerFailed: a wheel is missing, or differs from the locked one.
+        LayerFailed: a wheel is missing, differs from the locked one, or cannot be loaded by the runtime.
         CompileFailed: a module cannot be compiled.
     """
     rules = _fingerprint()
     if archive.comment_of(file) == rules:
         return
-    wanted = pinned(root)
+    wanted = pinned(root, processor)
     with tempfile.TemporaryDirectory(prefix="causeway-layer-") as place:
         wheels, packages = Path(place) / "wheels", Path(place) / "packages"
-        _download(wanted, processor, python, wheels)
+        _download(wanted, processor, wheels)
         _verify(wanted, wheels)
-        _install(wheels, processor, python, packages)
+        _install(wheels, processor, packages)
         _remove_unused(packages)
-        prefix = PREFIX.format(python)
-        archive.compile_modules(packages, f"/opt/{prefix.rstrip('/')}")
-        archive.write_zip(packages, file, prefix, comment=rules)
+        if problems := list(shared_objects.problems(packages, processor)):
+            raise LayerFailed("\n".join(problems))
+        archive.compile_modules(packages, f"/opt/{PREFIX.rstrip('/')}")
+        archive.write_zip(packages, file, PREFIX, comment=rules)
 
 
 def _fingerprint() -> str:
     """A digest of the build rules: a layer built by different rules is out of date."""
-    sources = (Path(__file__), Path(archive.__file__))
-    return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()
+    modules = (__file__, archive.__file__, runtime.__file__, shared_objects.__file__)
+    return hashlib.sha256(b"".join(Path(module).read_bytes() for module in modules)).hexdigest()
 
 
-def _download(pins: Mapping[str, Pin], processor: str, python: str, folder: Path) -> None:
+def _download(pins: Mapping[str, Pin], processor: str, folder: Path) -> None:
     folder.mkdir()
     required = folder.parent / "requirements.txt"
     lines = [
@@ -125,9 +121,7 @@ def _download(pins: Mapping[str, Pin], processor: str, python: str, folder: Path
         for pin in pins.values()
     ]
     required.write_text("\n".join(lines), encoding="utf-8")
-    _pip(
-        "download", "--no-deps", "--require-hashes", *_target(processor, python), "-r", str(required), "-d", str(folder)
-    )
+    _pip("download", "--no-deps", "--require-hashes", *_target(processor), "-r", str(required), "-d", str(folder))
 
 
 def _verify(pins: Mapping[str, Pin], folder: Path) -> None:
@@ -142,25 +136,16 @@ def _verify(pins: Mapping[str, Pin], folder: Path) -> None:
         raise LayerFailed(f"there is no wheel for {', '.join(sorted(missing))}")
 
 
-def _install(wheels: Path, processor: str, python: str, folder: Path) -> None:
+def _install(wheels: Path, processor: str, folder: Path) -> None:
     found = [str(wheel) for wheel in sorted(wheels.iterdir())]
-    _pip(
-        "install",
-        "--no-deps",
-        "--no-index",
-        "--no-compile",
-        *_target(processor, python),
-        "--target",
-        str(folder),
-        *found,
-    )
+    _pip("install", "--no-deps", "--no-index", "--no-compile", *_target(processor), "--target", str(folder), *found)
 
 
-def _target(processor: str, python: str) -> list[str]:
-    abi = f"cp{python.replace('.', '')}"
-    options = ["--only-binary=:all:", "--implementation", "cp", "--python-version", python]
+def _target(processor: str) -> list[str]:
+    abi = f"cp{runtime.PYTHON.replace('.', '')}"
+    options = ["--only-binary=:all:", "--implementation", "cp", "--python-version", runtime.PYTHON]
     options += [option for name in (abi, "abi3", "none") for option in ("--abi", name)]
-    return options + [option for name in PLATFORMS[processor] for option in ("--platform", name)]
+    return options + [option for name in runtime.platforms(processor) for option in ("--platform", name)]
 
 
 def _pip(command: str, *arguments: str) -> None:

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import boto3
-from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.delivery.slots import WORKERS
-from infra import command
+from infra import aws_errors, command
 from infra.deploy.chalice_command import ROOT, STAGES
 from infra.deploy.functions import API_HANDLER, FUNCTIONS, Function
 
@@ -143,8 +142,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         preflight(boto3.client("lambda"), options.stage)
-    except (LimitsNotPossible, ClientError, BotoCoreError) as error:
-        print(f"causeway: {error}", file=sys.stderr)
+    except (LimitsNotPossible, *aws_errors.AWS_ERRORS) as error:
+        print(f"causeway: {aws_errors.explain(error)}", file=sys.stderr)
         return 1
     print("The account allows the stage's limits.")
     return 0

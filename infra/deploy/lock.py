@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,8 +42,11 @@ class Pin:
     hashes: frozenset[str]
 
 
-def read(file: Path) -> dict[str, Pin]:
-    """The pins of a lock by normalised name; if there are several, the one for the running Python version.
+def read(file: Path, markers: Mapping[str, str] | None = None) -> dict[str, Pin]:
+    """The pins of a lock by normalised name; if there are several, the one for ``markers``.
+
+    Args:
+        markers: values of environment markers (PEP 508); those that are missing are the running Python's.
 
     Raises:
         LockFailed: a line lacks a version or hashes.
@@ -53,7 +56,8 @@ def read(file: Path) -> dict[str, Pin]:
     lines = [line for line in text.splitlines() if line and not line.startswith((" ", "#"))]
     if len(lines) != len(pins):
         raise LockFailed(f"{file.name} has lines without a version and hashes: run `make lock`")
-    return {pin.name: pin for pin in sorted(pins, key=lambda pin: not pin.marker or pin.marker.evaluate())}
+    values = dict(markers or {})
+    return {pin.name: pin for pin in sorted(pins, key=lambda pin: not pin.marker or pin.marker.evaluate(values))}
 
 
 def _pins(text: str) -> Iterator[Pin]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from infra import command
-from infra.deploy import api_stage, chalice_command, layer, lock, sbom, template
+from infra.deploy import api_stage, chalice_command, layer, lock, runtime, sbom, template
 from infra.deploy.chalice_command import ChaliceFailed
 from infra.deploy.lock import Pin
 from infra.deploy.template import Parts, resolve_conditions
@@ -47,14 +47,14 @@ def package(stage: str, target: Path) -> list[Path]:
         _check_files(made, out)
         whole = merge_templates(made, template.load(), stage)
         (out / _TEMPLATE).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-        sbom.write(_pins(), version(), out)
+        sbom.write(_pins(stage), version(), out)
         return [Path(shutil.move(file, target / file.name)) for file in sorted(out.iterdir())]
 
 
-def _pins() -> list[Pin]:
+def _pins(stage: str) -> list[Pin]:
     """The pins of the layer's packages, and of Chalice, whose modules are in the function."""
     function = lock.read(chalice_command.ROOT / f"{lock.RUNTIME}.txt")[layer.FUNCTION]
-    return [*layer.pinned(chalice_command.ROOT).values(), function]
+    return [*layer.pinned(chalice_command.ROOT, chalice_command.stage_processor(stage)).values(), function]
 
 
 def _check_files(made: dict[str, Any], folder: Path) -> None:
@@ -154,7 +154,7 @@ def _merge(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Parts:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
-    parser = command.parser("infra.deploy.package", __doc__)
+    parser = command.parser("infra.deploy.package", __doc__, runtime.INTERPRETER)
     parser.add_argument("stage", choices=chalice_command.STAGES)
     parser.add_argument("target", type=Path, nargs="?", default=Path("build"))
     options = parser.parse_args(arguments)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from chalicelib.foundation.settings import CALLS_IN_LAMBDA, CALLS_LOCALLY, MOST_CALLS_PER_MINUTE
 from infra.openapi.introduction import table
 
 
@@ -44,6 +45,12 @@ SETTINGS = (
         "It is read again once a minute",
     ),
     Setting(
+        "BANK_CA_BUNDLE",
+        "none",
+        "The authorities that issue the certificates of banks, as `TPP_CA_BUNDLE` for TPPs: the truststore of the "
+        "banks' domain. Without it, calls of banks whose record names a certificate subject are refused",
+    ),
+    Setting(
         "OUTBOUND_CA_FILE",
         "the public authorities",
         "Local stage: the authorities that the service's own calls trust, in PEM. `make run TLS=1` sets it",
@@ -69,6 +76,17 @@ SETTINGS = (
         "none",
         "The key that moves the clock of a stack on one machine; `make run` makes a new one for each start. In the "
         "local stage only",
+    ),
+    Setting(
+        "CLIENT_CALLS_PER_MINUTE",
+        f"local: `{CALLS_LOCALLY}`; otherwise `{CALLS_IN_LAMBDA}`",
+        "The [limit of calls](../operations.md#limits-of-calls) of each client that has none of its own, in each "
+        f"process; 1 to {MOST_CALLS_PER_MINUTE}",
+    ),
+    Setting(
+        "CREDENTIAL_CALLS_PER_MINUTE",
+        f"local: `{CALLS_LOCALLY}`; otherwise `{CALLS_IN_LAMBDA}`",
+        "The same for each credential of the card API",
     ),
     Setting("LOG_LEVEL", "`INFO`", "The lowest level to log: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`"),
 )

@@ -28,6 +28,7 @@ _NOT_HANDED_ON = (
     "BANK_API_URL",
     "MTLS_URL",
     "TPP_CA_BUNDLE",
+    "BANK_CA_BUNDLE",
     "OUTBOUND_CA_FILE",
     "TLS",
     "RESOURCE_PREFIX",
@@ -35,7 +36,7 @@ _NOT_HANDED_ON = (
 
 
 class NotReady(Exception):
-    """The stack exited or timed out before it was ready."""
+    """The stack exited or timed out before it was ready; the message ends with its last line, if that is known."""
 
 
 @contextmanager
@@ -53,7 +54,7 @@ def run_stack(
 
     Args:
         environ: the stack's environment; by default this process's.
-        output: where its output and log are written; discarded by default. Contains no credentials.
+        output: where its output and log are written; by default a temporary file. Contains no credentials.
         engine: one of ``infra.local.engines.ENGINES``.
         folder: where the stack keeps its file and data; by default a temporary folder.
         elsewhere: variables that point to running engines; set even if they would be ignored in ``environ``.
@@ -62,28 +63,31 @@ def run_stack(
         NotReady: it did not start; ``output`` contains the reason.
     """
     given = os.environ if environ is None else environ
-    with tempfile.TemporaryDirectory(prefix="causeway-stack-") as place:
+    with tempfile.TemporaryDirectory(prefix="causeway-stack-") as place, tempfile.TemporaryFile() as kept:
         file = (folder or Path(place)) / "stack.json"
         options = ["--port", "0", "--engine", engine, "--stack-file", str(file), "--quiet", "--end-with-stdin"]
         child = ChildProcess(
             python_command("infra.local", *options),
             environ={name: value for name, value in given.items() if name not in _NOT_HANDED_ON}
             | dict(elsewhere or {}),
-            output=output or subprocess.DEVNULL,
+            output=output or kept,
             errors=subprocess.STDOUT,
             folder=stackfile.ROOT,
         )
         try:
-            yield _wait_until_ready(child, file)
+            yield _wait_until_ready(child, file, kept)
         finally:
             child.stop(DRAIN_SECONDS + 2 * GRACE)
 
 
-def _wait_until_ready(child: ChildProcess, file: Path) -> dict[str, Any]:
+def _wait_until_ready(child: ChildProcess, file: Path, output: IO[bytes]) -> dict[str, Any]:
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline and not child.has_ended():
         content = stackfile.find_running(file)
         if content and content.get("pid") == child.pid:
             return content
         time.sleep(0.05)
-    raise NotReady("the stack ended before it was ready" if child.has_ended() else "the stack took too long")
+    output.seek(0)
+    said = output.read().decode(errors="replace").strip().rpartition("\n")[2]
+    problem = "the stack ended before it was ready" if child.has_ended() else "the stack took too long"
+    raise NotReady(f"{problem}: {said}" if said else problem)

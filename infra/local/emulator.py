@@ -1,18 +1,17 @@
 """The AWS emulator: moto's server in a separate process.
 
 Requests run one at a time, because moto's backends are not thread-safe and concurrent conditional transactions would
-interleave. Connections are kept alive, Nagle's algorithm is off, and a receive call that waits for a message does not
-block other requests.
+interleave. Calls about messages are answered by ``sqs`` instead. Connections are kept alive, and Nagle's algorithm is
+off.
 
-The command prints its address when it is ready, and exits when its standard input closes.
+The command prints its address when it is ready, and exits when its standard input closes. If it cannot start, or not
+save its state any more, it prints one sentence that says why, and exits with 1.
 """
 
 from __future__ import annotations
 
 import io
-import json
 import logging
-import math
 import sys
 import threading
 import time
@@ -25,66 +24,40 @@ from urllib.parse import unquote
 
 from infra import command
 from infra.local import moto_patches
-from infra.local.emulator_state import ACCOUNT, EmulatorState, StateUnusable
+from infra.local.emulator_state import EmulatorState, StateUnusable
 from infra.local.process import exit_with_parent
+from infra.local.sqs import Answer, Sqs
 
 Environ = dict[str, Any]
-Answer = tuple[str, list[tuple[str, str]], bytes]
-
-LONGEST_WAIT = 20.0
-_RECEIVE = "AmazonSQS.ReceiveMessage"
 
 
 class Emulator:
-    """Calls moto's WSGI application, one request at a time."""
+    """Calls moto's WSGI application, one request at a time, or answers a call about messages.
+
+    ``now`` is the time by which messages become visible.
+    """
 
     def __init__(
         self,
         application: Callable[..., Iterable[bytes]],
         state: EmulatorState | None = None,
-        seconds_until_message: Callable[[], float] = lambda: math.inf,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._application = application
         self._state = state
-        self._seconds_until_message = seconds_until_message
-        self._turn = threading.Condition()
+        self._turn = threading.Lock()
+        self.sqs = Sqs(state, now)
 
     def __call__(self, environ: Environ, body: bytes) -> Answer:
         """Run one request."""
         target = environ.get("HTTP_X_AMZ_TARGET", "")
-        if target == _RECEIVE:
-            return self._receive(environ, body)
+        if self.sqs.handles(target):
+            return self.sqs.answer(target, body)
         with self._turn:
             answer = self._run(environ, body)
-            if self._state:
+            if self._state and answer[0].startswith("200"):
                 self._state.record_call(target, body)
-            if target.startswith("AmazonSQS."):
-                self._turn.notify_all()
             return answer
-
-    def _receive(self, environ: Environ, body: bytes) -> Answer:
-        """Long polling: wait here with the lock released, because moto would block all other requests.
-
-        Nothing is asked again before a message can be there: 16 idle consumers cost no processor time.
-        """
-        request = json.loads(body or b"{}")
-        deadline = time.monotonic() + min(float(request.get("WaitTimeSeconds") or 0), LONGEST_WAIT)
-        body = json.dumps({**request, "WaitTimeSeconds": 0}).encode()
-        with self._turn:
-            while True:
-                answer = self._run(environ, body)
-                if self._state and b"MessageId" in answer[2]:
-                    self._state.record_call(_RECEIVE, body)  # a message may have moved to the dead-letter queue
-                if not answer[0].startswith("200") or json.loads(answer[2]).get("Messages"):
-                    return answer
-                if not self._wait_for_message(deadline):
-                    return answer
-
-    def _wait_for_message(self, deadline: float) -> bool:
-        """Wait until a message is sent, or becomes visible again, such as after a delay. Returns whether in time."""
-        left = deadline - time.monotonic()
-        visible = self._seconds_until_message()
-        return self._turn.wait(max(0.0, min(left, visible))) or (visible < left)
 
     def _run(self, environ: Environ, body: bytes) -> Answer:
         begun: list[tuple[str, list[tuple[str, str]]]] = []
@@ -156,7 +129,7 @@ class EmulatorServer(ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, emulator: Emulator, port: int = 0) -> None:
+    def __init__(self, emulator: Callable[[Environ, bytes], Answer], port: int = 0) -> None:
         self.emulator = emulator
         super().__init__(("127.0.0.1", port), EmulatorHandler)
 
@@ -164,16 +137,6 @@ class EmulatorServer(ThreadingHTTPServer):
         """Ignore disconnected clients; log other errors."""
         if not isinstance(sys.exc_info()[1], ConnectionError):
             super().handle_error(request, client_address)
-
-
-def seconds_until_message() -> float:
-    """The time until the next of moto's hidden or delayed messages becomes visible, at least a millisecond."""
-    from moto.backends import get_backend
-
-    queues = [queue for region in get_backend("sqs")[ACCOUNT].values() for queue in region.queues.values()]
-    hidden = [max(each.visible_at, each.delayed_until) for queue in queues for each in queue._messages]  # noqa: SLF001
-    left = (at / 1000 - time.time() for at in hidden)
-    return min((max(each, 0.0) + 0.001 for each in left if each > -1), default=math.inf)
 
 
 def load_moto() -> Callable[..., Iterable[bytes]]:
@@ -204,7 +167,7 @@ def main(arguments: list[str] | None = None) -> None:
         except StateUnusable as error:
             print(error, flush=True)  # in place of the address
             sys.exit(1)
-    server = EmulatorServer(Emulator(served, state, seconds_until_message), options.port)
+    server = EmulatorServer(Emulator(served, state), options.port)
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
 

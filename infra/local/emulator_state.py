@@ -1,24 +1,31 @@
 """The emulator's state on disk: tables, queues, secrets and key material in one SQLite file.
 
 After each request that changes something, the difference is committed before the response is sent. So nothing that was
-confirmed is lost when the emulator is killed, and tables, keys and queues always fit together. Stored records are
+confirmed is lost when the emulator is killed, and tables, keys and queues always fit together. If it cannot be
+committed, the emulator must end without another response: moto has applied what the file lacks. Stored records are
 sealed with a data key, which a KMS key wraps and a secret holds: without both they could not be read again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import json
+import os
 import secrets
 import sqlite3
+import threading
+import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from infra.local.moto_patches import attribute_value
 from infra.local.stackfile import display_path
+from infra.local.transaction_tokens import VALID_SECONDS, Completed, tokens_of
 
 ACCOUNT = "123456789012"
 VERSION = 1
@@ -29,25 +36,43 @@ CREATE TABLE IF NOT EXISTS entries (
     kind TEXT NOT NULL, place TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (kind, place, key)
 ) WITHOUT ROWID
 """
-_DYNAMODB, _SQS, _SECRETS = "DynamoDB_20120810.", "AmazonSQS.", "secretsmanager."
+_DYNAMODB, _SECRETS = "DynamoDB_20120810.", "secretsmanager."
+_TRANSACTION = "TransactWriteItems"
 _READING = ("Get", "List", "Describe", "Query", "Scan", "BatchGet", "TransactGet")
 Key = dict[str, Any]
 
 
 class StateUnusable(Exception):
-    """The file cannot be used; the message gives the remedy. It is left unchanged."""
+    """The file cannot be used, or not be written; the message gives the remedy. The file is left unchanged."""
+
+
+def _end(error: StateUnusable) -> NoReturn:
+    """Print why, and end this process from within a request."""
+    with contextlib.suppress(OSError):
+        print(error, flush=True)
+    os._exit(1)
 
 
 class EmulatorState:
-    """The state at ``path``, a file in a private folder, which is created if missing. Raises: StateUnusable."""
+    """The state at ``path``, a file in a private folder, which is created if missing.
 
-    def __init__(self, path: Path) -> None:
+    ``end`` is called if a change cannot be written, before any lock is released. By default it ends the process.
+
+    Raises:
+        StateUnusable.
+    """
+
+    def __init__(self, path: Path, end: Callable[[StateUnusable], object] = _end) -> None:
         self._path = path
-        self._messages: dict[str, dict[str, str]] = {}
+        self._end = end
+        self._tokens: deque[tuple[float, str, str]] = deque()
+        self._writing = threading.Lock()  # messages are saved beside tables
         try:
             self._file = sqlite3.connect(path, check_same_thread=False, isolation_level=None)
             path.chmod(0o600)
             self._open()
+        except (OSError, sqlite3.OperationalError) as error:
+            raise self._not_written(error) from None
         except sqlite3.DatabaseError:
             raise StateUnusable(f"{display_path(path)} is damaged: {_REMEDY}") from None
 
@@ -66,7 +91,7 @@ class EmulatorState:
             raise sqlite3.DatabaseError(found)
 
     def restore(self) -> None:
-        """Restore the secrets, and have moto restore keys, tables and queues when they are created."""
+        """Restore the secrets, and have moto restore keys and tables when they are created."""
         _derive_keys(bytes.fromhex(self._seed()))
         for region, name, value in self._rows("secret"):
             _backend("secretsmanager", region).create_secret(
@@ -80,32 +105,54 @@ class EmulatorState:
                 replica_regions=[],
                 force_overwrite=False,
             )
+        self._restore_tokens()
         _after_creation("moto.dynamodb.models", "DynamoDBBackend.create_table", self._fill_table)
-        _after_creation("moto.sqs.models", "SQSBackend.create_queue", self._fill_queue)
 
     def record_call(self, target: str, body: bytes) -> None:
-        """Save the changes of the call ``target`` (``AmazonSQS.SendMessage``, for example) with its ``body``."""
+        """Save the changes of the call ``target`` (``DynamoDB_20120810.PutItem``, for example) with its ``body``."""
         service, _, action = target.rpartition(".")
         if action.startswith(_READING):
             return
         changes: list[tuple[str, str, str, str | None]] = []
         if f"{service}." == _DYNAMODB:
-            changes = [_item_change(table, key) for table, key in _touched(action, json.loads(body))]
-        elif f"{service}." == _SQS:
-            changes = [*self._message_changes()]
+            request = json.loads(body)
+            changes = [_item_change(table, key) for table, key in _touched(action, request)]
+            changes += self._token_changes(request) if action == _TRANSACTION else ()
         elif f"{service}." == _SECRETS:
             changes = [*_secret_changes()]
         if changes:
-            self._write(changes)
+            with self._writing:
+                self._write(changes)
+
+    def messages(self, queue: str) -> list[tuple[str, str]]:
+        """The ids and texts of a queue's messages."""
+        with self._writing:
+            return [(message_id, text) for _, message_id, text in self._rows("message", queue)]
+
+    def record_messages(self, changes: Iterable[tuple[str, str, str | None]]) -> None:
+        """Save messages: queue, id and text, which is ``None`` for a message that is removed."""
+        with self._writing:
+            self._write([("message", *change) for change in changes])
 
     def _write(self, changes: Iterable[tuple[str, str, str, str | None]]) -> None:
-        self._file.execute("BEGIN")
-        for *place, value in changes:
-            if value is None:
-                self._file.execute("DELETE FROM entries WHERE kind = ? AND place = ? AND key = ?", place)
-            else:
-                self._file.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", (*place, value))
-        self._file.execute("COMMIT")
+        try:
+            self._file.execute("BEGIN")
+            for *place, value in changes:
+                if value is None:
+                    self._file.execute("DELETE FROM entries WHERE kind = ? AND place = ? AND key = ?", place)
+                else:
+                    self._file.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?)", (*place, value))
+            self._file.execute("COMMIT")
+        except sqlite3.Error as error:
+            failure = self._not_written(error)
+            self._end(failure)
+            raise failure from None
+
+    def _not_written(self, error: Exception) -> StateUnusable:
+        return StateUnusable(
+            f"{display_path(self._path)} cannot be written ({error}), and keeps what was confirmed until now: "
+            "make room on the disk, and start again"
+        )
 
     def _rows(self, kind: str, place: str | None = None) -> list[tuple[str, str, str]]:
         where, values = ("", (kind,)) if place is None else (" AND place = ?", (kind, place))
@@ -127,41 +174,30 @@ class EmulatorState:
                 raise MockValidationException(f"the stored table {table.name} has another key: {_FRESH}")
             table.put_item(item)
 
-    def _fill_queue(self, queue: Any) -> None:
-        from moto.sqs.models import Message
+    def _token_changes(self, request: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str | None]]:
+        """The token of a completed transaction is kept with its items, and removed when it has expired."""
+        while self._tokens and self._tokens[0][0] <= time.time() - VALID_SECONDS:
+            _, region, expired = self._tokens.popleft()
+            yield "token", region, expired, None
+        token, backend = request.get("ClientRequestToken"), _backend_of(next(_touched(_TRANSACTION, request))[0])
+        if token and (completed := tokens_of(backend).completed(token)):
+            self._tokens.append((completed.at, backend.region_name, token))
+            yield "token", backend.region_name, token, json.dumps(completed)
 
-        if queue.name in self._messages:  # it existed before
-            return
-        for _, number, text in self._rows("message", queue.name):
-            kept = json.loads(text)
-            message = Message(number, kept["body"])
-            message.mark_sent(delay_seconds=0)
-            message.delayed_until = kept["delayed_until"]
-            queue.add_message(message)
-        self._messages[queue.name] = {number: text for _, number, text in self._rows("message", queue.name)}
-
-    def _message_changes(self) -> Iterator[tuple[str, str, str, str | None]]:
-        for queue in [each for backend in _backends("sqs") for each in backend.queues.values()]:
-            before = self._messages.get(queue.name, {})
-            now = {each.id: before.get(each.id) or _message_text(each) for each in queue._messages}  # noqa: SLF001 - moto has no other way
-            for number in now.keys() - before.keys():
-                yield "message", queue.name, number, now[number]
-            for number in before.keys() - now.keys():
-                yield "message", queue.name, number, None
-            self._messages[queue.name] = now
+    def _restore_tokens(self) -> None:
+        found = [(Completed(*json.loads(text)), region, token) for region, token, text in self._rows("token")]
+        for completed, region, token in sorted(found, key=lambda each: each[0].at):
+            tokens_of(_backend("dynamodb", region)).restore(token, completed)
+            self._tokens.append((completed.at, region, token))
 
 
 _FRESH = "start anew with `make run FRESH=1`, which removes it"
 _REMEDY = f"restore a copy of it, or {_FRESH}"
 
 
-def _message_text(message: Any) -> str:
-    return json.dumps({"body": message.body, "delayed_until": message.delayed_until})
-
-
 def _touched(action: str, request: Mapping[str, Any]) -> Iterator[tuple[str, Key]]:
     """The tables and keys of a writing call; a put's key is in its item."""
-    if action == "TransactWriteItems":
+    if action == _TRANSACTION:
         for (operation,) in (each.values() for each in request["TransactItems"]):
             yield operation["TableName"], operation.get("Key") or operation.get("Item") or {}
     elif action == "BatchWriteItem":
@@ -176,7 +212,7 @@ def _item_change(name: str, attributes: Key) -> tuple[str, str, str, str | None]
     """The change that makes the stored item equal to the table's."""
     from moto.dynamodb.models.dynamo_type import DynamoType
 
-    (table,) = [backend.tables[name] for backend in _backends("dynamodb") if name in backend.tables]
+    table = _backend_of(name).tables[name]
     key = [attributes[each] for each in (table.hash_key_attr, table.range_key_attr) if each]
     item = table.get_item(*map(DynamoType, key))
     value = item and json.dumps({each: attribute_value(value) for each, value in item.attrs.items()})
@@ -204,6 +240,12 @@ def _backends(service: str) -> list[Any]:
 
     backends: Any = get_backend(service)  # type: ignore[call-overload]
     return list(backends[ACCOUNT].values())
+
+
+def _backend_of(table: str) -> Any:
+    """The DynamoDB backend with this table."""
+    (found,) = [backend for backend in _backends("dynamodb") if table in backend.tables]
+    return found
 
 
 def _after_creation(module: str, method: str, fill: Callable[[Any], None]) -> None:

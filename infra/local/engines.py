@@ -10,6 +10,7 @@ import fcntl
 import json
 import re
 import subprocess
+import time
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from typing import IO, Any
@@ -107,9 +108,15 @@ class Engines:
         fake = all(self._environ.get(name) == value for name, value in _FAKE_CREDENTIALS.items())
         return shared | (_FAKE_CREDENTIALS if fake else {})
 
-    def has_failed(self) -> bool:
-        """Whether an engine that this stack started has exited."""
-        return any(engine.has_ended() for engine in (self._emulator, self._dynamodb) if engine)
+    def failure(self, seconds: float = 0) -> str | None:
+        """Why an engine that this stack started has exited; ``None`` if none does so within ``seconds``."""
+        deadline = time.monotonic() + seconds
+        while not (ended := [each for each in (self._emulator, self._dynamodb) if each and each.has_ended()]):
+            if time.monotonic() >= deadline:
+                return None
+            time.sleep(0.05)
+        reason = ended[0].last_line() if isinstance(ended[0], ChildProcess) else ""
+        return reason or "an engine has stopped unexpectedly, so the stack stops too"
 
     def stop(self) -> None:
         for engine in (self._emulator, self._dynamodb):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -30,6 +31,7 @@ class LogFile(logging.Handler):
         super().__init__()
         self.setFormatter(form)
         self._path = path
+        self._is_incomplete = False
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._rotate()
 
@@ -38,8 +40,14 @@ class LogFile(logging.Handler):
         line.members = {**log.members_of(record), "function": _function.get()}
         try:
             self._write(self.format(line).encode() + b"\n")
-        except OSError:
-            self.handleError(record)
+        except OSError as error:
+            self._report(error)
+
+    def _report(self, error: OSError) -> None:
+        """Say once that lines are missing from the file; standard output has them."""
+        if not self._is_incomplete:
+            print(f"causeway: {self._path} cannot be written ({error.strerror}): lines are missing.", file=sys.stderr)
+        self._is_incomplete = True
 
     def close(self) -> None:
         self._file.close()

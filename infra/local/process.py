@@ -61,13 +61,20 @@ class ChildProcess:
             raise ChildFailed(f"ended with exit code {self._process.wait()}")
         return line
 
-    def stop(self, grace: float = GRACE + 1) -> None:
-        """Close the pipe and wait for the program to exit; kill it after ``grace`` seconds."""
+    def last_line(self) -> str:
+        """The last line that a program printed after its first, once it has ended; empty if there is none."""
+        assert self._process.stdout is not None
+        lines = bytes(self._process.stdout.read()).decode().strip().splitlines()
+        return lines[-1] if lines else ""
+
+    def stop(self, grace: float = GRACE + 1) -> int:
+        """Close the pipe and wait for the program to exit; kill it after ``grace`` seconds. Returns its exit code."""
         if self._process.stdin:
             self._process.stdin.close()
         _wait_or_kill(self._process, grace)
         if self._process.stdout:
             self._process.stdout.close()
+        return int(self._process.returncode)
 
 
 def python_command(module: str, *arguments: str) -> list[str]:

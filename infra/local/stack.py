@@ -43,6 +43,8 @@ DRAIN_SECONDS = 30.0
 """Seconds to wait for requests in flight when the stack stops; API Gateway's limit is 29 s."""
 STAGE = "local"
 
+_FAILURE_SECONDS = 0.5
+"""Seconds in which an engine that has dropped a connection has exited."""
 _SECOND = ".local/second/stack.json"
 """A file for a second stack, in its own folder, since data is kept next to it."""
 
@@ -87,6 +89,17 @@ class Stack:
 
         Raises: StartFailed, EngineFailed, StopRequested.
         """
+        try:
+            return self._start()
+        except (StopRequested, EngineFailed):
+            raise
+        except Exception as error:
+            engine_failure = self._engines and self._engines.failure(_FAILURE_SECONDS)
+            if reason := engine_failure or _explain_failure(error):
+                raise StartFailed(reason) from None
+            raise
+
+    def _start(self) -> dict[str, Any]:
         from infra.local.server import build_server, take_port
 
         check_engine(self._options.engine)
@@ -157,8 +170,8 @@ class Stack:
     def wait(self) -> None:
         """Wait until a stop is requested. Raises: StartFailed, if an engine exits."""
         while not self._ended.wait(1):
-            if self._engines and self._engines.has_failed():
-                raise StartFailed("an engine has stopped unexpectedly, so the stack stops too")
+            if self._engines and (reason := self._engines.failure()):
+                raise StartFailed(reason)
 
     def request_stop(self) -> None:
         """Request a stop from a signal handler or another thread; a second request exits immediately."""
@@ -208,8 +221,9 @@ class Stack:
 
     @staticmethod
     def _create_resources(engines: Engines) -> None:
-        from botocore.exceptions import BotoCoreError, ClientError, ConnectTimeoutError, EndpointConnectionError
+        from botocore.exceptions import ConnectTimeoutError, EndpointConnectionError
 
+        from infra import aws_errors
         from infra.deploy.stacks import StackFailed
         from infra.local import resources
 
@@ -222,8 +236,8 @@ class Stack:
             )
         except (EndpointConnectionError, ConnectTimeoutError) as error:
             raise StartFailed(engines.explain_silence(str(error.kwargs["endpoint_url"]).rstrip("/"))) from None
-        except (StackFailed, BotoCoreError, ClientError) as error:
-            raise StartFailed(f"the resources could not be created: {error}") from None
+        except (StackFailed, *aws_errors.AWS_ERRORS) as error:
+            raise StartFailed(f"the resources could not be created: {aws_errors.explain(error)}") from None
 
     def _content(self, port: int, engines: Engines) -> dict[str, Any]:
         from chalicelib.bootstrap import hub
@@ -311,6 +325,18 @@ def _say_at_once(text: str) -> None:
     line = f"\n{text}\n" if sys.stdout.isatty() else f"{text}\n"
     with contextlib.suppress(OSError):
         os.write(sys.stdout.fileno(), line.encode(sys.stdout.encoding, "replace"))
+
+
+def _explain_failure(error: Exception) -> str | None:
+    """Why the start failed at a file or an engine; ``None`` for other errors."""
+    from chalicelib.foundation.dynamodb.store import StoreError
+    from infra import aws_errors
+
+    if isinstance(error, OSError):
+        return f"a file of the stack cannot be used: {error}"
+    if isinstance(error, (StoreError, *aws_errors.AWS_ERRORS)):
+        return f"the engine failed while the stack started: {aws_errors.explain(error)}"
+    return None
 
 
 def _explain_port(port: int, error: OSError) -> str:

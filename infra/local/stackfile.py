@@ -4,6 +4,7 @@ The file contains a password and credentials, so only its owner can read it. Its
 
 ``id``              identifies the stack; its ``/health`` responds with it in the header ``X-Causeway-Stack``
 ``pid``             the stack's process id
+``data``            the folder of the engine's data; the member is missing if all of it is at another's endpoint
 ``engine``          ``emulator``, ``dynamodb-local``, ``localstack`` or ``endpoint``
 ``dynamodb_engine`` ``dynamodb-local`` or ``endpoint`` if DynamoDB is separate from the other services, else ``null``
 ``base_url``        the URL of the service
@@ -42,7 +43,15 @@ HEADER = "X-Causeway-Stack"
 CREDENTIALS = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN")
 """Variables that would mix a real AWS account into a stack's fake credentials."""
 SETTINGS = (
-    *("PUBLIC_URL", "BANK_API_URL", "MTLS_URL", "TPP_CA_BUNDLE", "OUTBOUND_CA_FILE", "RESOURCE_PREFIX"),
+    *(
+        "PUBLIC_URL",
+        "BANK_API_URL",
+        "MTLS_URL",
+        "TPP_CA_BUNDLE",
+        "BANK_CA_BUNDLE",
+        "OUTBOUND_CA_FILE",
+        "RESOURCE_PREFIX",
+    ),
     *("KMS_KEY_ID", "KEYS_SECRET", "CARD_KEYS_SECRET", "DEMO_BANKS_SECRET"),
 )
 """Settings that other processes must share with the stack."""

@@ -14,7 +14,8 @@ from chalicelib.foundation.crypto.certificates import TrustedAuthorities
 from infra.local import stackfile
 from infra.local.development_ca import HOSTS, DevelopmentCa
 
-CLIENT_AUTHORITIES, OUTBOUND_AUTHORITIES = "client-authorities.pem", "outbound-authorities.pem"
+CLIENT_AUTHORITIES, BANK_AUTHORITIES = "client-authorities.pem", "bank-authorities.pem"
+OUTBOUND_AUTHORITIES = "outbound-authorities.pem"
 
 
 class TlsFailed(Exception):
@@ -32,43 +33,44 @@ class LocalTls:
 def set_up(environ: MutableMapping[str, str], folder: Path, port: int) -> LocalTls:
     """Create what is missing in ``folder``, and set the service's settings in ``environ``.
 
-    Client certificates are optional, and verified against the development CA and the authorities of ``TPP_CA_BUNDLE``.
-    The service's own calls trust the development CA besides the public authorities.
+    Client certificates are optional, and verified against the development CA and the authorities of ``TPP_CA_BUNDLE``
+    and ``BANK_CA_BUNDLE``. The service's own calls trust the development CA besides the public authorities.
 
     Raises:
         TlsFailed.
     """
     ca = DevelopmentCa(folder)
-    clients, outbound = folder / CLIENT_AUTHORITIES, folder / OUTBOUND_AUTHORITIES
+    tpps, banks, outbound = folder / CLIENT_AUTHORITIES, folder / BANK_AUTHORITIES, folder / OUTBOUND_AUTHORITIES
     own = ca.file.read_text("ascii")
-    stackfile.write_private(clients, own + _bundle_of(environ))
+    stackfile.write_private(tpps, own + _bundle_of(environ, "TPP_CA_BUNDLE"))
+    stackfile.write_private(banks, own + _bundle_of(environ, "BANK_CA_BUNDLE"))
     stackfile.write_private(outbound, own + Path(certifi.where()).read_text("utf-8"))
     url = f"https://{HOSTS[0]}:{port}"
-    environ.update(
-        {"PUBLIC_URL": url, "MTLS_URL": url, "TPP_CA_BUNDLE": str(clients), "OUTBOUND_CA_FILE": str(outbound)}
-    )
-    return LocalTls(_context(ca, clients), ca.file)
+    environ.update(PUBLIC_URL=url, MTLS_URL=url, TPP_CA_BUNDLE=str(tpps), BANK_CA_BUNDLE=str(banks))
+    environ["OUTBOUND_CA_FILE"] = str(outbound)
+    return LocalTls(_context(ca, tpps, banks), ca.file)
 
 
-def _bundle_of(environ: MutableMapping[str, str]) -> str:
-    """The certificates of ``TPP_CA_BUNDLE``, if it is set. Raises: TlsFailed."""
-    location = environ.get("TPP_CA_BUNDLE")
+def _bundle_of(environ: MutableMapping[str, str], variable: str) -> str:
+    """The certificates of a bundle, if its setting has a value. Raises: TlsFailed."""
+    location = environ.get(variable)
     if not location:
         return ""
     try:
         text = read_text(location)
         TrustedAuthorities(text)
     except (OSError, ValueError) as error:
-        raise TlsFailed(f"TPP_CA_BUNDLE: {location} cannot be used: {error}") from None
+        raise TlsFailed(f"{variable}: {location} cannot be used: {error}") from None
     return text
 
 
-def _context(ca: DevelopmentCa, clients: Path) -> ssl.SSLContext:
+def _context(ca: DevelopmentCa, *bundles: Path) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(*ca.server_files())
     context.verify_mode = ssl.CERT_OPTIONAL
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN  # intermediate authorities are trust anchors, too
-    context.load_verify_locations(clients)
+    for bundle in bundles:
+        context.load_verify_locations(bundle)
     context.set_alpn_protocols(["http/1.1"])
     return context

@@ -5,7 +5,8 @@
 # would fetch DynamoDB Local and Java by itself, from servers of its own: both are laid where it looks for them first.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-for program in python3.13 java javac jar mvn; do
+python=$(infra/find_python.sh 3.13 "LocalStack's pinned packages fit no other version")
+for program in java javac jar mvn; do
     command -v "$program" >/dev/null || { echo "causeway: LocalStack needs $program, and there is none." >&2; exit 1; }
 done
 
@@ -13,7 +14,7 @@ place=$PWD/.local/localstack
 requirements=infra/localstack/requirements.txt
 if ! cmp --silent "$requirements" "$place/requirements.txt"; then
     echo "Installing LocalStack into .local/localstack: about a minute, this once"
-    python3.13 -m venv --clear "$place/venv"
+    "$python" -m venv --clear "$place/venv"
     "$place/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
     cp "$requirements" "$place/requirements.txt"
 fi

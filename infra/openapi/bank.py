@@ -103,7 +103,9 @@ def _parameters(version: Version) -> Mapping[str, Json]:
     if_any = header("X-Auth-Token", "The token of the PSU's consent, if there is one", {"type": "string"}, _token())
     return {
         "RequestIdIfAny": ANY_REQUEST_ID,
-        "RequestId": header("X-Request-Id", "A UUID, new for each request", UUID, _REQUEST_ID, required=True),
+        "RequestId": header(
+            "X-Request-Id", "A UUID, new for each request; capitals are the same id", UUID, _REQUEST_ID, required=True
+        ),
         "Signature": header("X-Signature", signature, _BASE64, _SIGNATURE, required=version.signature_required),
         "ServiceSignature": header(
             "X-Signature",

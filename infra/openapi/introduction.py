@@ -63,6 +63,9 @@ def _finality(statuses: Statuses, status: Status) -> str:
     return f"yes, except for {', '.join(later)}" if later else "yes"
 
 
+_ADDED = " (a code of the Berlin Group's NextGenPSD2, not of version 2)"
+
+
 def balance_types() -> str:
     rows = [(f"`{name}`", meaning) for name, meaning in BALANCE_TYPES.items()]
     return section("Balance types (version 2)", table(("Type", "Meaning"), rows))
@@ -75,7 +78,7 @@ def codes_of_version_1() -> str:
 
 def codes_of_version_2(*without: str) -> str:
     rows = [
-        (f"`{code}`", row.status, f"{row.meaning} (a code of this service)" if code in ADDED_CODES else row.meaning)
+        (f"`{code}`", row.status, row.meaning + (_ADDED if code in ADDED_CODES else ""))
         for code, row in VERSION_2.items()
         if code not in without
     ]

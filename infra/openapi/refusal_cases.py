@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from chalicelib.foundation.call_limits import LimitReached
 from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.breaker import CircuitOpen
+from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.http.web import BODY_BYTES, JSON, Incoming, UnreadableBody
 from chalicelib.openbanking.api.answers import as_refusal
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
+from chalicelib.openbanking.bank_client.slow_call_limit import NO_SLOT
+from chalicelib.openbanking.flows.client_limits import refuse_call
 from chalicelib.openbanking.flows.payment_execution import refuse_payment
 from chalicelib.openbanking.flows.read_limits import refuse_access
 from chalicelib.openbanking.protocol import bank_calls, refusals, tpp_calls
@@ -114,6 +118,11 @@ CASES = _by_name(
         "for a client with another method",
         refusals.ASSERTION_WRONG(),
     ),
+    Case(
+        "call_limit",
+        "The client has made more calls than its limit allows: repeat the request after the seconds in Retry-After",
+        refuse_call(LimitReached(3_000, retry_after=1)),
+    ),
     Case("bearer_missing", "No bearer", refusals.BEARER_MISSING()),
     Case("bearer_spent", "The bearer's one-time consent has been used for a payment", refusals.BEARER_SPENT()),
     Case(
@@ -205,6 +214,11 @@ CASES = _by_name(
         "bank_not_asked",
         "The bank failed to respond several times in a row; no requests are sent to it for some seconds",
         _NOT_ASKED,
+    ),
+    Case(
+        "bank_slow",
+        "The bank has not responded within 3 s, and too many other calls wait for it",
+        BankFailed.of_given_up_call(GivenUp(NO_SLOT)),
     ),
     Case(
         "bank_token",
@@ -331,7 +345,12 @@ CASES = _by_name(
         "The bank is registered for the other version",
         refusals.OTHER_VERSION(version="the other version"),
     ),
-    Case("certificate", "The client certificate is missing or not the bank's", refusals.CERTIFICATE_WRONG()),
+    Case(
+        "certificate",
+        "The client certificate that the bank's record demands is missing, expired, revoked, of an unknown authority "
+        "or not the bank's",
+        refusals.CERTIFICATE_WRONG(),
+    ),
     Case(
         "signature",
         "X-Signature is required but missing, or is not the bank's signature of this body",

@@ -11,12 +11,14 @@ from infra.openapi.refusal_cases import CASES, Case
 
 _BODY = ("not_json", "too_large", "member_wrong", "member_unknown", "content_type")
 _QUERY = ("parameter_wrong", "parameter_unknown", "parameter_repeated")
-_CLIENT = ("client_missing", "client_unknown", "secret_wrong", "certificate_wrong", "assertion_wrong", "request_id")
+_NAMED = ("client_missing", "client_unknown", "secret_wrong", "certificate_wrong", "assertion_wrong", "request_id")
+_LIMIT = ("call_limit",)
+_CLIENT = (*_NAMED, *_LIMIT)
 _PROOF = ("proof_wrong", "nonce_needed")
 _PROOF_FOR_TOKEN = ("proof_wrong_for_token", "nonce_needed_for_token")
-_CONSENT = (*_CLIENT, "bearer_missing", "bearer_invalid", *_PROOF, "bearer_spent")
+_CONSENT = (*_NAMED, "bearer_missing", "bearer_invalid", *_PROOF, *_LIMIT, "bearer_spent")
 _REQUEST = ("redirect_uri_foreign", "scopes_wrong", "challenge_missing")
-_BANK_FAILS = ("bank_gone", "bank_failed", "bank_not_asked", "bank_token")
+_BANK_FAILS = ("bank_gone", "bank_failed", "bank_not_asked", "bank_slow", "bank_token")
 _KEYS = ("key_wrong", "key_used", "still_running", "never_ended")
 _PAYMENT = (
     *("callback_foreign", "scheme", "order_id_used", "not_sent", "not_sent_for_now"),
@@ -24,21 +26,21 @@ _PAYMENT = (
 )
 _ACCOUNTS = {"iban", "account_id", "account"}
 _OURS = ("failed", "storage")
-_TOKEN_CLIENT = (*_CLIENT, *_BODY, "not_a_form")
+_TOKEN_CLIENT = (*_NAMED, *_BODY, "not_a_form")
 
 _OWN: Mapping[str, tuple[str, ...]] = {
     "/tpp/authorize": (
-        *(*_CLIENT, *_PROOF_FOR_TOKEN, *_BODY, "scopes_missing", "jkt_other", "bank_unknown", "not_pushed"),
+        *(*_NAMED, *_PROOF_FOR_TOKEN, *_LIMIT, *_BODY, "scopes_missing", "jkt_other", "bank_unknown", "not_pushed"),
         *(*_REQUEST, "state_used"),
     ),
     "/oauth/par": (
-        *(*_CLIENT, *_PROOF_FOR_TOKEN, "too_large", "content_type", "not_a_form", "parameter_not_supported"),
+        *(*_NAMED, *_PROOF_FOR_TOKEN, *_LIMIT, "too_large", "content_type", "not_a_form", "parameter_not_supported"),
         *("response_type", "member_wrong", "jkt_other", "bank_unknown", "redirect_uri_missing", *_REQUEST),
         "scopes_of_no_version",
     ),
-    "/oauth/introspect": _TOKEN_CLIENT,
-    "/tpp/token": (*_TOKEN_CLIENT, *_PROOF_FOR_TOKEN, "redirect_uri_missing", "grant_type", "grant_invalid"),
-    "/tpp/token/revoke": _TOKEN_CLIENT,
+    "/oauth/introspect": (*_TOKEN_CLIENT, *_LIMIT),
+    "/tpp/token": (*_TOKEN_CLIENT, *_PROOF_FOR_TOKEN, *_LIMIT, "redirect_uri_missing", "grant_type", "grant_invalid"),
+    "/tpp/token/revoke": (*_TOKEN_CLIENT, *_LIMIT),
     "/tpp/scope": (*_CLIENT, *_QUERY, "bank_unknown"),
     "/tpp/banks": (*_CLIENT, *_QUERY, "filter_unknown"),
     "/tpp/banks/{bic}": (*_CLIENT, "parameters_none", "bic_wrong", "bank_unknown"),
@@ -46,7 +48,7 @@ _OWN: Mapping[str, tuple[str, ...]] = {
     "/tpp/consents": (*_CLIENT, *_QUERY, "cursor_invalid"),
     "/tpp/events": (*_CLIENT, "client_proves_nothing", *_QUERY, "events_cursor_invalid"),
     ACCEPTED_REQUEST: (
-        *(*_CLIENT, "bearer_of_request", "bearer_invalid", *_PROOF, "parameters_none", "request_unknown"),
+        *(*_NAMED, "bearer_of_request", "bearer_invalid", *_PROOF, *_LIMIT, "parameters_none", "request_unknown"),
     ),
 }
 _GATE = (

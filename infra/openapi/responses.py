@@ -36,7 +36,7 @@ _STATUS_WORDS = {
 HEADERS: Mapping[str, Json] = {
     "X-Request-Id": {
         "required": True,
-        "description": "The request's id: the caller's own, or a generated one",
+        "description": "The request's id in lower case: the caller's own, or a generated one",
         "schema": {"type": "string", "format": "uuid"},
         "example": _EXAMPLE_ID,
     },

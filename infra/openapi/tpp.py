@@ -85,8 +85,8 @@ _PARAMETERS: Mapping[str, Json] = {
     "RequestIdIfAny": ANY_REQUEST_ID,
     "RequestId": header(
         "X-Request-Id",
-        "The request's id, generated when absent; passed to the bank and returned in the response. A payment's id "
-        "identifies one order at the bank for 24 hours; a different order with the same id is refused",
+        "The request's id, generated when absent; passed to the bank and returned in the response in lower case. A "
+        "payment's id identifies one order at the bank for 24 hours; a different order with the same id is refused",
         UUID,
         "fdfd4e95-a65f-44f4-8807-2ce2f6b89e89",
     ),

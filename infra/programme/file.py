@@ -84,6 +84,7 @@ def _build_rights(credential: CredentialPart) -> Rights:
         actions=None if credential.actions == [ALL] else frozenset(credential.actions),
         modes=credential.modes.model_dump(),
         encryption_key=_normalize_key(credential.encryption_key),
+        calls_per_minute=credential.calls_per_minute,
     )
 
 

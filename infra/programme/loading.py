@@ -238,6 +238,7 @@ def readable_rights(rights: Rights) -> dict[str, Any]:
         "actions": "all" if rights.actions is None else sorted(rights.actions),
         **dict(rights.modes),
         "encryption_key": _short_name(rights.encryption_key),
+        "calls_per_minute": rights.calls_per_minute,
     }
 
 

@@ -12,6 +12,7 @@ from chalicelib.cards.authorization.group_rules import CHANNELS
 from chalicelib.cards.programs.catalogue import HIGHEST_MCC
 from chalicelib.cards.protocol import values
 from chalicelib.foundation.fields.registries import country_numbers, minor_units
+from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE
 
 ALL = "all"
 ENTRIES = 100
@@ -276,6 +277,7 @@ class CredentialPart(Part):
     modes: ModesPart
     allow_plain: bool = False
     encryption_key: str | None = None
+    calls_per_minute: Annotated[int, Field(ge=1, le=MOST_CALLS_PER_MINUTE)] | None = None
 
 
 class ManagerPart(NamedPart):

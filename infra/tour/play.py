@@ -31,6 +31,10 @@ from infra.tour.tpp_client import new_tpp
 
 _GREETING = "The tour plays a TPP, a bank's customer and a programme manager. It takes about 10 seconds."
 
+_FAILURES = (TourFailed, NavigationFailed, CausewayError, StoreError, requests.RequestException)
+_CHOICES = ("LOCALSTACK", "AWS_ENDPOINT_URL", "ENGINE", "TLS")
+"""Variables that choose how `make run` starts a stack; the tour's own is always the same."""
+
 
 def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
     """Play the tour on a running stack; ``hub`` uses the same stack.
@@ -89,13 +93,27 @@ def main(arguments: list[str] | None = None) -> int:
         if running is not None:
             _run(running, detail=detail)
             return 0
-        print("No stack is running: starting one for the tour.")
+        print(_explain_own_stack(os.environ), flush=True)
         with background.run_stack() as own:
+            print(f"The tour's own stack is ready at {own['base_url']}.", flush=True)
             _run(own, detail=detail)
-    except (TourFailed, NavigationFailed, CausewayError, StoreError, requests.RequestException) as error:
+    except (*_FAILURES, background.NotReady) as error:
         print(f"The tour ended early: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _explain_own_stack(environ: Mapping[str, str]) -> str:
+    """Why the tour does not use a stack that the user may have started, and how to have it use one."""
+    file, content = stackfile.location(environ), stackfile.read(stackfile.location(environ))
+    shown = stackfile.display_path(file)
+    found = f"the stack of {shown} does not respond at {content.get('base_url')}" if content else f"there is no {shown}"
+    ignored = [name for name in _CHOICES if environ.get(name)]
+    note = f"It ignores {' and '.join(ignored)}. " if ignored else ""
+    return (
+        f"No stack of yours is used: {found}. The tour starts one of its own, on the built-in emulator, and removes it "
+        f"at the end. {note}To tour yours, start it with `make run` first, or name its file in {stackfile.VARIABLE}."
+    )
 
 
 def _run(stack: Mapping[str, Any], *, detail: bool) -> None:

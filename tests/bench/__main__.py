@@ -16,12 +16,13 @@ import requests
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.settings import Settings
 from infra import command
+from infra.deploy import runtime
 from infra.local import dynoxide
 from infra.local.background import run_stack
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import ENGINES
 from infra.tour.browser import Browser, approve_consent
-from tests.bench import against_bare, bulk, cards, cold_start, idle, reports
+from tests.bench import against_bare, backlog, bulk, cards, cold_start, idle, reports
 from tests.bench.against_bare import Make, bare
 from tests.bench.authorizations import Authorizations
 from tests.bench.bare import Bare
@@ -178,13 +179,23 @@ def _idle() -> None:
         print(f"an idle stack, all processes     {idle.share_of_a_core(stack['pid']):.2%} of a core   (goal: 1 %)")
 
 
+def _backlog(count: int) -> None:
+    with _silent():
+        measured = backlog.drained(count)
+    print(f"a backlog of {count} events for one receiver drains at {measured}   (goal: {backlog.GOAL})")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
-    parser = command.parser("tests.bench", __doc__)
+    parser = command.parser("tests.bench", __doc__, runtime.INTERPRETER)
     parser.add_argument("--latency", metavar="ENGINE", choices=ENGINES, help="measure only the latency on this engine")
+    parser.add_argument("--backlog", metavar="EVENTS", type=int, help="measure only how a backlog of events drains")
     options = parser.parse_args(arguments)
     if options.latency:
         _latency(options.latency)
+        return
+    if options.backlog:
+        _backlog(options.backlog)
         return
     _against_the_bare_script()
     _cold_starts()
@@ -192,6 +203,7 @@ def main(arguments: list[str] | None = None) -> None:
     _cards()
     _on_dynamodb_local()
     _idle()
+    _backlog(backlog.EVENTS)
     _latency(ENGINES[0])
     if dynoxide.installed_version() == dynoxide.VERSION:
         _latency("dynoxide")

@@ -74,7 +74,7 @@ class Service:
 
     def _ask(self, action: str, **members: Any) -> Any:
         room = self._hub.cards.flows.simulator if action.startswith("simulate") else self._hub.cards.flows.api
-        return json.loads(room.answer(json.dumps({**self._envelope, "action": action, **members}).encode()))
+        return json.loads(room.answer(json.dumps({**self._envelope, "action": action, **members}).encode()).text)
 
 
 @contextlib.contextmanager

@@ -163,7 +163,7 @@ def _asked(action: str, share: Share) -> tuple[Hub, bytes]:
 
 
 def _answered(hub: Hub, body: bytes) -> str:
-    answer = hub.cards.flows.api.answer(body)
+    answer = hub.cards.flows.api.answer(body).text
     assert json.loads(answer)["status"] == "success", answer
     return answer
 

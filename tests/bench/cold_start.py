@@ -24,7 +24,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 
-from infra.deploy import archive, chalice_command, layer
+from infra.deploy import archive, chalice_command, layer, runtime
 from tests.bench import bare
 from tests.bench.measures import Ratio
 from tests.bench.relayed import accounts_event, event
@@ -51,11 +51,12 @@ class Packages:
 @contextlib.contextmanager
 def unpacked() -> Iterator[Packages]:
     """Build the packages for this machine's processor, and unpack them."""
+    runtime.check_python()
     processor = PROCESSORS[platform.machine().lower()]
     with tempfile.TemporaryDirectory(prefix="causeway-cold-") as place, chalice_command.project_copy() as project:
         root = Path(place)
         chalice_command.build_function(project, root / "function.zip")
-        layer.build(chalice_command.ROOT, processor, chalice_command.PYTHON, root / "layer.zip")
+        layer.build(chalice_command.ROOT, processor, root / "layer.zip")
         for name in ("function", "layer"):
             with zipfile.ZipFile(root / f"{name}.zip") as packed:
                 packed.extractall(root / name)
@@ -66,7 +67,7 @@ def unpacked() -> Iterator[Packages]:
             archive.compile_modules(root / name, f"/var/{name}")
         for file in root.rglob("*"):
             file.chmod(0o555 if file.is_dir() else 0o444)
-        libraries = root / "layer" / layer.PREFIX.format(chalice_command.PYTHON)
+        libraries = root / "layer" / layer.PREFIX
         yield Packages(root / "function", root / "bare", libraries, root / "runtime")
         for file in (root, *root.rglob("*")):
             if file.is_dir():

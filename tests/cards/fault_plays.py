@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
@@ -13,10 +14,12 @@ from typing import Any, ClassVar, Protocol
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.foundation.dynamodb.store import StoreError
+from chalicelib.foundation.identifiers import new_id
 from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import all_in_use, warmed
 from tests.cards.scenes import Envelope, Scene
+from tests.late_answers import late_answers
 from tests.openbanking.call_sites import CARDS, Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
 from tests.world import World
@@ -42,11 +45,10 @@ _PARTS_OF_A_PROCESS = ("flows", "events", "credentials", "programmes")
 class Forgetful(Fault):
     """A lost answer of storage that does not know the transaction again when it is sent once more."""
 
-    def _after(self, http_response: Any, **members: Any) -> None:
-        try:
-            super()._after(http_response, **members)
-        finally:
-            self._tokens.clear()
+    def _before(self, model: Any, params: Any, **members: Any) -> None:
+        if model.name == "TransactWriteItems":
+            params["body"] = json.dumps(json.loads(params["body"]) | {"ClientRequestToken": new_id()}).encode()
+        super()._before(model, params, **members)
 
 
 class Twice(Fault):
@@ -242,3 +244,4 @@ class Targets:
                 yield Forgetful(world, "after", number)
             if call.operation == "UpdateItem":
                 yield from (Twice(world, kind, number) for kind in FAULTS)
+        yield from late_answers(world)

@@ -85,10 +85,11 @@ DELIVERY = {
 
 @dataclass(frozen=True)
 class Envelope:
-    """What an action answered; ``raw`` is the text that it came in."""
+    """What an action answered; ``raw`` is the text that it came in, ``retry_after`` the seconds of the header."""
 
     raw: str
     members: Mapping[str, Any]
+    retry_after: int | None = None
 
     @property
     def status(self) -> str:
@@ -183,8 +184,8 @@ class Scene:
 
     def send(self, body: bytes, *, simulator: bool = False) -> Envelope:
         """Post bytes as they are."""
-        raw = (self.hub.cards.flows.simulator if simulator else self.hub.cards.flows.api).answer(body)
-        return Envelope(raw, jsontext.loads(raw))
+        answer = (self.hub.cards.flows.simulator if simulator else self.hub.cards.flows.api).answer(body)
+        return Envelope(answer.text, jsontext.loads(answer.text), answer.retry_after)
 
     def do(self, action: str, /, **members: Any) -> Envelope:
         """Call an action of the card API."""

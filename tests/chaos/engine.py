@@ -1,27 +1,36 @@
-"""The storage and queues of a run, in simulated time: the emulator, with another DynamoDB where asked for."""
+"""The storage and queues of a run, in simulated time: the emulator, with another DynamoDB where asked for.
+
+The emulator may keep its state on a disk that is full at times.
+"""
 
 from __future__ import annotations
 
 import os
 import threading
-from typing import Any
 
 from infra.local.emulator import Emulator, EmulatorServer, load_moto
 from infra.local.engines import DYNAMODB_ENGINES, ENGINES
 from infra.local.resources import create_resources
 from tests import lean_emulator
+from tests.chaos.filling_disk import FillingDisk
+from tests.chaos.late_engine import LateAnswers
 from tests.manual_clock import ManualClock
 
-ACCOUNT, REGION = "123456789012", "eu-west-1"
+REGION = "eu-west-1"
 
 
 class Engine:
     """Serves on this machine; ``environment`` leads boto3 there, in this process and in those of the workers."""
 
-    def __init__(self, clock: ManualClock, engine: str = ENGINES[0]) -> None:
+    def __init__(
+        self, clock: ManualClock, late: LateAnswers, engine: str = ENGINES[0], disk: FillingDisk | None = None
+    ) -> None:
         self._dynamodb = DYNAMODB_ENGINES[engine]() if engine in DYNAMODB_ENGINES else None
-        self._server = EmulatorServer(Emulator(load_moto()))
-        _simulate_time(clock)
+        self._disk = disk
+        self._late = late
+        emulator = disk.start() if disk else Emulator(load_moto(), now=clock.monotonic)
+        self._emulator = late.of(emulator)
+        self._server = EmulatorServer(self._emulator)
         lean_emulator.install()
         threading.Thread(target=self._server.serve_forever, daemon=True, name="emulator").start()
         self.environment = {
@@ -37,31 +46,22 @@ class Engine:
         os.environ.update(self.environment)
         create_resources(emulated=True, dynamodb_apart=self._dynamodb is not None)
 
+    def restart_if_ended(self) -> None:
+        """Start the emulator again from its file, if it ended because it could not be written."""
+        if self._disk and self._disk.has_ended:
+            self._emulator = self._server.emulator = self._late.of(self._disk.start())
+            create_resources(emulated=True, dynamodb_apart=self._dynamodb is not None)
+
     def next_message(self, queue: str) -> float | None:
         """When a message of a queue can be received next, in Unix seconds; ``None`` when it has none."""
-        from moto.sqs.models import sqs_backends
-
-        found: Any = sqs_backends[ACCOUNT][REGION].queues[queue]
-        return min((max(each.visible_at, each.delayed_until) / 1000 for each in found._messages), default=None)
+        return self._emulator.sqs.queue(queue).next_visible()
 
     def backlog(self, queue: str) -> int:
         """How many messages of a queue can be received now."""
-        from moto.sqs.models import sqs_backends
-
-        return len(sqs_backends[ACCOUNT][REGION].queues[queue].messages)
+        return self._emulator.sqs.queue(queue).count()[0]
 
     def stop(self) -> None:
         self._server.shutdown()
         self._server.server_close()
         if self._dynamodb:
             self._dynamodb.stop()
-
-
-def _simulate_time(clock: ManualClock) -> None:
-    """Have the queues' delays and visibility go by the run's clock."""
-    from moto.sqs import models
-
-    queues: Any = models
-
-    queues.unix_time = clock.monotonic
-    queues.unix_time_millis = lambda: clock.monotonic() * 1000

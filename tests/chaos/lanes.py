@@ -6,6 +6,7 @@ import contextlib
 import multiprocessing
 import os
 import random
+import signal
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ _BOUNDARIES = {
 """Where a worker may die, and how often it comes there, roughly, in an ordinary life."""
 _WEIGHTS = [1 if usual == _ONCE else 3 for usual in _BOUNDARIES.values()]
 _LATEST = 200
+WITH_STACK = "with the whole stack"
 _START = multiprocessing.get_context("forkserver")
 
 
@@ -61,11 +63,13 @@ class Lane:
         self._draw = random.Random(name)
         self._process: BaseProcess | None = None
         self._born = 0
+        self._given = 0.0
         self.mortal = False
         self.deaths: Counter[str] = Counter()
 
     def begin(self, order: Order) -> Callable[[], Outcome]:
         """Give an order; what is answered waits for its outcome."""
+        self._given = order.now
         if self._process is None:
             self._process, self._connection = self._birth(order.now)
         self._connection.send(order)
@@ -75,6 +79,11 @@ class Lane:
         """The result of an order that nobody dies of."""
         return self.begin(order)().result
 
+    def kill(self) -> None:
+        """End the worker in the middle of its order, as when the whole stack ends."""
+        if self._process is not None and self._process.pid is not None:
+            os.kill(self._process.pid, signal.SIGKILL)
+
     def bury(self) -> None:
         """End the worker."""
         if self._process is not None:
@@ -83,11 +92,14 @@ class Lane:
             self._process = None
 
     def _outcome(self) -> Outcome:
-        said, what, now = self._connection.recv()
+        try:
+            said, what, now = self._connection.recv()
+        except EOFError:
+            said, what, now = "died", WITH_STACK, self._given
         if said == "done":
             return Outcome(now, what)
         assert self._process is not None
-        with contextlib.suppress(EOFError):
+        with contextlib.suppress(EOFError, ConnectionResetError):
             self._connection.recv()
             raise AssertionError("a worker that has died does not speak")
         self._process.join()

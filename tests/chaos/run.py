@@ -17,7 +17,9 @@ from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.settings import Settings
 from infra.local.engines import ENGINES
 from tests.chaos.engine import Engine
+from tests.chaos.filling_disk import FillingDisk
 from tests.chaos.lanes import Lane, Outcome, preload
+from tests.chaos.late_engine import LateAnswers
 from tests.chaos.life import Order, Surroundings
 from tests.chaos.receivers import Ledger, Receivers, verify_in
 from tests.chaos.traffic import Preparation, Scene, TppCall
@@ -30,7 +32,8 @@ _ACCEPTED = 202
 _OUTAGES = {1: (0.3, 0.4), 2: (0.6, 0.7)}
 """When a bank cannot be reached at all, by version: while so many of the TPPs' calls have been made."""
 _CALLED = 0.1
-"""How likely the next thing to happen is a call of a TPP; none is made while more than ``_BACKLOG`` messages wait."""
+"""How likely the next thing to happen is a call of a TPP; none is made while more than ``_BACKLOG`` messages wait, and
+the events that waited at the beginning."""
 _BACKLOG = 40
 _STEP = (0.05, 0.5)
 """How long a thing takes, in seconds. With ``_CALLED`` that is a pace at which receivers that fail so often keep up."""
@@ -44,11 +47,22 @@ _END_OF_TIME = 2**40
 
 @dataclass(frozen=True)
 class Size:
-    """How much happens, and on what: ``deliveries`` are notices; asynchronous calls come on top of them."""
+    """How much happens, and on what: ``deliveries`` are notices; asynchronous calls come on top of them.
+
+    ``full_disks`` is how often the emulator's disk is full, and ``backlog`` how many events of one client wait at the
+    beginning.
+    """
 
     deliveries: int
     lanes: int = 1
     engine: str = ENGINES[0]
+    full_disks: int = 0
+    backlog: int = 0
+
+    @property
+    def most_waiting(self) -> int:
+        """How many messages wait when no further call is made."""
+        return self.backlog + _BACKLOG
 
     @property
     def consents(self) -> int:
@@ -89,6 +103,7 @@ class Story:
     deaths: Counter[str] = field(default_factory=Counter)
     resent: int = 0
     attempts: int = 0
+    longest: int = 0
     simulated: float = 0
     transcript: list[str] = field(default_factory=list)
 
@@ -103,11 +118,16 @@ class Run:
 
     def __init__(self, seed: str, size: Size, log: Path) -> None:
         self._seed = seed
-        self._size = size
+        self.size = size
         self._draw = random.Random(f"{seed}/run")
         self.clock = ManualClock(START)
         preload()
-        self._engine = Engine(self.clock, size.engine)
+        file = log.with_name("chaos.sqlite3")
+        self._disk = FillingDisk(
+            f"{seed}/disk", file, size.full_disks, size.deliveries * 4, self._end_workers, self.clock.monotonic
+        )
+        self.late = LateAnswers(f"{seed}/late")
+        self._engine = Engine(self.clock, self.late, size.engine, self._disk if size.full_disks else None)
         verify_in(self.clock.now)
         self.ledger = Ledger(seed)
         self._banks = {version: Receivers(self.ledger) for version in (1, 2)}
@@ -129,6 +149,7 @@ class Run:
         self.ledger.events_secrets |= scene.events_secrets
         self.story.calls = list(scene.calls)
         calls = deque(scene.calls)
+        self._disk.is_filling = self.late.is_late = True
         for lane in self._lanes:
             lane.mortal = True
         while self._round(calls):
@@ -156,14 +177,17 @@ class Run:
 
     def _prepare(self) -> Scene:
         banks = {version: f"{server.url}/bank-{version}" for version, server in self._banks.items()}
-        size = self._size
-        preparation = Preparation(self._seed, banks, self._tpp.url, size.consents, size.payments, size.questions)
+        size = self.size
+        preparation = Preparation(
+            self._seed, banks, self._tpp.url, size.consents, size.payments, size.questions, size.backlog
+        )
         scene: Scene = self._lanes[0].carry_out(self._order("prepare", preparation))
         self._lanes[0].bury()
         return scene
 
     def _round(self, calls: deque[TppCall]) -> bool:
         """One order for every lane; answers whether there is anything left to do."""
+        self.story.longest = max(self.story.longest, self._engine.backlog(self._queue))
         if not calls and self._look_up_at is None:
             self._look_up_at = self.clock.monotonic() + _OVER
         if self._look_up_at is not None and self.clock.monotonic() >= self._look_up_at:
@@ -178,7 +202,12 @@ class Run:
             self._note(order, outcome)
             if order.name == "call" and self._answered(order.what, outcome):
                 calls.append(order.what)
+        self._engine.restart_if_ended()
         return True
+
+    def _end_workers(self) -> None:
+        for lane in self._lanes:
+            lane.kill()
 
     def _is_idle(self) -> bool:
         """Whether no message can be received now, and it is not yet time to sweep."""
@@ -189,7 +218,7 @@ class Run:
         if self.clock.monotonic() >= self._next_sweep:
             self._next_sweep = _minute_after(self.clock.monotonic())
             return self._order("sweep")
-        if calls and self._draw.random() < _CALLED and self._engine.backlog(self._queue) <= _BACKLOG:
+        if calls and self._draw.random() < _CALLED and self._engine.backlog(self._queue) <= self.size.most_waiting:
             self._made += 1
             return self._order("call", calls.popleft())
         return None if idle else self._order("consume")
@@ -262,10 +291,12 @@ class Run:
     def _quietly(self, orders: list[Order]) -> list[Any]:
         """The results of orders that nobody dies of."""
         lane = Lane(f"{self._seed}/quiet/{self.clock.monotonic()}", self._surroundings)
+        self._disk.is_filling = self.late.is_late = False
         try:
             return [lane.carry_out(order) for order in orders]
         finally:
             lane.bury()
+            self._disk.is_filling = self.late.is_late = True
 
     def _bury(self) -> None:
         for lane in self._lanes:

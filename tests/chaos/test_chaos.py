@@ -1,4 +1,4 @@
-"""The kill test in small: workers die, receivers fail, nothing is lost, and the same seed leads the same way."""
+"""The kill test in small: workers die, receivers fail, the disk is full, nothing is lost, and a seed repeats a run."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import pytest
 pytestmark = pytest.mark.faults
 
 ROOT = Path(__file__).parents[2]
-_SEED, _DELIVERIES, _KILLS = "2026", 8, 4
+_SEED, _DELIVERIES, _BACKLOG, _KILLS = "2026", 8, 12, 4
 
 
 def _begin(folder: Path) -> subprocess.Popen[str]:
     """A run in a process of its own: the emulator's time is simulated there."""
     command = [sys.executable, "-m", "tests.chaos", "--seed", _SEED, "--deliveries", str(_DELIVERIES)]
+    command += ["--backlog", str(_BACKLOG)]
     return subprocess.Popen(
         [*command, "--kills", str(_KILLS), "--folder", str(folder)],
         cwd=ROOT,
@@ -26,7 +27,7 @@ def _begin(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_nothing_is_lost_when_workers_die_and_a_seed_replays_it_exactly(tmp_path: Path) -> None:
+def test_nothing_is_lost_when_workers_die_and_disks_fill_and_a_seed_replays_it_exactly(tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "other"]
     runs = [_begin(folder) for folder in folders]
     told = [run.communicate()[0] for run in runs]
@@ -34,5 +35,6 @@ def test_nothing_is_lost_when_workers_die_and_a_seed_replays_it_exactly(tmp_path
     for run, said in zip(runs, told, strict=True):
         assert run.returncode == 0, said
         assert f"SEED={_SEED}" in said
+        assert "with the whole stack" in said
     one, other = (folder.joinpath("chaos.transcript").read_text() for folder in folders)
     assert one == other

@@ -10,6 +10,7 @@ from typing import Any
 
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.crypto import signatures
+from chalicelib.openbanking.protocol.tpp_events import TestEvent
 from chalicelib.openbanking.records.bank_record import NewBank
 from tests.chaos.receivers import EVENTS
 from tests.openbanking.examples import BY_WEBHOOK, SCOPES
@@ -58,7 +59,8 @@ class Scene:
 class Preparation:
     """Carried out in a process that lives: clients, banks and consents; ``banks`` are their addresses by version.
 
-    Every consent is good for three deliveries: that it was given, that it was revoked, and to its bank that it was.
+    The first client already has a ``backlog`` of events. Every consent is good for three deliveries: that it was given,
+    that it was revoked, and to its bank that it was.
     """
 
     seed: str
@@ -67,6 +69,7 @@ class Preparation:
     consents: int
     payments: int
     questions: int
+    backlog: int
 
     def carry_out(self, hub: Hub) -> Scene:
         hub.keyring.initialise()
@@ -90,6 +93,8 @@ class _Maker:
         calls += [self._payment(number) for number in range(self._asked.payments)]
         calls += [self._question(number) for number in range(self._asked.questions)]
         self._draw.shuffle(calls)
+        for number in range(self._asked.backlog):
+            self._event(number)
         return Scene(self._secrets, calls)
 
     def _client(self, number: int) -> Any:
@@ -100,6 +105,13 @@ class _Maker:
         assert made.events_secret is not None
         self._secrets[path] = made.events_secret
         return made.client
+
+    def _event(self, number: int) -> None:
+        """Record and queue an event that is not like any other."""
+        hub = self._world.hub
+        recorded = hub.openbanking.tpp_events.record(self._clients[0], "test", TestEvent(message=f"event {number}"))
+        hub.store.transact(recorded.operations)
+        hub.delivery.outbox.dispatch(recorded)
 
     def _revocation(self, number: int) -> TppCall:
         client, version = self._parties(number)

@@ -20,6 +20,7 @@ _STORIES = ("consent.authorised", "consent.revoked", "/revoke_token")
 
 
 _UNLUCKY = 3
+_GROWTH = 1.5
 
 
 class Verdict:
@@ -45,6 +46,7 @@ class Verdict:
             *self._paid_once(),
             *self._told_truth(),
             *self._nothing_left(),
+            *self._not_multiplied(),
             *self._defects(),
         ]
 
@@ -147,6 +149,12 @@ class Verdict:
         for slot in self._run.items("slot#"):
             if slot["held_until"] > until:
                 yield f"{slot['part']} of {slot['delivery_id']} is held"
+
+    def _not_multiplied(self) -> Iterator[str]:
+        """A long queue does not grow by itself."""
+        longest, waiting = self._story.longest, self._run.size.most_waiting
+        if longest > _GROWTH * waiting:
+            yield f"{longest} messages waited, although no call was made while there were more than {waiting}"
 
     def _defects(self) -> Iterator[str]:
         """The service has logged no defect: receivers that fail and processes that die are data."""

@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import inf
-from typing import Any
+from typing import Any, Unpack
 
 from boto3.dynamodb.conditions import ConditionBase
 
-from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, Delete, Item, Operation, Put, Store, Update
+from chalicelib.foundation.dynamodb.store import (
+    Check,
+    ConditionFailed,
+    Delete,
+    Item,
+    Operation,
+    Page,
+    Put,
+    Store,
+    Update,
+    Which,
+)
 
 _KEY = ("delivery_id", "part")
 
 
 class MemoryStore(Store):
-    """The deliveries table, as far as attempts need it."""
+    """The deliveries table, as far as attempts and the sweeper need it."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -26,6 +37,16 @@ class MemoryStore(Store):
     def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
         self.calls += 1
         return [self._items.get(_place(key)) for _, key in keys]
+
+    def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
+        """The rows of an index between two times, on one page."""
+        self.calls += 1
+        between = which.get("between")
+        assert between is not None
+        time, since, until = between
+        rows = [item for item in self._items.values() if item.get(partition[0]) == partition[1]]
+        found = sorted((row for row in rows if since <= row[time] <= until), key=lambda row: int(row[time]))
+        return Page(found[: which.get("limit")], None)
 
     def transact(self, operations: Sequence[Operation]) -> None:
         self.calls += 1

@@ -2,7 +2,8 @@
 
 The worker, its outbox and all records are the real ones, on a store in memory. Between the beginning of an attempt and
 its outcome as much time passes as the receiver needs, and for every storage call ``STORAGE_SECONDS`` more; a worker
-takes no other message before that is over. The queue hands out the oldest message that may be received.
+takes no other message before that is over. The queue hands out the oldest message that may be received. The sweeper
+runs every minute.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Any
 
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, Undeliverable
+from chalicelib.delivery.schedule import MINUTE
 from chalicelib.delivery.sealed_bodies import SealedBodies
+from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws import Queue
 from tests.delivery.memory import MemoryStore
@@ -28,11 +31,15 @@ DEAD = "dead"
 
 
 class SimulatedQueue(Queue):
-    """Messages that can be received when their time has come."""
+    """Messages that can be received when their time has come; those that can are in ``visible``."""
 
-    def __init__(self, arrive: Callable[[str, float], None]) -> None:
+    def __init__(self, arrive: Callable[[str, float], None], visible: deque[str]) -> None:
         super().__init__("simulated")
         self._arrive = arrive
+        self._visible = visible
+
+    def count_messages(self) -> int:
+        return len(self._visible)
 
     def send(self, body: str, delay: int = 0) -> None:
         self._arrive(body, delay)
@@ -49,11 +56,15 @@ class Simulation:
     Attributes:
         arrived: how many deliveries each receiver took, by receiver and whole second since the beginning.
         most: how many each receiver had at the same time, at most.
+        longest: how many messages could be received at the same time, at most.
+        received: how many messages were received.
+        swept: how many messages the sweeper has queued.
     """
 
     def __init__(self, seconds: Mapping[str, float], workers: int) -> None:
         self.arrived: dict[str, Counter[int]] = {name: Counter() for name in seconds}
         self.most: Counter[str] = Counter()
+        self.longest = self.received = self.swept = 0
         self._seconds = seconds
         self._free = workers
         self._clock = ManualClock(START)
@@ -62,8 +73,10 @@ class Simulation:
         self._numbers = itertools.count()
         self._messages: deque[str] = deque()
         self._under_way: Counter[str] = Counter()
-        queue, bodies = SimulatedQueue(self._message), SealedBodies(self._store, _NO_VAULT)
+        queue, bodies = SimulatedQueue(self._message, self._messages), SealedBodies(self._store, _NO_VAULT)
         self._outbox = Outbox(bodies, queue, self._clock)
+        self._sweeper = Sweeper(self._store, self._clock, queue, self._outbox, _NO_METRICS)
+        self._after(MINUTE, self._sweep)
         sender = {"event": Sender(self._send)}
         self._worker = Worker(self._store, self._clock, bodies, self._outbox, queue, sender)  # type: ignore[arg-type]
 
@@ -72,9 +85,9 @@ class Simulation:
         """Seconds since the beginning."""
         return self._clock.monotonic() - START.timestamp()
 
-    def record(self, count: int) -> None:
-        """Record ``count`` deliveries to every receiver, one to each in turn, and queue them."""
-        for name in list(self._seconds) * count:
+    def record(self, count: int, *names: str) -> None:
+        """Record ``count`` deliveries to every receiver, or to those named, one to each in turn, and queue them."""
+        for name in list(names or self._seconds) * count:
             made = self._outbox.record("event", "", receiver=name)
             self._store.transact(made.operations)
             self._outbox.queue(made.delivery_ids)
@@ -101,6 +114,7 @@ class Simulation:
     def _message(self, delivery_id: str, delay: float) -> None:
         def arrive() -> None:
             self._messages.append(delivery_id)
+            self.longest = max(self.longest, len(self._messages))
             self._receive()
 
         self._after(delay, arrive)
@@ -108,6 +122,7 @@ class Simulation:
     def _receive(self) -> None:
         while self._free and self._messages:
             self._free -= 1
+            self.received += 1
             attempt, seconds = self._timed(self._worker.begin, self._messages.popleft())
             if attempt is None:
                 self._after(seconds, self._release)
@@ -126,6 +141,10 @@ class Simulation:
 
         self._after(seconds + self._seconds[name], answered)
 
+    def _sweep(self) -> None:
+        self.swept += self._sweeper.sweep()
+        self._after(MINUTE, self._sweep)
+
     def _release(self) -> None:
         self._free += 1
         self._receive()
@@ -143,5 +162,11 @@ class Simulation:
         return Delivered(204)
 
 
+class _NoMetrics:
+    def write(self, values: Mapping[str, int]) -> None:
+        """Keep nothing."""
+
+
+_NO_METRICS: Any = _NoMetrics()
 _NO_VAULT: Any = None
 """Nothing that is simulated has a body."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
@@ -146,6 +147,7 @@ def test_the_lines_of_one_message_do_not_name_the_request_of_another(recorded: s
 
 
 def test_a_sweep_that_finds_something_says_how_much(world: World, recorded: str, lines: Lines) -> None:
+    world.clock.advance(SWEEP_WAITS[0])
     run("sweep", SCHEDULED)
 
     (line,) = lines.all()
@@ -154,7 +156,7 @@ def test_a_sweep_that_finds_something_says_how_much(world: World, recorded: str,
 
 
 def test_a_sweep_that_finds_nothing_says_nothing(lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chalicelib.delivery.journal.Sweeper.sweep", lambda sweeper: 0)
+    monkeypatch.setattr("chalicelib.delivery.sweeper.Sweeper.sweep", lambda sweeper: 0)
     run("sweep", SCHEDULED)
 
     assert lines.text == ""

@@ -13,7 +13,7 @@ from chalicelib.delivery import journal as module
 from chalicelib.delivery.delivery_record import Delivery, State, update_revival
 from chalicelib.delivery.journal import Journal, NotResendable, Party, SearchTooWide, UnknownDelivery
 from chalicelib.delivery.outcomes import StoredAnswer
-from chalicelib.delivery.schedule import DAY, Kind
+from chalicelib.delivery.schedule import DAY, SWEEP_WAITS, Kind
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, Update
 from tests.delivery.deliveries import Receiver, begun, fail, record, worker_of
 from tests.world import World
@@ -313,4 +313,5 @@ def test_the_queue_gets_no_more_than_it_has_room_for(
     queued = world.queued()
     assert len(queued) == 1
     assert {journal.show(delivery_id).state for delivery_id in made} == {"due"}
+    world.clock.advance(SWEEP_WAITS[0])
     assert world.hub.delivery.sweeper.sweep() == 2

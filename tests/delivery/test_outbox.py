@@ -9,6 +9,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.delivery.delivery_record import record_key
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
+from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.foundation import log
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, absent
@@ -99,6 +100,7 @@ def test_a_queue_that_fails_loses_nothing(
 
     (delivery_id,) = made.delivery_ids
     assert lines.all()[-1]["delivery_ids"] == [delivery_id]
+    world.clock.advance(SWEEP_WAITS[0])
     assert world.hub.delivery.sweeper.sweep() >= 1
     assert delivery_id in world.queued()
 

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from chalicelib.delivery import schedule, slots
-from chalicelib.delivery.slots import SLOTS
+from chalicelib.delivery.slots import SLOTS, WORKERS
 from chalicelib.foundation import log
 from infra.local.event_runner import POLLERS
 from tests.delivery.simulation import Simulation
@@ -20,7 +20,8 @@ COUNT = 200
 
 @pytest.fixture(autouse=True)
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same jitter and the same slots in every run; and nothing is logged."""
+    """The same jitter, slots and order in every run; and nothing is logged."""
+    monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
     monkeypatch.setattr(schedule, "random", random.Random(2026))
     monkeypatch.setattr(slots, "random", random.Random(2026))
     for name in ("info", "warning"):
@@ -87,3 +88,35 @@ def test_a_burst_to_one_receiver_comes_at_its_pace_also_with_many_workers() -> N
     simulation = simulated({GOOD: SECONDS[GOOD]}, 120, workers=100)
 
     assert (simulation.taken(GOOD), simulation.most[GOOD]) == (COUNT, SLOTS)
+
+
+BACKLOG, FAST, OTHER = 10_000, "fast", "other"
+
+
+def test_a_backlog_of_one_receiver_drains_at_its_pace_and_another_receives_its_event_meanwhile() -> None:
+    short, long = (Simulation({FAST: 0.05, OTHER: 0.05}, POLLERS) for _ in range(2))
+    for played, count in ((short, BACKLOG // 20), (long, BACKLOG)):
+        played.record(count, FAST)
+        played.record(1, OTHER)
+        played.run(600)
+
+    assert (long.taken(FAST), long.taken(OTHER)) == (BACKLOG, 1)
+    assert len(long.pace(FAST)) <= 1.25 * 20 * len(short.pace(FAST))
+    assert len(long.pace(OTHER)) <= 0.5 * len(long.pace(FAST))
+    assert long.most[FAST] == SLOTS
+    assert long.swept <= BACKLOG // 10
+
+
+@pytest.mark.parametrize(("workers", "count", "seconds"), [(POLLERS, 600, 5.0), (WORKERS, 2000, 1.0)])
+def test_the_messages_of_a_backlog_do_not_multiply(
+    workers: int, count: int, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a machine and on AWS, while the storage is so slow that messages wait for longer than the sweeper."""
+    monkeypatch.setattr("tests.delivery.simulation.STORAGE_SECONDS", 0.5)
+    backlog = Simulation({SLOW: seconds}, workers)
+    backlog.record(count)
+    backlog.run(3600)
+
+    assert backlog.taken(SLOW) == count
+    assert backlog.longest <= count
+    assert backlog.swept <= count // 10

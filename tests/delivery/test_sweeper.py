@@ -11,10 +11,10 @@ import boto3
 import pytest
 
 from chalicelib.delivery import outbox
-from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE
-from chalicelib.delivery.journal import BACKLOG, Sweeper
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, record_key
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import MINUTE
+from chalicelib.delivery.schedule import MINUTE, SWEEP_WAITS, Kind
+from chalicelib.delivery.sweeper import BACKLOG, Sweeper
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
@@ -49,14 +49,91 @@ def sweep(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[st
     return swept
 
 
-def test_what_was_never_queued_is_queued(sweep: Callable[[], list[str]], recorded: str) -> None:
+FIRST = SWEEP_WAITS[0]
+
+
+def test_an_event_that_was_never_queued_is_queued_two_minutes_after_it_was_due(
+    world: World, sweep: Callable[[], list[str]], recorded: str
+) -> None:
+    world.clock.advance(FIRST - 1)
+    assert recorded not in sweep()
+    world.clock.advance(1)
+    assert recorded in sweep()
+
+
+def sweeps_by_minute(world: World, sweep: Callable[[], list[str]], delivery_id: str, minutes: int) -> list[int]:
+    """The minutes after now in which a sweep queues a delivery that nobody works on."""
+    queued = []
+    for minute in range(minutes):
+        if delivery_id in sweep():
+            queued.append(minute)
+        world.clock.advance(MINUTE)
+    return queued
+
+
+def test_a_delivery_whose_message_waits_is_queued_again_after_2_4_8_and_then_15_minutes(
+    world: World, sweep: Callable[[], list[str]], recorded: str
+) -> None:
+    assert sweeps_by_minute(world, sweep, recorded, 60) == [2, 6, 14, 29, 44, 59]
+
+
+@pytest.mark.parametrize("kind", ["relay", "payment"])
+def test_what_a_caller_waits_for_is_queued_every_minute_five_times_and_its_end_later(
+    kind: Kind, world: World, sweep: Callable[[], list[str]]
+) -> None:
+    delivery_id = record(world, kind)
+
+    assert sweeps_by_minute(world, sweep, delivery_id, 30) == [0, 1, 2, 3, 4, 8, 16]
+
+
+def test_two_sweeps_at_the_same_time_queue_a_delivery_once(
+    world: World, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.clock.advance(FIRST)
+    real, other = type(world.hub.store).transact, []
+
+    def after_the_other(store: Any, operations: Any) -> None:
+        monkeypatch.setattr(type(world.hub.store), "transact", real)
+        other.extend(sweep())
+        real(store, operations)
+
+    monkeypatch.setattr(type(world.hub.store), "transact", after_the_other)
+    assert world.hub.delivery.sweeper.sweep() == 0
+    assert recorded in other
+
+
+def test_a_delivery_that_a_worker_took_meanwhile_is_not_queued_and_the_others_are(
+    world: World, worker: Worker, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = record(world)
+    world.clock.advance(FIRST)
+    real = type(world.hub.store).transact
+
+    def after_the_worker(store: Any, operations: Any) -> None:
+        monkeypatch.setattr(type(world.hub.store), "transact", real)
+        begun(worker, recorded)
+        real(store, operations)
+
+    monkeypatch.setattr(type(world.hub.store), "transact", after_the_worker)
+    queued = sweep()
+    assert other in queued
+    assert recorded not in queued
+    assert world.delivery(recorded).swept_at is None
+
+
+def test_a_record_of_an_earlier_release_is_swept(world: World, sweep: Callable[[], list[str]], recorded: str) -> None:
+    item = world.hub.store.get(*record_key(recorded))
+    assert item is not None
+    assert "swept_at" not in item
+    world.clock.advance(FIRST)
+
     assert recorded in sweep()
 
 
 def test_what_a_crash_left_between_commit_and_queue_arrives(world: World, worker: Worker, receiver: Receiver) -> None:
     made = intended(world, body="a body")
     world.hub.store.transact(made.operations)  # and here the process dies
-    world.clock.advance(MINUTE)
+    world.clock.advance(FIRST)
     world.hub.delivery.sweeper.sweep()
     for delivery_id in world.queued():
         worker.attempt(delivery_id)
@@ -64,30 +141,42 @@ def test_what_a_crash_left_between_commit_and_queue_arrives(world: World, worker
     assert made.delivery_ids[0] in [dispatch.delivery.delivery_id for dispatch in receiver.got]
 
 
-def test_what_a_worker_left_when_it_died_is_queued_when_its_claim_has_run_out(
+def test_what_a_worker_left_when_it_died_is_queued_two_minutes_after_its_claim_has_run_out(
     world: World, worker: Worker, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     begun(worker, recorded)
 
-    world.clock.advance(CLAIMED_SECONDS - 1)
+    world.clock.advance(CLAIMED_SECONDS + FIRST - 1)
     assert recorded not in sweep()
     world.clock.advance(1)
     assert recorded in sweep()
 
 
 @pytest.mark.usefixtures("exact")
-def test_what_waits_for_its_time_is_queued_then_and_not_before(
+def test_another_attempt_is_queued_two_minutes_after_it_was_due_whatever_was_swept_before(
     world: World, worker: Worker, receiver: Receiver, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
     receiver.failures = [fail()] * 3
     for delay in (5, 5 * MINUTE, 30 * MINUTE):
         worker.attempt(recorded)
-        world.clock.advance(delay - 1)
+        world.clock.advance(delay + FIRST - 1)
         assert recorded not in sweep()
         world.clock.advance(1)
         assert recorded in sweep()
     worker.attempt(recorded)
+    world.clock.advance(FIRST)
     assert recorded not in sweep()
+
+
+def test_after_time_was_moved_what_is_due_is_queued_at_once_and_once(
+    world: World, recorded: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batches: list[Sequence[str]] = []
+    monkeypatch.setattr(Queue, "send_all", noting(batches))
+    for _ in range(2):
+        world.hub.delivery.sweeper.sweep(0)
+
+    assert [each for batch in batches for each in batch].count(recorded) == 1
 
 
 def test_those_come_first_that_have_waited_longest(world: World, sweep: Callable[[], list[str]]) -> None:
@@ -95,13 +184,43 @@ def test_those_come_first_that_have_waited_longest(world: World, sweep: Callable
     for _ in range(12):
         ids.append(record(world))
         world.clock.advance(1)
+    world.clock.advance(FIRST)
 
     assert [each for each in sweep() if each in ids] == ids
+
+
+def test_what_a_caller_waits_for_comes_before_all_events(
+    world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep()
+    for _ in range(3):
+        record(world)
+    world.clock.advance(FIRST)
+    payment = record(world, "payment")
+    monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 1)
+
+    assert sweep() == [payment]
+
+
+def test_deliveries_that_have_their_message_do_not_hide_one_that_has_none(
+    world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.clock.advance(FIRST)
+    sweep()
+    earlier = [record(world) for _ in range(5)]
+    world.clock.advance(FIRST)
+    assert set(earlier) <= set(sweep())
+    lost = record(world)
+    world.clock.advance(FIRST)
+    monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 1)
+
+    assert sweep() == [lost]
 
 
 def test_a_queue_that_is_full_gets_no_more(
     world: World, sweep: Callable[[], list[str]], recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    world.clock.advance(FIRST)
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG)
 
     assert sweep() == []
@@ -120,30 +239,38 @@ def test_how_long_the_first_has_waited_is_measured_though_the_queue_be_full(
 def test_a_queue_that_is_almost_full_gets_the_oldest(
     world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    world.clock.advance(FIRST)
+    sweep()
+    ids = []
     for _ in range(6):
-        record(world)
+        ids.append(record(world))
         world.clock.advance(1)
-    everything = sweep()
+    world.clock.advance(FIRST)
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 4)
 
-    assert sweep() == everything[:4]
+    assert sweep() == ids[:4]
 
 
+@pytest.mark.parametrize("kind", ["event", "payment"])
 def test_what_the_queue_refuses_is_queued_by_the_next_sweep(
-    world: World, recorded: str, monkeypatch: pytest.MonkeyPatch
+    kind: Kind, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    delivery_id = record(world, kind)
+    world.clock.advance(FIRST)
     with monkeypatch.context() as patch:
         patch.setattr(Queue, "send_all", lambda queue, bodies: list(bodies))
         assert world.hub.delivery.sweeper.sweep() == 0
     world.hub.delivery.sweeper.sweep()
 
-    assert recorded in world.queued()
+    assert delivery_id in world.queued()
 
 
+@pytest.mark.parametrize("call", ["query", "batch_get", "transact"])
 def test_a_sweep_that_the_storage_fails_is_made_up_for_by_the_next(
-    world: World, sweep: Callable[[], list[str]], recorded: str
+    call: str, world: World, sweep: Callable[[], list[str]], recorded: str
 ) -> None:
-    with world.storage_gone("query"), pytest.raises(StoreUnavailable):
+    world.clock.advance(FIRST)
+    with world.storage_gone(call), pytest.raises(StoreUnavailable):
         sweep()
 
     assert recorded in sweep()
@@ -193,15 +320,31 @@ def write(world: World, batches: Sequence[Sequence[Item]]) -> None:
 
 
 def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(
-    sweeper: Sweeper, taken: list[str], many: int
+    world: World, sweeper: Sweeper, taken: list[str], many: int
 ) -> None:
+    world.clock.advance(FIRST)
     with RoundTrips().counted() as trips:
         queued = sweeper.sweep()
 
     assert queued == len(taken) == len(set(taken))
     assert {f"volume-{number:015}" for number in range(many)} <= set(taken)
-    assert trips.made < (60 if DYNAMODB_ENGINE else 5)
+    assert trips.made < (60 if DYNAMODB_ENGINE else 7)
     assert trips.calls > many // Queue.BATCH
+
+
+def test_deliveries_whose_messages_wait_cost_a_sweep_a_hundredth_of_a_read_each_and_no_write(
+    world: World, sweeper: Sweeper, taken: list[str], many: int
+) -> None:
+    world.clock.advance(FIRST)
+    sweeper.sweep()
+    taken.clear()
+    world.clock.advance(MINUTE)
+    with RoundTrips().counted() as trips:
+        assert sweeper.sweep() == 0
+
+    assert taken == []
+    assert trips.calls <= 1 + SHARDS + -(-many // 100)
+    assert trips.made <= (6 if DYNAMODB_ENGINE else 3)
 
 
 def test_calls_made_together_are_as_many_round_trips_as_waves(sweeper: Sweeper) -> None:

@@ -11,7 +11,7 @@ from chalicelib.delivery import worker as module
 from chalicelib.delivery.client_events import CLIENT_KINDS
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.outcomes import Delivered, StoredAnswer
-from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind
+from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, SWEEP_WAITS, Kind
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, StoreUnavailable
@@ -387,6 +387,7 @@ def test_a_queue_that_fails_keeps_no_outcome_from_being_written(
     assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 1)
     assert "delivery not queued" in lines.text
     wait(world, recorded)
+    world.clock.advance(SWEEP_WAITS[0])
     world.hub.delivery.sweeper.sweep()
     assert recorded in world.queued()
 

@@ -34,7 +34,9 @@ class Wires(Outbound):
         for profile in PROFILES:
             get_bank(profile.name, world.hub).pause = self.pauses.append
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
+    def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False, **_: object
+    ) -> Reply:
         before = len(self.pauses)
         answer = self._world.call("POST", urlsplit(url).path, body, headers)
         if sum(self.pauses[before:]) > TOTAL_SECONDS:

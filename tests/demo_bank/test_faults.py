@@ -333,7 +333,7 @@ def deliver_events(world: World) -> list[Any]:
     bank_wires = wires(world)
 
     class Listening(Wires):
-        def post(self, url: str, body: bytes, headers: Any, *, repeat: bool, fresh: bool = False) -> Reply:
+        def post(self, url: str, body: bytes, headers: Any, *, repeat: bool, fresh: bool = False, **_: object) -> Reply:
             if url == world.receiver.url:
                 received.append(jsontext.loads(body))
                 return Reply(204, b"", {}, 0.01)

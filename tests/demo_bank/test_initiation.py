@@ -51,6 +51,7 @@ def test_a_repeated_request_gets_the_payment_that_it_made(stage: Stage) -> None:
     body = single(stage)
     first = ask(stage, path, body, given, x_request_id=request_id)
     assert ask(stage, path, body, given, x_request_id=request_id) == first
+    assert ask(stage, path, body, given, x_request_id=request_id.upper()) == first
     assert initiate(stage, given) != first
     other = stage.webhook(path, single(stage, "12.51"), token=given, x_request_id=request_id)
     assert code(other) == either(stage, (400, 4001), (400, "HEADERS_ERROR"))

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 import requests
 
-from chalicelib.demo_bank import webhooks
+from chalicelib.demo_bank import site, webhooks
 from chalicelib.demo_bank.profiles import BY_NAME
 from chalicelib.foundation.crypto import signatures
 from tests.demo_bank.stage import BANK_PEMS, HUB_KEY, Reply, Stage
+from tests.half_characters import HALF, spoil
 
 ACCOUNTS = {"one": "/accounts", "two": "/v2_accounts"}
 ACCOUNT = {"one": "/account", "two": "/v2_account"}
@@ -209,3 +210,19 @@ def test_a_failure_of_the_bank_is_its_own_error_and_tells_nothing(
     reply = accounts(stage, token)
     assert (reply.status, code_of(reply)) in ((500, 4002), (500, "INTERNAL_SERVER_ERROR"))
     assert "division" not in reply.text
+
+
+def test_text_that_is_not_utf_8_is_refused_by_every_webhook_and_page(stage: Stage) -> None:
+    token = approved(stage)
+    before = list(stage.store.scan("demo-banks"))
+    for path, row in webhooks.webhook_rows(stage.bank).items():
+        for body in spoil({name: ["a"] for name in row.webhook.request.model_fields}):
+            reply = stage.webhook(path, body, token=token)
+            assert (reply.status, code_of(reply)) == (400, 4003 if stage.profile.name == "one" else "FORMAT_ERROR")
+    for method, path in site.PAGES:
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        for body in (b"customer=\xed\xa0\x80", b"customer=%ED%A0%80"):
+            assert stage.call(method, stage.domain + path, body if method == "POST" else None, form).status < 500
+        assert stage.call(method, stage.domain + path, None, {"cookie": HALF}).status == 400
+        assert stage.call(method, f"{stage.domain}{path}?state={HALF}", None, {}).status == 400
+    assert list(stage.store.scan("demo-banks")) == before

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import requests
 from infra.local import stackfile
 from infra.local.background import run_stack
 from tests.conftest import ENDPOINT
-from tests.endpoint import of_a_stack
+from tests.endpoint import credentials, of_a_stack
 from tests.first_data import wait_for_card_month
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
@@ -27,7 +28,7 @@ _MOVE_SECONDS = 180
 
 def command(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """An operator's command, in a process of its own, on the stack that keeps its file in ``folder``."""
-    environ = CLEAN | {"CAUSEWAY_STACK_FILE": str(folder / "stack.json")} | environ
+    environ = CLEAN | credentials(ENDPOINT) | {"CAUSEWAY_STACK_FILE": str(folder / "stack.json")} | environ
     asked = [sys.executable, "-m", "infra.admin", *arguments]
     return subprocess.run(asked, cwd=stackfile.ROOT, env=environ, capture_output=True, text=True, check=False)
 
@@ -35,7 +36,7 @@ def command(folder: Path, *arguments: str, **environ: str) -> subprocess.Complet
 def admin(folder: Path, *arguments: str) -> Any:
     """The document of an operator's command."""
     result = command(folder, *arguments, "--json")
-    assert result.returncode == 0, result.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     return json.loads(result.stdout)
 
 
@@ -84,7 +85,13 @@ def running(folder: Path, output: Path | None = None) -> Iterator[OwnStack]:
     """A stack for as long as this lasts; what it prints goes to ``output``."""
     with (
         (output or Path(os.devnull)).open("wb") as printed,
-        run_stack(CLEAN, printed, folder=folder, elsewhere=of_a_stack(ENDPOINT)) as content,
+        run_stack(CLEAN, printed, folder=folder, elsewhere=_elsewhere(folder)) as content,
     ):
         wait_for_card_month(content)
         yield OwnStack(content, folder)
+
+
+@cache
+def _elsewhere(folder: Path) -> Mapping[str, str]:
+    """A stack that is started again has the names of the first at the endpoint."""
+    return of_a_stack(ENDPOINT)

@@ -136,24 +136,49 @@ def unused_port() -> int:
 def self_signed(folder: Path) -> Path:
     """A PEM file with a key and a certificate of bank.example.com at 127.0.0.1 that vouches for itself."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "bank.example.com")])
+    return _write(
+        folder / "certificate.pem", _sign("bank.example.com", key, "bank.example.com", key, _THIS_MACHINE), key
+    )
+
+
+def bare_chain(folder: Path) -> tuple[Path, Path]:
+    """PEM files of an authority and of a server's key and certificate, with none of the extensions that name keys."""
+    above, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    constraints = x509.BasicConstraints(ca=True, path_length=None)
+    authority = _write(folder / "authority.pem", _sign("Bank CA", above, "Bank CA", above, constraints))
+    made = _sign("bank.example.com", key, "Bank CA", above, _THIS_MACHINE)
+    return authority, _write(folder / "certificate.pem", made, key)
+
+
+_THIS_MACHINE = x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))])
+
+
+def _sign(
+    subject: str,
+    key: ec.EllipticCurvePrivateKey,
+    issuer: str,
+    by: ec.EllipticCurvePrivateKey,
+    extension: x509.ExtensionType,
+) -> x509.Certificate:
+    names = [x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, each)]) for each in (subject, issuer)]
     now = datetime.datetime.now(datetime.UTC)
-    made = (
+    return (
         x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
+        .subject_name(names[0])
+        .issuer_name(names[1])
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - datetime.timedelta(hours=1))
         .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
+        .add_extension(extension, critical=isinstance(extension, x509.BasicConstraints))
+        .sign(by, hashes.SHA256())
     )
-    path = folder / "certificate.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    path.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
+
+
+def _write(path: Path, made: x509.Certificate, key: ec.EllipticCurvePrivateKey | None = None) -> Path:
+    pem, pkcs8, plain = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    private = key.private_bytes(pem, pkcs8, plain) if key else b""
+    path.write_bytes(private + made.public_bytes(pem))
     return path
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from chalicelib.foundation.ca_bundle import CaBundle
 from chalicelib.foundation.container import Infrastructure
-from chalicelib.foundation.crypto.certificates import InvalidCertificate, TrustedAuthorities, read_certificate
+from chalicelib.foundation.crypto.certificates import InvalidCertificate, read_certificate
 from chalicelib.foundation.settings import InvalidSetting, Settings
-from tests.certificates import NOW, Authority, seconds
+from tests.certificates import NOW, Authority
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
 
@@ -31,25 +31,24 @@ def file(tmp_path: Path) -> Path:
     return made
 
 
-def trusts(authorities: TrustedAuthorities | None, authority: Authority) -> bool:
-    assert authorities is not None
+def trusts(bundle: CaBundle, authority: Authority) -> bool:
     try:
-        authorities.check(read_certificate(authority.issue()), seconds(NOW))
+        bundle.check(read_certificate(authority.issue()))
     except InvalidCertificate:
         return False
     return True
 
 
 def test_a_change_of_the_bundle_takes_effect_within_a_minute(clock: ManualClock, file: Path) -> None:
-    bundle = CaBundle(str(file), clock)
-    assert trusts(bundle.authorities(), FIRST)
+    bundle = CaBundle("TPP_CA_BUNDLE", str(file), clock)
+    assert trusts(bundle, FIRST)
 
     file.write_text(SECOND.pem)
     clock.advance(59)
-    assert not trusts(bundle.authorities(), SECOND)
+    assert not trusts(bundle, SECOND)
     clock.advance(1)
-    assert trusts(bundle.authorities(), SECOND)
-    assert not trusts(bundle.authorities(), FIRST)
+    assert trusts(bundle, SECOND)
+    assert not trusts(bundle, FIRST)
 
 
 @pytest.mark.parametrize("damage", [Path.unlink, lambda file: file.write_text("damaged")])
@@ -57,12 +56,12 @@ def test_a_bundle_that_can_no_longer_be_read_stays_in_use(
     clock: ManualClock, file: Path, damage: object, lines: Lines
 ) -> None:
     assert callable(damage)
-    bundle = CaBundle(str(file), clock)
-    bundle.authorities()
+    bundle = CaBundle("TPP_CA_BUNDLE", str(file), clock)
+    assert trusts(bundle, FIRST)
     damage(file)
     clock.advance(60)
 
-    assert trusts(bundle.authorities(), FIRST)
+    assert trusts(bundle, FIRST)
     assert [line["message"] for line in lines.all()] == ["authorities not reloaded"]
 
 
@@ -73,8 +72,8 @@ def test_a_bundle_that_was_never_readable_is_an_invalid_setting(
     if content:
         (tmp_path / "cas.pem").write_text(content)
 
-    with pytest.raises(InvalidSetting, match=f"^TPP_CA_BUNDLE: {tmp_path}/cas.pem cannot be used: .*{reason}"):
-        CaBundle(str(tmp_path / "cas.pem"), clock).authorities()
+    with pytest.raises(InvalidSetting, match=f"^BANK_CA_BUNDLE: {tmp_path}/cas.pem cannot be used: .*{reason}"):
+        trusts(CaBundle("BANK_CA_BUNDLE", str(tmp_path / "cas.pem"), clock), FIRST)
 
 
 @pytest.mark.usefixtures("resources")
@@ -84,12 +83,16 @@ def test_a_bundle_in_s3_is_the_object_of_that_key(clock: ManualClock) -> None:
     s3.create_bucket(Bucket="causeway-dev-truststore-1", CreateBucketConfiguration=where)
     s3.put_object(Bucket="causeway-dev-truststore-1", Key="tpp/cas.pem", Body=FIRST.pem.encode())
 
-    assert trusts(CaBundle("s3://causeway-dev-truststore-1/tpp/cas.pem", clock).authorities(), FIRST)
+    assert trusts(CaBundle("TPP_CA_BUNDLE", "s3://causeway-dev-truststore-1/tpp/cas.pem", clock), FIRST)
 
 
 def test_the_service_trusts_the_authorities_of_its_setting_and_none_without(clock: ManualClock, file: Path) -> None:
-    with_bundle = Infrastructure(Settings.from_environment({"TPP_CA_BUNDLE": str(file)}), clock)
+    (file.parent / "banks.pem").write_text(SECOND.pem)
+    bundles = {"TPP_CA_BUNDLE": str(file), "BANK_CA_BUNDLE": str(file.parent / "banks.pem")}
+    shared, without = (Infrastructure(Settings.from_environment(each), clock) for each in (bundles, {}))
 
-    assert trusts(with_bundle.tpp_authorities, FIRST)
-    assert with_bundle.tpp_authorities is with_bundle.tpp_authorities
-    assert Infrastructure(Settings.from_environment({}), clock).tpp_authorities is None
+    assert (trusts(shared.tpp_ca_bundle, FIRST), trusts(shared.tpp_ca_bundle, SECOND)) == (True, False)
+    assert (trusts(shared.bank_ca_bundle, FIRST), trusts(shared.bank_ca_bundle, SECOND)) == (False, True)
+    for bundle, variable in ((without.tpp_ca_bundle, "TPP_CA_BUNDLE"), (without.bank_ca_bundle, "BANK_CA_BUNDLE")):
+        with pytest.raises(InvalidCertificate, match=f"trusts no authority: {variable} is not set"):
+            bundle.check(read_certificate(FIRST.issue()))

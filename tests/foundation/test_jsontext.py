@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from decimal import Decimal
 from typing import Any
 
@@ -67,6 +68,12 @@ def test_json_is_compact_and_ascii() -> None:
         ("1e99999999999999999999", "a number is too long"),
         (b'"\xff"', "not UTF-8"),
         ('{"a": 1}'.encode("utf-16"), "not UTF-8"),
+        (r'"\ud800"', "half of a surrogate pair"),
+        (rb'"\uDFFF"', "half of a surrogate pair"),
+        (r'{"a": ["\uD83D \uDE00"]}', "half of a surrogate pair"),
+        (r'{"\udc00": 1}', "half of a surrogate pair"),
+        ('"\ud800"', "half of a surrogate pair"),
+        (b'"\xed\xa0\x80"', "not UTF-8"),
     ],
 )
 def test_what_is_not_json_is_refused_with_the_reason(text: str | bytes, reason: str) -> None:
@@ -113,7 +120,12 @@ def test_a_number_is_written_again_as_it_was_read(text: str) -> None:
     assert jsontext.dumps(jsontext.loads(text)) == text
 
 
-def test_half_a_character_stays_escaped() -> None:
+@pytest.mark.parametrize("text", [r'"\ud83d\ude00"', r'{"\uD83D\uDE00":"\\ud800"}', '"\U0001f600"', r'"\u00e9"'])
+def test_whole_characters_are_read_however_they_are_written(text: str) -> None:
+    assert jsontext.loads(text) == jsontext.loads(text.encode()) == json.loads(text)
+
+
+def test_stored_text_with_half_of_a_surrogate_pair_stays_readable() -> None:
     text = '{"name":"Zo\\u00eb \\ud83d"}'
 
-    assert jsontext.dumps(jsontext.loads(text)) == text
+    assert jsontext.dumps(jsontext.read_stored(text)) == text

@@ -31,6 +31,8 @@ def test_an_empty_environment_is_the_local_stage() -> None:
         log_level="INFO",
         mail_from="causeway@127.0.0.1",
         mail_folder=".local/mail",
+        client_calls=60_000,
+        credential_calls=60_000,
     )
     assert settings.is_local
 
@@ -76,6 +78,8 @@ def test_every_setting_can_be_given() -> None:
             "CARD_KEYS_SECRET": "our-card-keys",
             "DEMO_BANKS_SECRET": "our-banks",
             "LOG_LEVEL": "debug",
+            "CLIENT_CALLS_PER_MINUTE": "600",
+            "CREDENTIAL_CALLS_PER_MINUTE": "1000000",
             "MAIL_FROM": "no-reply@example.com",
             "MTLS_URL": "https://mtls.example.com/",
             "TPP_CA_BUNDLE": "s3://causeway-dev-truststore-1/cas.pem",
@@ -89,8 +93,16 @@ def test_every_setting_can_be_given() -> None:
     assert settings.keys_secret == "our-keys"
     assert (settings.card_keys_secret, settings.demo_banks_secret) == ("our-card-keys", "our-banks")
     assert (settings.log_level, settings.mail_from) == ("DEBUG", "no-reply@example.com")
+    assert (settings.client_calls, settings.credential_calls) == (600, 1_000_000)
     assert settings.mtls_url == "https://mtls.example.com"
     assert settings.tpp_ca_bundle == "s3://causeway-dev-truststore-1/cas.pem"
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_a_stage_on_lambda_limits_the_calls_of_a_caller_in_each_instance(stage: str) -> None:
+    settings = Settings.from_environment({**DEV, "STAGE": stage})
+
+    assert (settings.client_calls, settings.credential_calls) == (3_000, 3_000)
 
 
 def test_mails_come_from_the_services_own_domain() -> None:
@@ -129,12 +141,17 @@ def test_the_prefix_names_key_and_secrets() -> None:
         ("MTLS_URL", "mtls.example.com", "must be a URL"),
         ("MTLS_URL", "https://mtls.example.com", "needs TPP_CA_BUNDLE, the authorities that issue the certificates"),
         ("TPP_CA_BUNDLE", "s3://causeway-truststore/cas.pem", "must be a file in the local stage"),
+        ("BANK_CA_BUNDLE", "s3://causeway-truststore/cas.pem", "must be a file in the local stage"),
+        *((name, "a\udcff", "must be UTF-8") for name in ("KEYS_SECRET", "MAIL_FOLDER", "MAIL_FROM", "TPP_CA_BUNDLE")),
         ("TPP_CA_BUNDLE", "https://example.com/cas.pem", "must be a file's path or s3://bucket/key"),
         ("RESOURCE_PREFIX", "Causeway", "must contain only lower-case letters"),
         ("RESOURCE_PREFIX", "a b", "must contain only lower-case letters"),
         ("MAIL_FROM", "Causeway", "must be an email address such as"),
         ("MAIL_FROM", "a@b.example\nBcc: c@d.example", "must be an email address such as"),
         ("LOG_LEVEL", "LOUD", "must be one of DEBUG"),
+        ("CLIENT_CALLS_PER_MINUTE", "0", "must be a number from 1 to 1000000"),
+        ("CLIENT_CALLS_PER_MINUTE", "many", "must be a number from 1 to 1000000"),
+        ("CREDENTIAL_CALLS_PER_MINUTE", "1000001", "must be a number from 1 to 1000000"),
     ],
 )
 def test_a_wrong_value_names_its_variable(variable: str, value: str, reason: str) -> None:

@@ -12,6 +12,7 @@ from chalicelib.foundation.metrics import NAMESPACE
 from infra import capacity
 from infra.deploy import template
 from infra.deploy.functions import FUNCTIONS
+from infra.deploy.limits import REQUESTS
 from infra.deploy.template import DASHBOARD
 from tests.documents import OPERATIONS, ROOT, STATISTICS, rows, section
 from tests.figures import Figure
@@ -38,6 +39,8 @@ CONFIG = json.loads((ROOT / ".chalice/config.json").read_text("utf-8"))
 STAGE = frozenset({("Stage", "local")})
 NOW = int(START.timestamp())
 SCHEDULES = ("sweep", "finish", "prove")
+NEAR_LIMIT = 0.8 * REQUESTS
+"""Concurrent executions of the interface at which the operator is told."""
 
 
 def namespaces(alarm: Alarm) -> set[str]:
@@ -171,6 +174,10 @@ OF_AWS_PLAYED: list[tuple[str, dict[str, list[float]], int, State]] = [
     ("requests-throttled", {"": [1, 1, 1]}, 60, "ALARM"),
     ("requests-throttled", {"": [9, 9, 0, 0, 0]}, 60, "OK"),
     ("requests-throttled", {}, 60, "OK"),
+    ("requests-near-limit", {"": [NEAR_LIMIT, 0, NEAR_LIMIT, 0, NEAR_LIMIT]}, 60, "ALARM"),
+    ("requests-near-limit", {"": [NEAR_LIMIT - 1] * 5}, 60, "OK"),
+    ("requests-near-limit", {"": [NEAR_LIMIT] * 2 + [0] * 3}, 60, "OK"),
+    ("requests-near-limit", {}, 60, "OK"),
     ("deliveries-at-limit", {"": [100.0] * 10}, 60, "ALARM"),
     ("deliveries-at-limit", {"": [99.0] * 15}, 60, "OK"),
     ("deliveries-at-limit", {"": [100.0] * 9 + [20.0] * 6}, 60, "OK"),

@@ -14,10 +14,15 @@ from pathlib import Path
 import pytest
 
 from infra import command
+from infra.deploy import runtime
 from infra.local import stackfile
 
 ROOT = Path(__file__).parents[2]
-OF_THE_MAKEFILE = sorted(set(re.findall(r"\$\(PYTHON\) -m ((?:infra|tests)[\w.]*)", (ROOT / "Makefile").read_text())))
+OF_A_STAGE = ("infra.deploy", "infra.deploy.package", "tests.bench")
+"""Commands that package for Lambda, with Lambda's Python."""
+OF_THE_MAKEFILE = sorted(
+    set(re.findall(r"\$\((?:STAGE_)?PYTHON\) -m ((?:infra|tests)[\w.]*)", (ROOT / "Makefile").read_text()))
+)
 COMMANDS = [*OF_THE_MAKEFILE, "infra.admin", "infra.local.emulator"]
 SHOWN = (".py", ".md", ".yaml", ".json", ".html", ".txt", ".toml", "Makefile")
 
@@ -50,7 +55,8 @@ def test_help_shows_the_command_as_it_is_typed_and_does_nothing(
 
     said = capsys.readouterr().out
     assert end.value.code in (0, None)
-    assert re.match(rf"(?i)usage: \.venv/bin/python -m {re.escape(module)} \[", said.lstrip()), said
+    python = runtime.INTERPRETER if module in OF_A_STAGE else command.PYTHON
+    assert re.match(rf"(?i)usage: {re.escape(python)} -m {re.escape(module)} \[", said.lstrip()), said
     assert "``" not in said
     assert list(tmp_path.iterdir()) == []
 
@@ -63,7 +69,7 @@ def test_an_argument_that_nobody_knows_is_refused_before_anything_is_done(
         main(module, "--unknown")
 
     assert end.value.code == 2
-    assert "usage: .venv/bin/python -m " in capsys.readouterr().err.lower()
+    assert f"/bin/python -m {module} [" in capsys.readouterr().err.lower()
 
 
 def test_whatever_names_a_command_names_the_python_that_has_it() -> None:
@@ -110,7 +116,7 @@ def test_ctrl_c_ends_the_tour_with_one_line(tmp_path: Path) -> None:
     with process:
         assert process.stdout is not None
         assert process.stdout.readline().startswith("The tour plays")
-        assert process.stdout.readline() == "No stack is running: starting one for the tour.\n"
+        assert process.stdout.readline().startswith("No stack of yours is used: there is no ")
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=30)
 

@@ -40,6 +40,14 @@ def test_a_second_time_there_is_nothing_to_do(
     assert commands[2][-2:] == ["--editable", str(environment.ROOT / "sdk")]
 
 
+def test_a_python_without_venv_is_told_which_package_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+
+    with pytest.raises(EnvironmentFailed, match=f"^this Python lacks venv: install {package}$"):
+        environment.make(tmp_path / "venv")
+
+
 def test_changed_requirements_are_installed_into_it_while_others_may_be_using_it(
     tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -150,7 +150,7 @@ def test_every_statement_is_one_that_a_test_compares_with_what_is_called(file: P
         "WriteTraces": statement(["PutTraceSegments", "PutTelemetryRecords"], "xray", "*"),
         "SendMails": statement(["SendEmail"], "ses", ["arn:aws:ses:*:*:identity/*"])
         | {"Condition": {"StringLike": {"ses:FromAddress": "causeway@*"}}},
-        "ReadTppAuthorities": statement(["GetObject"], "s3", [f"arn:aws:s3:::causeway-{stage}-truststore-*/*"])
+        "ReadCertificateAuthorities": statement(["GetObject"], "s3", [f"arn:aws:s3:::causeway-{stage}-truststore-*/*"])
         | {"Condition": {"StringEquals": {"aws:ResourceAccount": "${aws:PrincipalAccount}"}}},
         "UnwrapDataKeys": statement(["Decrypt"], "kms", ["arn:aws:kms:*:*:key/*"])
         | {"Condition": {"ForAnyValue:StringEquals": alias, "StringEquals": DATA_KEY}},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -27,6 +28,53 @@ TARGETS = {
     "clean",
     "help",
 }
+NOT_IN_CI = {
+    "help": "tests read it",
+    "run": "ends with Ctrl-C; tests start it",
+    "install-dynoxide": "builds a program for this machine",
+    "localstack": "ends with Ctrl-C; installs programs",
+    "chaos": "takes as long as one likes; tests have a short one",
+    "mutants": "takes hours",
+    "conformance": "needs a bank; tests have several",
+    "docs": "lint fails if it would change something",
+    "postman": "needs a running stack; tests have one",
+    "screenshots": "renews images of the documents",
+    "bench": "needs a machine that does nothing else",
+    "volume": "takes minutes",
+    "format": "lint fails if it would change something",
+    "lock": "takes what is newest on the day",
+    "package": "the rehearsal packages both stages",
+    "deploy": "needs an account; the rehearsal has an emulator's",
+    "clean": "removes what others need",
+}
+"""The targets that the merge gate leaves out, and why."""
+
+
+def test_the_merge_gate_runs_every_target_that_checks_something() -> None:
+    phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    run = re.findall(r"^(?:[^#\n]* )?target ([a-z-]+)", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+
+    assert phony is not None
+    assert {*run, *NOT_IN_CI} == set(phony[1].split())
+    assert NOT_IN_CI.keys().isdisjoint(run)
+
+
+def test_the_merge_gate_prints_the_seconds_of_each_target_and_the_one_that_failed(tmp_path: Path) -> None:
+    (tmp_path / ".ci").mkdir()
+    shutil.copy2(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
+    (tmp_path / "bin").mkdir()
+    for name in ("chromium", "python3"):
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    (tmp_path / "Makefile").write_text("lint:\n\t@echo cannot; exit 1\n%:\n\t@echo done\n")
+    environ = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+
+    done = subprocess.run([tmp_path / ".ci" / "run"], env=environ, capture_output=True, text=True, check=False)
+
+    *_, first, second, whole, failed = (re.sub(r" *[0-9]+ s  ", "N s  ", line) for line in done.stdout.splitlines())
+    assert done.returncode == 2
+    assert [first, second, whole] == ["N s  make stage-python", "N s  make environment", "N s  in all"]
+    assert failed == "failed: make lint"
 
 
 def test_help_lists_every_target_on_one_line() -> None:

@@ -15,6 +15,7 @@ from chalicelib.cards.programs.programmes import entry_key
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.cards.reconciliation.progress_record import PROGRESS
 from chalicelib.delivery.client_events import ClientSearch
+from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.http.outbound import Reply
@@ -140,6 +141,7 @@ def test_the_sweeper_uses_what_it_may_and_may_what_it_uses(
 ) -> None:
     world.wants_events()
     world.hub.openbanking.tpp_events.send_test(world.client)
+    world.clock.advance(SWEEP_WAITS[0])
 
     swept = working(world.another_process().delivery.sweeper.sweep)
 

@@ -30,7 +30,16 @@ def test_text_that_is_nested_too_deeply_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [f"a: [{SECRET}", f"a: &b {SECRET}\nc: *d", f"{SECRET}: \x00", f"a: !x {SECRET}", f"? [{SECRET}]\n: 1"]
+    "text",
+    [
+        f"a: [{SECRET}",
+        f"a: &b {SECRET}\nc: *d",
+        f"{SECRET}: \x00",
+        f"a: !x {SECRET}",
+        f"? [{SECRET}]\n: 1",
+        rf'"{SECRET}\ud800": 1',
+        rf'["{SECRET}\udc00"]',
+    ],
 )
 def test_what_is_no_yaml_is_told_without_quoting_it(text: str) -> None:
     with pytest.raises(yaml_file.InvalidYaml) as caught:

@@ -17,7 +17,7 @@ SECONDS = 1200
 OWN_SECONDS = 300
 """A mutant on which all tests, or those of its module, take longer has made something endless: it was noticed."""
 
-_LEFT_OUT = shutil.ignore_patterns(".git", ".local", ".venv", "build", "*_cache", ".hypothesis", "__pycache__")
+_LEFT_OUT = shutil.ignore_patterns(".git", ".local", ".venv*", "build", "*_cache", ".hypothesis", "__pycache__")
 _FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from botocore.awsrequest import AWSResponse
 from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 
 from chalicelib.foundation.dynamodb.items import unpack
@@ -49,8 +48,6 @@ class Fault:
     """One fault at the ``number``-th storage call that is made inside; with ``lasting``, its repeats fail as well.
 
     With ``operation`` only calls that DynamoDB has under this name are counted.
-
-    DynamoDB applies a transaction once that is sent again with its token; the emulator does not, so it is done here.
     """
 
     def __init__(
@@ -64,8 +61,6 @@ class Fault:
         self.calls: list[Hit] = []
         self._events = world.hub.store._client.meta.events
         self._struck: FrameType | None = None
-        self._tokens: set[str] = set()
-        self._now = ""
         self._strikes = False
         self._rests = False
 
@@ -94,10 +89,10 @@ class Fault:
         """Whether a write took place and nobody will ever be told."""
         return self.lasting and self.kind == "after"
 
-    def _before(self, model: Any, params: Any, **_: Any) -> Any:
-        self._now, self._strikes = "", False
+    def _before(self, model: Any, params: Any, **_: Any) -> None:
+        self._strikes = False
         if self._rests:
-            return None
+            return
         method = _method()
         self.calls.append(Hit(frozenset(came_by(method, STORE)), model.name))
         self._strikes = self._is_struck(method)
@@ -105,12 +100,8 @@ class Fault:
             raise _unreachable(self.number, model.name)
         if self._strikes and self.kind == "conflict":
             raise _conflict(model.name, params)
-        self._now = json.loads(params["body"]).get("ClientRequestToken", "")
-        return (AWSResponse(_ADDRESS, 200, {}, None), {}) if self._now in self._tokens else None
 
-    def _after(self, http_response: Any, **_: Any) -> None:
-        if self._now and http_response.status_code == 200:
-            self._tokens.add(self._now)
+    def _after(self, **_: Any) -> None:
         strikes, self._strikes = self._strikes, False  # another fault may answer the repeat, unseen by this one
         if strikes:
             raise ReadTimeoutError(endpoint_url=_ADDRESS)

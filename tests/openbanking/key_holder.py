@@ -11,8 +11,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from joserfc import jwk
-from joserfc.jws import JWSRegistry
-from joserfc.jwt import encode
+from joserfc.jws import JWSRegistry, serialize_compact
 
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
@@ -61,7 +60,8 @@ class KeyHolder:
 
     def sign(self, claims: Mapping[str, Any], header: Mapping[str, Any] | None = None) -> str:
         rules = Rules(strict_check_header=False)
-        return encode({"alg": self.algorithm, **(header or {})}, dict(claims), self.key, registry=rules)
+        head = {"typ": "JWT", "alg": self.algorithm, **(header or {})}
+        return serialize_compact(head, jsontext.dumps(claims), self.key, registry=rules)
 
     def assertion(self, world: World, header: Mapping[str, Any] | None = None, **claims: Any) -> str:
         """A client assertion; a claim given as ``None`` is left out."""

@@ -20,6 +20,7 @@ from chalicelib.delivery.slots import Slot
 from chalicelib.foundation.aws import Queue
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.statistics.days import hours_of
+from tests.late_answers import late_answers
 from tests.openbanking.call_sites import Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, items
 from tests.openbanking.payer import PATHS, Payer, order
@@ -108,6 +109,10 @@ class Scenes:
                 run(fault)
             if fault.hit and not fault.lasting:
                 self._hits[fault.kind] |= fault.hit.sites
+        for late in late_answers(world):
+            beginning.restore()
+            with _explained(late):
+                run(late)
 
     def missed(self, sites: frozenset[Site]) -> list[str]:
         """Which of ``sites`` were not hit, and by which faults; skips the test when not every scene was played."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from tempfile import NamedTemporaryFile
 from typing import Any
 
+from chalicelib.foundation.ca_bundle import CaBundle
+from chalicelib.foundation.crypto.certificates import read_certificate
 from tests.certificates import Authority
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.key_holder import KeyHolder, open_pushed, secure
 from tests.openbanking.payment_scenes import scene
 from tests.openbanking.scenes import Run, completed, never_says, parts, refused
-from tests.openbanking.tpp_certificates import issue
+from tests.openbanking.tpp_certificates import SUBJECT, issue
 from tests.world import Answer, World
 
 
@@ -128,5 +132,29 @@ def introspect(world: World) -> Run:
 
     def run(fault: Fault) -> None:
         assert completed(fault, ask).body["active"] is True
+
+    return run
+
+
+@scene()
+def call_with_a_banks_certificate(world: World) -> Run:
+    """Its entry in the blocklist is not cached yet."""
+    authority, openbanking = Authority(), world.hub.openbanking
+    with NamedTemporaryFile("w") as file:
+        file.write(authority.pem)
+        file.flush()
+        world.hub.__dict__["bank_ca_bundle"] = CaBundle("BANK_CA_BUNDLE", file.name, world.clock)
+        world.hub.bank_ca_bundle.check(read_certificate(authority.issue()))
+    cached, certificate = openbanking.banks._cache[world.banks[1].bank.bic], authority.issue(SUBJECT)
+    cached.bank = replace(cached.bank, certificate_subject=SUBJECT)
+    token = world.approve(2).bank_token
+
+    def ask() -> Answer:
+        identity = {"clientCert": {"clientCertPem": certificate}}
+        return world.bank(1, "/consents/status", {"access_tokens": [token]}, identity=identity)
+
+    def run(fault: Fault) -> None:
+        openbanking.certificate_blocklist._cache.clear()
+        assert completed(fault, ask).body["consents"][0]["status"] == "unknown"
 
     return run

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.foundation.http.outbound import Reply
+from tests.half_characters import spoil
 from tests.openbanking.examples import ROWS, Row, copied
 from tests.openbanking.odd_input import documented, json_value, near, odd_text, relaxed
 from tests.openbanking.stage import Stage, error_of, told
@@ -102,3 +103,21 @@ def test_whatever_a_bank_answers_is_handed_on_or_a_failure_of_the_bank(
     assert answer.status in (200, 502), answer
     if answer.status == 502:
         assert error_of(answer)[1] == "ASPSP_UNKNOWN_ERROR"
+
+
+# -- text that is not UTF-8
+
+
+@pytest.mark.parametrize("row", [row for row in ROWS if not row.in_query], ids=str)
+def test_an_order_with_text_that_is_not_utf_8_is_refused_and_not_sent(stage: Stage, row: Row) -> None:
+    for body in spoil(row.request):
+        answer = stage.ask(row, body)
+        assert error_of(answer)[:2] == (400, "FORMAT_ERROR"), body
+        assert stage.received(row) == []
+
+
+@pytest.mark.parametrize("row", ROWS, ids=str)
+def test_an_answer_of_a_bank_that_is_not_utf_8_is_a_failure_of_the_bank(stage: Stage, row: Row) -> None:
+    for sent in spoil(row.answer):
+        answer = stage.ask(row, answer=Reply(200, told(sent), {}, 0))
+        assert error_of(answer)[:2] == (502, "ASPSP_UNKNOWN_ERROR"), sent

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
-from chalicelib.delivery.schedule import PLANS
+from chalicelib.delivery.schedule import PLANS, SWEEP_WAITS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
@@ -498,12 +498,14 @@ def sweep(world: World, why: str) -> Run:
     if why == "abandoned":
         world.hub.delivery.worker.begin(record["delivery_id"])
         world.clock.advance(CLAIMED_SECONDS)
+    world.clock.advance(SWEEP_WAITS[0])
 
     def run(fault: Fault) -> None:
         queue: Any = world.hub.delivery.queue
         queue.ids.clear()
         during(fault, world.hub.delivery.sweeper.sweep)
-        world.hub.delivery.sweeper.sweep()  # a minute later
+        world.clock.advance(SWEEP_WAITS[1])
+        world.hub.delivery.sweeper.sweep()
         assert set(queue.ids) == {record["delivery_id"]}
         assert len(queue.ids) == 2 or fault.lasting
 

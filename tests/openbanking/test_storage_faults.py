@@ -9,7 +9,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from tests.openbanking import choice_scenes, read_scenes, security_scenes  # noqa: F401 - their scenes are played, too
+from tests.late_answers import LateAnswers
+from tests.openbanking import choice_scenes, read_scenes, security_scenes, slow_bank_scenes  # noqa: F401 - played, too
 from tests.openbanking.call_sites import sites_of_requests
 from tests.openbanking.faults import Fault, items
 from tests.openbanking.payer import Payer
@@ -409,7 +410,8 @@ def come_back_from_a_payment(world: World) -> Run:
             answer = world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
         if answer.status == 503:
             assert "storage did not respond" in answer.text
-            world.clock.advance(10)
+        if answer.status == 503 or (isinstance(fault, LateAnswers) and "ACSC" not in answer.text):
+            world.clock.advance(10)  # an engine that ignores tokens counts the query once, but refuses it
             answer = world.call("GET", "/payments/callback?bic=BETADEF1&payment_id=P-1")
         assert answer.status == 200
         assert "ACSC" in answer.text

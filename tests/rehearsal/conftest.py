@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from infra.deploy.chalice_command import PYTHON, STAGES
+from infra.deploy import runtime
+from infra.deploy.chalice_command import STAGES
 from infra.local.process import ChildProcess, python_command
 from tests.rehearsal.project import Project
 
@@ -17,8 +17,7 @@ from tests.rehearsal.project import Project
 @pytest.fixture(scope="session", autouse=True)
 def deployed_python() -> None:
     """Modules are compiled for the deployed version of Python, by that version."""
-    if sys.version_info[:2] != tuple(map(int, PYTHON.split("."))):
-        pytest.skip(f"stages are packaged by Python {PYTHON} only")
+    runtime.check_python()
 
 
 @pytest.fixture(scope="session")

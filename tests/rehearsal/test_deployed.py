@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.delivery.slots import WORKERS
-from infra.deploy import template
+from infra.deploy import runtime, template
 from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.chalice_command import STAGES
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
@@ -44,7 +44,7 @@ def test_every_function_is_as_the_configuration_says(deployed: Project, stage: s
     assert found.keys() == names(stage).keys()
     for name, handler in names(stage).items():
         settings, made = deployed.settings(stage, name), found[name]
-        assert (made["Handler"], made["Runtime"]) == (handler, "python3.11")
+        assert (made["Handler"], made["Runtime"]) == (handler, f"python{runtime.PYTHON}")
         assert made["MemorySize"] == settings["lambda_memory_size"]
         assert made["Timeout"] == settings["lambda_timeout"]
         assert made["Architectures"] == [settings["lambda_architecture"]]

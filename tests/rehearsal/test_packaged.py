@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import re
 import subprocess
@@ -16,11 +17,12 @@ from typing import Any
 import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
+from elftools.elf.elffile import ELFFile
 from packaging.utils import canonicalize_name
 from samtranslator.translator.transform import transform
 
 from chalicelib.delivery.slots import WORKERS
-from infra.deploy import chalice_command, layer, package, template
+from infra.deploy import layer, package, runtime, shared_objects, template
 from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.chalice_command import STAGES
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
@@ -34,11 +36,13 @@ ZIPPED, UNZIPPED = 50 * MEGABYTE, 250 * MEGABYTE
 """What Lambda takes of one file that comes with a call, and of function and layer together."""
 LAYER = 20_000_000
 """Our own limit of the layer's zip file."""
-CACHE_TAG = f"cpython-{chalice_command.PYTHON.replace('.', '')}"
+CACHE_TAG = f"cpython-{runtime.PYTHON.replace('.', '')}"
+MAGIC = (3571).to_bytes(2, "little") + b"\r\n"
+"""What Python 3.13 writes at the beginning of compiled modules; it does not take others."""
 UNCHECKED_HASH = (1).to_bytes(4, "little")
 """The flags of a compiled module whose source is not looked at (PEP 552)."""
-ARM64 = 0xB7
-"""The processor that a library is for, by the header of its file (ELF)."""
+GLIBC = (2, 34)
+"""The glibc of Amazon Linux 2023."""
 
 
 @cache
@@ -195,15 +199,27 @@ def test_the_stage_is_fixed_and_the_topic_of_alarms_is_a_parameter(packaged: Pat
     assert parameters["AlarmTopicArn"]["Default"] == ""
 
 
-def test_all_that_is_compiled_is_for_the_processor_that_it_is_deployed_to(packaged: Path) -> None:
-    with zipfile.ZipFile(packaged / "prod" / "layer-deployment.zip") as layer:
-        libraries = [name for name in layer.namelist() if re.search(r"\.so(\.[0-9]+)*$", name)]
-        processors = {name: int.from_bytes(layer.read(name)[18:20], "little") for name in libraries}
+@pytest.mark.parametrize("processor", runtime.MACHINES)
+def test_the_runtime_has_the_glibc_and_the_libraries_that_every_shared_object_needs(
+    packaged: Path, tmp_path: Path, processor: str
+) -> None:
+    built = packaged / "prod" / "layer-deployment.zip"
+    if processor != "arm64":
+        built = tmp_path / "layer.zip"
+        layer.build(REPOSITORY, processor, built)
+    with zipfile.ZipFile(built) as file:
+        file.extractall(tmp_path / "layer")
 
-    assert {"pydantic_core", "cryptography", "_cffi_backend"} <= {
-        part for name in libraries for part in re.split(r"[/.]", name)
-    }
-    assert set(processors.values()) == {ARM64}
+    objects = shared_objects.find(tmp_path / "layer")
+    parts = {part for each in objects for part in re.split(r"[/.]", each.relative_to(tmp_path).as_posix())}
+    assert {"pydantic_core", "cryptography", "_cffi_backend"} <= parts
+    assert list(shared_objects.problems(tmp_path / "layer", processor)) == []
+    assert {
+        version
+        for each in objects
+        for version in shared_objects.needed_glibc(ELFFile(io.BytesIO(each.read_bytes())))
+        if tuple(map(int, version.removeprefix("GLIBC_").split("."))) > GLIBC
+    } == set()
 
 
 def test_the_layer_has_the_locked_distributions_that_functions_run_with_and_no_other(packaged: Path) -> None:
@@ -211,11 +227,11 @@ def test_the_layer_has_the_locked_distributions_that_functions_run_with_and_no_o
         folders = {match[1] for name in file.namelist() if (match := re.search(r"/([^/]+)\.dist-info/", name))}
 
     found = {canonicalize_name(name): version for name, _, version in (each.partition("-") for each in folders)}
-    assert found == {pin.name: pin.version for pin in layer.pinned(REPOSITORY).values()}
+    assert found == {pin.name: pin.version for pin in layer.pinned(REPOSITORY, "arm64").values()}
 
 
 @pytest.mark.parametrize(
-    ("name", "folder"), [("deployment.zip", ""), ("layer-deployment.zip", "python/lib/python3.11/")]
+    ("name", "folder"), [("deployment.zip", ""), ("layer-deployment.zip", f"python/lib/python{runtime.PYTHON}/")]
 )
 def test_every_module_has_its_compiled_form_which_python_takes_unchecked(
     packaged: Path, name: str, folder: str
@@ -224,16 +240,16 @@ def test_every_module_has_its_compiled_form_which_python_takes_unchecked(
         names = set(file.namelist())
         modules = {each for each in names if each.endswith(".py")}
         compiled = {re.sub(r"([^/]+)\.py$", rf"__pycache__/\1.{CACHE_TAG}.pyc", each): each for each in modules}
-        headers = {file.read(each)[4:8] for each in compiled}
+        headers = {file.read(each)[:8] for each in compiled}
 
     assert {each for each in names if each.endswith(".pyc")} == compiled.keys()
-    assert headers == {UNCHECKED_HASH}
+    assert headers == {MAGIC + UNCHECKED_HASH}
     assert all(each.startswith(folder) for each in names)
 
 
 def test_both_stages_have_the_same_layer_to_the_byte_and_so_has_a_second_build(packaged: Path, tmp_path: Path) -> None:
     again = tmp_path / "layer.zip"
-    layer.build(REPOSITORY, "arm64", chalice_command.PYTHON, again)
+    layer.build(REPOSITORY, "arm64", again)
 
     assert {(packaged / stage / "layer-deployment.zip").read_bytes() for stage in STAGES} == {again.read_bytes()}
 
@@ -270,4 +286,4 @@ def test_the_bill_of_materials_names_what_is_packaged(packaged: Path, stage: str
     bill = json.loads((packaged / stage / "sbom.json").read_text(encoding="utf-8"))
 
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill)) is None
-    assert {each["name"] for each in bill["components"]} == {*layer.pinned(REPOSITORY), layer.FUNCTION}
+    assert {each["name"] for each in bill["components"]} == {*layer.pinned(REPOSITORY, "arm64"), layer.FUNCTION}

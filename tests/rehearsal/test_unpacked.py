@@ -172,7 +172,8 @@ def test_the_consumer_tries_the_deliveries_of_several_messages(function: Functio
     sent = [operator("clients", "test-event", client) for _ in range(2)]
     sqs = boto3.client("sqs")
     url = sqs.get_queue_url(QueueName=QUEUE)["QueueUrl"]
-    messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"])["Messages"]
+    received = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"])["Messages"]
+    messages = list({each["Body"]: each for each in received}.values())  # a slow answer has a message sent again
     event = sqs_event(messages, f"arn:aws:sqs:eu-west-1:123456789012:{QUEUE}", "eu-west-1")
 
     assert len(messages) == len(sent)

@@ -132,6 +132,19 @@ def test_secrets_of_answers_are_not_shown() -> None:
     assert "the-" not in repr(answer)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [r'"\ud800"', rb'{"\uDFFF": 1}', '"\ud800"', b'"\xed\xa0\x80"', '{"a": 1}'.encode("utf-16"), r'["\ud83d \ude00"]'],
+)
+def test_json_that_is_not_utf_8_is_refused(text: str | bytes) -> None:
+    with pytest.raises(ValueError, match="codec"):
+        _json.loads(text)
+
+
+def test_a_whole_character_is_read_however_json_writes_it() -> None:
+    assert _json.loads(r'["\ud83d\ude00", 1.10]') == _json.loads('["\U0001f600", 1.10]'.encode())
+
+
 @pytest.mark.parametrize("text", ["NaN", "[Infinity]", "{", ""])
 def test_what_is_no_json_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=r".+"):

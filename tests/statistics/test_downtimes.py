@@ -216,6 +216,27 @@ def test_of_the_same_requests_the_later_computation_counts(world: World, noon: i
     assert [recorder._put(each) for each in (late, early)] == [late, late]
 
 
+def test_a_state_that_a_clock_ahead_recorded_is_not_open_and_is_replaced(world: World, noon: int) -> None:
+    ahead = noon + 2 * HOUR_SECONDS
+    wrong = Downtime(ALPHA, is_open=True, latest=ahead, computed_at=ahead, ends_at=midnight_after(ahead))
+    world.hub.store.put(TABLE, wrong.to_item())
+    assert down(world) == set()
+
+    writes(world, range(noon - 10, noon - 5))
+
+    assert down(world) == {ALPHA}
+    assert [row.latest for row in rows(world)] == [noon - 6]
+
+
+def test_banks_that_are_down_are_read_again_after_the_clock_was_set_back(world: World, noon: int) -> None:
+    downtimes = OpenDowntimes(world.hub.store, world.clock)
+    assert downtimes.bics() == set()
+    world.clock.advance(-HOUR_SECONDS)
+    writes(world, range(world.clock.time() - 10, world.clock.time() - 5))
+
+    assert downtimes.bics() == {ALPHA}
+
+
 # -- what it costs
 
 

@@ -107,6 +107,28 @@ def test_the_first_request_is_written_at_once_and_then_one_each_minute(
     assert table.total.calls == turns[-1] + 1
 
 
+def test_measurements_are_written_after_the_clock_was_set_back(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    ask(instance, clock)
+    clock.advance(-3600)
+
+    ask(instance, clock)
+
+    assert table.total.calls == 2
+
+
+def test_the_first_response_of_a_bank_that_was_down_is_written_at_once(
+    instance: Measurements, table: Table, clock: ManualClock
+) -> None:
+    ask(instance, clock)
+    with instance.measure():
+        current_call.record_end_of_downtime()
+        current_call.record_bank_request(BIC, "AISP", clock.time(), "answered", 0.2)
+
+    assert table.total.answered == 2
+
+
 def test_what_concerns_no_bank_writes_nothing_and_takes_nobodys_turn(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:

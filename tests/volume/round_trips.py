@@ -20,6 +20,7 @@ _USERS = (
     "chalicelib.foundation.dynamodb.sharded_index",
     "chalicelib.delivery.outbox",
     "chalicelib.delivery.sealed_bodies",
+    "chalicelib.delivery.sweeper",
 )
 
 

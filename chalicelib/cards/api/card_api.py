@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from chalice.app import Response
 
 from chalicelib.cards.container import CardContainer
 from chalicelib.foundation import log
-from chalicelib.foundation.http.web import JSON, Incoming, Routes, WrongMethod, text_answer
+from chalicelib.foundation.http.web import JSON, Incoming, Routes, UnreadableBody, WrongMethod, text_answer
+
+if TYPE_CHECKING:
+    from chalicelib.cards.requests.envelope import Answer
 
 ROUTES = ("/api", "/simulator")
 
@@ -19,6 +24,8 @@ def refusal(status: int) -> Response:
 def _answer_failure(cards: CardContainer, incoming: Incoming, error: Exception) -> Response:
     if isinstance(error, WrongMethod):
         return _error("NOT_JSON", "the card API accepts only POST requests with a JSON object as the body")
+    if isinstance(error, UnreadableBody):
+        return _error("NOT_JSON", str(error))
     log.defect("failed", error)
     return _error("INTERNAL")
 
@@ -37,10 +44,15 @@ simulator_routes = Routes[CardContainer](f"{__name__}.simulator", _answer_failur
 @card_routes.post(ROUTES[0])
 def api(cards: CardContainer, incoming: Incoming) -> Response:
     """Carry out an action of the card API."""
-    return text_answer(cards.flows.api.answer(incoming.body), JSON)
+    return _respond(cards.flows.api.answer(incoming.body))
 
 
 @simulator_routes.post(ROUTES[1])
 def simulator(cards: CardContainer, incoming: Incoming) -> Response:
     """Carry out an action of the simulator."""
-    return text_answer(cards.flows.simulator.answer(incoming.body), JSON)
+    return _respond(cards.flows.simulator.answer(incoming.body))
+
+
+def _respond(answer: Answer) -> Response:
+    headers = {} if answer.retry_after is None else {"Retry-After": str(answer.retry_after)}
+    return text_answer(answer.text, JSON, headers=headers)

@@ -73,7 +73,7 @@ def _ask(
 ) -> Mapping[str, Any]:
     credential = Credential(LEVEL, allowed, MODES, manager_id=manager_id, name=NAME, keys=())
     asked = {**members, "action": action, "api_version": API_VERSION}
-    answer: Mapping[str, Any] = jsontext.loads(dispatch.answer_internally(credential, asked))
+    answer: Mapping[str, Any] = jsontext.read_stored(dispatch.answer_internally(credential, asked))
     if answer["status"] != "success":
         raise Refused(_STATUSES[answer["status_code"]], answer["message"])
     return answer

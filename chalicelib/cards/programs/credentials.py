@@ -68,13 +68,14 @@ class Rights:
 
     ``actions`` are the allowed actions, ``None`` for all. ``modes`` has one of ``MODES`` for each of
     ``CARD_FIELDS``; ``encryption_key`` (PEM, RSA of at least 3072 bits) is set if any mode is
-    ``encrypted``.
+    ``encrypted``. ``calls_per_minute`` is its own limit of calls in each process; ``None`` for the setting's.
     """
 
     access_level: int
     actions: frozenset[str] | None
     modes: Mapping[str, str]
     encryption_key: str | None = None
+    calls_per_minute: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +231,7 @@ def update_credential(key_digest: str, rights: Rights) -> Operation:
     """The write that changes a credential's rights; its keys are unchanged."""
     table, key = credential_key(key_digest)
     made = _rights_members(rights)
-    removed = [name for name in ("actions", "encryption_key") if name not in made]
+    removed = [name for name in ("actions", "encryption_key", "calls_per_minute") if name not in made]
     return Update(table, key, set=made, remove=removed, condition=Attr("owner").exists())
 
 
@@ -246,6 +247,7 @@ def _credential(item: Item) -> Credential:
         None if actions is None else frozenset(actions),
         item["modes"],
         item.get("encryption_key"),
+        item.get("calls_per_minute"),
         manager_id=item["manager_id"],
         name=item["name"],
         keys=tuple(CredentialKey(**key) for key in item["keys"]),
@@ -256,4 +258,5 @@ def _credential(item: Item) -> Credential:
 def _rights_members(rights: Rights) -> Item:
     members: dict[str, Any] = {"access_level": rights.access_level, "modes": dict(rights.modes)}
     members |= {} if rights.actions is None else {"actions": sorted(rights.actions)}
-    return members | ({} if rights.encryption_key is None else {"encryption_key": rights.encryption_key})
+    optional = {"encryption_key": rights.encryption_key, "calls_per_minute": rights.calls_per_minute}
+    return members | {name: value for name, value in optional.items() if value is not None}

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from chalicelib.cards.protocol.fields import Level, rule_in
 from chalicelib.cards.protocol.status_codes import refused_fields
 from chalicelib.foundation.fields.field_types import Message
-from chalicelib.foundation.fields.problems import Problem, printable_name, problems_of
+from chalicelib.foundation.fields.problems import Problem, problems_of
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 R = TypeVar("R", bound="Request")
@@ -149,9 +149,6 @@ class Request(Message):
             raise refused_fields([Problem("", "unknown", f"the request has more than {_MEMBERS} fields")])
         members, nulls = cls._read_members(body)
         request, problems = cls._validate(members)
-        problems += [
-            Problem(printable_name(name), "unknown", "is not recognised") for name in body if not _is_text(name)
-        ]
         late = cls.late.select(problems, members) if cls.late else []
         if len(late) < len(problems):
             raise refused_fields(_sort_problems(cls, [problem for problem in problems if problem not in late]))
@@ -197,7 +194,7 @@ class Request(Message):
         members = {
             name: value
             for name, value in body.items()
-            if name not in ENVELOPE and (value is not None or name not in fields) and _is_text(name)
+            if name not in ENVELOPE and (value is not None or name not in fields)
         }
         for ignores in cls.ignored:
             if ignores.when.holds(members):
@@ -226,11 +223,6 @@ class Request(Message):
     def members(self) -> dict[str, Any]:
         """Return the parsed values of the fields that are present."""
         return {name: value for name, value in self.__dict__.items() if value is not None}
-
-
-def _is_text(name: str) -> bool:
-    """Whether a name can be encoded in UTF-8. JSON may contain lone surrogates, which pydantic rejects."""
-    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
 
 
 def _faulty_fields(problems: Iterable[Problem]) -> frozenset[str]:

@@ -78,7 +78,7 @@ class Status(IntEnum):
     IN_PROGRESS = 8001, "the original request is still in progress: repeat this one in a moment"
     REFERENCE_REUSED = 8002, "request_reference_id has already been used with a different body"
     CONFLICT = 8003, "the request conflicted with other requests: try again"
-    TOO_MANY_ATTEMPTS = 8004, "there were too many attempts"
+    TOO_MANY_ATTEMPTS = 8004, "there were too many attempts, or too many calls"
 
     INTERNAL = 9001, "the service failed: it is safe to repeat the request with the same request_reference_id"
 
@@ -108,11 +108,13 @@ class Refused(Exception):
     Attributes:
         status: the status code.
         message: a sentence for the caller. It names fields, but quotes no value except an unknown action's name.
+        retry_after: seconds after which the same request may succeed, for the header ``Retry-After``.
     """
 
-    def __init__(self, status: Status, message: str = "") -> None:
+    def __init__(self, status: Status, message: str = "", *, retry_after: int | None = None) -> None:
         self.status = status
         self.message = message or status.meaning
+        self.retry_after = retry_after
         super().__init__(f"{status.name}: {self.message}")
 
 

@@ -66,7 +66,7 @@ def transaction(row: Item) -> TransactionRecord:
 
 def addendum(row: Item) -> AddendumRecord:
     """An addendum with its data, unchanged."""
-    members = {**row, "date_imported": row["at"] // 1000, "data": jsontext.loads(row["data"])}
+    members = {**row, "date_imported": row["at"] // 1000, "data": jsontext.read_stored(row["data"])}
     return _record(AddendumRecord, members)
 
 

@@ -1,7 +1,7 @@
 """Dispatch of card API requests, from request body to response envelope.
 
-JSON, credentials, action, version, access and fields are checked in this order, based on the action
-table. A flow then decides, and its writes share one transaction with the claim of the request
+JSON, credentials, their limit of calls, action, version, access and fields are checked in this order,
+based on the action table. A flow then decides, and its writes share one transaction with the claim of the request
 reference. If another request used the same reference or changed the same record first, the
 transaction's conditions fail: the request then gets the stored response, or is decided again on the
 current data.
@@ -16,6 +16,7 @@ from itertools import count
 from typing import Any
 
 from chalicelib.cards.events.card_events import CardEvents
+from chalicelib.cards.programs.credential_limits import CredentialLimits
 from chalicelib.cards.programs.credentials import Credential, Credentials
 from chalicelib.cards.programs.programmes import EntryGone, Programmes
 from chalicelib.cards.protocol.card_records import ANSWERED
@@ -24,14 +25,24 @@ from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_acti
 from chalicelib.cards.requests import disclosure, envelope, incoming
 from chalicelib.cards.requests.action import Action, Handler
 from chalicelib.cards.requests.answers_in_time import AnswersInTime, Undecided
+from chalicelib.cards.requests.envelope import Answer
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
+from chalicelib.cards.requests.own_writes import is_own, was_written
 from chalicelib.cards.requests.pending_request import PendingRequest, Written
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
 from chalicelib.foundation import jsontext, log, time_limit
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Operation, Put, Store, StoreError
+from chalicelib.foundation.dynamodb.store import (
+    AnswerLost,
+    ConditionFailed,
+    Conflict,
+    Operation,
+    Put,
+    Store,
+    StoreError,
+)
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -39,6 +50,14 @@ WAITING_SECONDS = 5
 """Seconds that a repeat waits for the first request's response."""
 _ATTEMPTS = 40
 _LOOKS = 30
+_OUTCOME_UNKNOWN = (
+    "storage did not answer: it is not known whether the request was carried out; "
+    "it is safe to repeat it with the same request_reference_id"
+)
+
+
+class OutcomeUnknown(AnswerLost):
+    """Storage did not say whether an outcome was written, and shows nothing of it; it may still be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +70,7 @@ class Dispatcher:
     store: Store
     clock: Clock
     credentials: Credentials
+    limits: CredentialLimits
     programmes: Programmes
     references: RequestReferences
     events: CardEvents
@@ -62,20 +82,20 @@ class Dispatcher:
     _methods: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
     _queues: HotKeyQueues = field(default_factory=HotKeyQueues)
 
-    def answer(self, body: bytes) -> str:
-        """The response envelope for a request body, as JSON."""
+    def answer(self, body: bytes) -> Answer:
+        """The response to a request body."""
         came = self.clock.monotonic()
 
         def answer() -> str:
             members = incoming.parse(body)
-            return self._answer_in_time(lambda: self._credential(members), members, came)
+            return self._answer_in_time(lambda: self._admit(members), members, came)
 
         return _answer_or_error(answer)
 
     def answer_internally(self, credential: Credential, members: Mapping[str, Any]) -> str:
-        """Like ``answer``, for a request from the service itself, with a trusted credential (see ``portal``)."""
+        """The envelope for a request of the service itself, with a trusted credential (see ``portal``)."""
         came = self.clock.monotonic()
-        return _answer_or_error(lambda: self._answer_in_time(lambda: credential, members, came))
+        return _answer_or_error(lambda: self._answer_in_time(lambda: credential, members, came)).text
 
     # -- internals
 
@@ -108,6 +128,12 @@ class Dispatcher:
             answer = envelope.remove_expiry(repeated.answer) if repeated.other_view else repeated.answer
             _audit(credential, request, jsontext.loads(answer).get("data"))
             return envelope.mark_as_repeat(answer)
+
+    def _admit(self, members: Mapping[str, Any]) -> Credential:
+        """The credential of a request, within its limit of calls. Raises: Refused, StoreError."""
+        credential = self._credential(members)
+        self.limits.admit(credential)
+        return credential
 
     def _credential(self, members: Mapping[str, Any]) -> Credential:
         parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
@@ -267,6 +293,7 @@ class Dispatcher:
         Raises:
             Repeated, Refused: another request used the reference first.
             ConditionFailed, Conflict: a record has changed.
+            OutcomeUnknown: storage did not say whether it was written.
         """
         claim, all_operations = context.claim, [*operations]
         if claim is not None:
@@ -278,20 +305,26 @@ class Dispatcher:
             if not operations:
                 return self._claim_alone(claim, context.now, claiming[0])
             all_operations = [*claiming, *operations]
-        if not all_operations:
-            return None
+        return self._transact(pending, context, all_operations) if all_operations else None
+
+    def _transact(self, pending: PendingRequest, context: RequestContext, operations: Sequence[Operation]) -> None:
+        """Write a transaction; if there is a claim, it is the first operation. Raises: as ``_write``."""
+        claim = context.claim
         try:
-            self.store.transact(all_operations)
+            self.store.transact(operations)
         except ConditionFailed as failure:
             if pending.written_attempt(failure) is not None:
                 raise
             if claim is not None and 0 in failure.failed:
                 self._check_repeat(claim, context.now)
-            if not (failure.repeated and _is_own(context, failure)):
+            if not (failure.repeated and is_own(context, failure)):
                 if claim is None or 0 not in failure.failed:  # nobody queues for claims
-                    pending.queue_place.queue_for(all_operations[failure.failed[0]])
+                    pending.queue_place.queue_for(operations[failure.failed[0]])
                 raise
-        return None
+        except AnswerLost as failure:
+            looks_later = pending.action.late is not None  # the late outcome finds it
+            if looks_later or not was_written(context, operations):
+                raise OutcomeUnknown(str(failure)) from failure
 
     def _claim_alone(self, claim: IdempotencyClaim, now: int, put: Put) -> None:
         """Claim a reference without other writes."""
@@ -318,17 +351,20 @@ class Dispatcher:
         return method
 
 
-def _answer_or_error(answer: Callable[[], str]) -> str:
-    """The response envelope, for success or error."""
+def _answer_or_error(answer: Callable[[], str]) -> Answer:
+    """The response, for success or error."""
     try:
-        return answer()
+        return Answer(answer())
     except Refused as refusal:
-        return envelope.error(refusal)
+        return Answer(envelope.error(refusal), refusal.retry_after)
+    except OutcomeUnknown:
+        log.exception("outcome unknown")
+        return Answer(envelope.error(Refused(Status.INTERNAL, _OUTCOME_UNKNOWN)))
     except StoreError:
         log.exception("storage did not respond")
     except Exception:
         log.exception("failed")
-    return envelope.error(Refused(Status.INTERNAL))
+    return Answer(envelope.error(Refused(Status.INTERNAL)))
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:
@@ -338,9 +374,3 @@ def _audit(credential: Credential, request: Any, data: Any) -> None:
     for member, field_shown in ANSWERED.items():
         if data.get(member):
             disclosure.audit_reveal(credential, data.get("card_id") or request.card_id, field_shown)
-
-
-def _is_own(context: RequestContext, failure: ConditionFailed) -> bool:
-    """Whether the condition failed because this attempt was already written and its response was lost."""
-    found = [item or {} for item in failure.items]
-    return any(item.get("written_by") == context.write_id for item in found)

@@ -8,8 +8,17 @@ from typing import Any
 from chalicelib.cards.protocol.card_records import KEPT_SHORTLY
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _FIRST, _REPEAT = '"duplicated":0', '"duplicated":1'
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A response: the envelope as text, and the seconds of its header ``Retry-After``, if it has one."""
+
+    text: str
+    retry_after: int | None = None
 
 
 def success(data: Any, beside: Mapping[str, Any]) -> str:

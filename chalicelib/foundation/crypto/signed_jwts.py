@@ -50,17 +50,19 @@ def parse(text: str) -> UnverifiedJwt:
     """Parse a compact token without verifying it. Raises: InvalidJwt."""
     from joserfc import jws
     from joserfc.errors import JoseError
+    from joserfc.util import urlsafe_b64decode
 
     if len(text) > _LONGEST:
         raise InvalidJwt("it is too long")
     try:
         found = jws.extract_compact(text.encode(), registry=_registry())
+        header = jsontext.loads(urlsafe_b64decode(found.segments["header"]))
         claims = jsontext.loads(found.payload)
-    except (JoseError, ValueError, RecursionError) as error:  # joserfc reads headers of any depth
+    except (JoseError, ValueError, RecursionError) as error:
         raise InvalidJwt(f"it is not a signed JWT: {type(error).__name__}") from None
-    if not isinstance(claims, dict):
-        raise InvalidJwt("its claims are not an object")
-    return UnverifiedJwt(text, found.headers(), claims)
+    if not isinstance(header, dict) or not isinstance(claims, dict):
+        raise InvalidJwt("its header or its claims are not an object")
+    return UnverifiedJwt(text, header, claims)
 
 
 def verify(token: UnverifiedJwt, keys: Sequence[Key], algorithms: Collection[str]) -> None:

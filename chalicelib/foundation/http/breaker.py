@@ -1,7 +1,7 @@
 """Circuit breaker: pauses calls to a party that keeps failing, then admits a single call as a probe.
 
 State is kept per process, so each process has to see the failures itself. Times come from the clock, which keeps
-running while a Lambda instance is frozen.
+running while a Lambda instance is frozen; a clock that is set back prolongs no pause beyond its length.
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ class Breaker:
         circuit = self._circuits.get(key)
         if circuit is None or circuit.failures < FAILURES:
             return None
-        left = circuit.until - self._clock.time()
+        now = self._clock.time()
+        circuit.until = min(circuit.until, now + OPEN_SECONDS)
+        left = circuit.until - now
         if left > 0:
             raise CircuitOpen(1 if circuit.probing else left)
         return circuit

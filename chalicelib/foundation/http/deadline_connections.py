@@ -13,8 +13,9 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
+from math import inf
 from typing import Any
 
 import certifi
@@ -27,17 +28,35 @@ from urllib3.util.ssl_ import create_urllib3_context
 
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import is_public, may_be_public
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CONNECT_SECONDS = 3.0
 _CHUNK = 65536
 
 current_call = threading.local()
-"""The call: its deadline ``moment``, ``public_only``, ``ca_file``, ``largest``, and whether anything was ``sent``."""
+"""The call: its deadline ``moment``, its ``slow_check`` until that has run, ``public_only``, ``ca_file``, ``largest``,
+and whether anything was ``sent``.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCheck:
+    """What a call does once it has waited ``seconds`` for its response: ``check`` runs once, in the call's thread.
+
+    An exception of ``check`` ends the call.
+    """
+
+    seconds: float
+    check: Callable[[], None]
 
 
 @contextlib.contextmanager
-def call_limits(moment: float, public_only: bool, ca_file: str | None, largest: int) -> Iterator[None]:
+def call_limits(
+    moment: float, public_only: bool, ca_file: str | None, largest: int, slow_check: SlowCheck | None = None
+) -> Iterator[None]:
     current_call.moment = moment
+    current_call.slow_check = slow_check
+    current_call.slow_from = time.monotonic() + slow_check.seconds if slow_check else inf
     current_call.largest = largest
     current_call.public_only = public_only
     current_call.ca_file = ca_file
@@ -54,6 +73,22 @@ def remaining() -> float:
     return left
 
 
+def _time_to_wait() -> float:
+    """The seconds that a read may wait: until the deadline or, if it has not run yet, until the check of a slow call.
+
+    Runs the check if it is due. Raises: TimeoutError, or what the check raises.
+    """
+    left = remaining()
+    if current_call.slow_check is None:
+        return left
+    until_slow: float = current_call.slow_from - time.monotonic()
+    if until_slow > 0:
+        return min(left, until_slow)
+    slow_check, current_call.slow_check = current_call.slow_check, None
+    slow_check.check()
+    return remaining()
+
+
 class AddressRefused(OSError):
     """The host has no public address."""
 
@@ -63,24 +98,33 @@ class TlsFailed(NewConnectionError):
 
 
 class _DeadlineReader(io.RawIOBase):
-    """Reads from a socket; each read may take the rest of the call's time."""
+    """Reads from a socket; each read may take the rest of the call's time.
+
+    It reads from the socket itself, since a file of a socket cannot be read again after a time-out; the file keeps the
+    socket open.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self._raw: Any = sock.makefile("rb", buffering=0)
+        self._file: Any = sock.makefile("rb", buffering=0)
         self.ended = False
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int | None:
-        self._sock.settimeout(remaining())
-        read: int | None = self._raw.readinto(buffer)
-        self.ended = read == 0
-        return read
+        while True:
+            self._sock.settimeout(_time_to_wait())
+            try:
+                read = self._sock.recv_into(buffer)
+            except TimeoutError:
+                remaining()
+            else:
+                self.ended = read == 0
+                return read
 
     def close(self) -> None:
-        self._raw.close()
+        self._file.close()
         super().close()
 
 
@@ -182,7 +226,7 @@ class _Https(_Connecting, HTTPSConnection):
     response_class = _Response
 
     def connect(self) -> None:
-        self.ssl_context = _trust(current_call.ca_file or certifi.where())
+        self.ssl_context = trust(current_call.ca_file or certifi.where())
         try:
             super().connect()
         except (OSError, SSLError) as error:
@@ -190,9 +234,14 @@ class _Https(_Connecting, HTTPSConnection):
 
 
 @cache
-def _trust(authorities: str) -> ssl.SSLContext:
-    """The TLS context and its trusted authorities; cached, because loading them takes longer than a handshake."""
+def trust(authorities: str) -> ssl.SSLContext:
+    """The TLS context and its trusted authorities; cached, because loading them takes longer than a handshake.
+
+    Every version of Python verifies alike. By default, 3.13 refuses certificates that lack extensions of RFC 5280,
+    which authorities of banks leave out, and trusts a single certificate of ``authorities`` without its issuer.
+    """
     context = create_urllib3_context()
+    context.verify_flags = ssl.VerifyFlags.VERIFY_X509_TRUSTED_FIRST
     context.load_verify_locations(authorities)
     return context
 

@@ -25,6 +25,7 @@ from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.deadline_connections import (
     CONNECT_SECONDS,
     AddressRefused,
+    SlowCheck,
     TlsFailed,
     call_limits,
     current_call,
@@ -53,6 +54,10 @@ class ConnectionDropped(OutboundError):
 
 class TimedOut(OutboundError):
     """The call exceeded its time limit."""
+
+
+class GivenUp(OutboundError):
+    """The caller gave the call up before its time limit, because it was slow."""
 
 
 class ResponseTooLarge(OutboundError):
@@ -98,18 +103,28 @@ class Outbound:
         self._pools = pool_manager(fresh=False)
         self._fresh = pool_manager(fresh=True)
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
+    def post(
+        self,
+        url: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        *,
+        repeat: bool,
+        fresh: bool = False,
+        slow_check: SlowCheck | None = None,
+    ) -> Reply:
         """POST ``body``; with ``repeat``, retry once after ``NotReached`` or ``ConnectionDropped``.
 
         With ``fresh``, the request gets a new connection. A kept-alive connection may have died while the process was
-        frozen, leaving it unknown whether the request arrived.
+        frozen, leaving it unknown whether the request arrived. The check of ``slow_check`` may raise ``GivenUp``.
 
         Raises:
             OutboundError: see its subclasses.
         """
         if not url.startswith(("https://", "http://")):
             raise NotReached("the address cannot be used")
-        with call_limits(time.monotonic() + self._total, self._public_only, self._ca_file, ANSWER_BYTES):
+        until = time.monotonic() + self._total
+        with call_limits(until, self._public_only, self._ca_file, ANSWER_BYTES, slow_check):
             try:
                 return self._exchange("POST", url, body, headers, fresh=fresh)
             except (NotReached, ConnectionDropped) as failure:
@@ -155,7 +170,7 @@ class Outbound:
                 answer.close()
                 raise
             answer.release_conn()
-        except ResponseTooLarge:
+        except OutboundError:
             raise
         except (HTTPError, OSError, ValueError, http.client.HTTPException) as error:
             raise _translate(error, handled) from error

@@ -11,13 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from itertools import chain
 from typing import Any, Generic, Self, TypeVar
 from urllib.parse import parse_qsl, quote
 
 from chalice.app import Blueprint, Request, Response
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.identifiers import is_uuid, new_uuid
+from chalicelib.foundation.identifiers import is_uuid, new_uuid, read_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 BODY_BYTES = 65536
@@ -38,7 +39,7 @@ class WrongMethod(Exception):
 
 
 class UnreadableBody(ValueError):
-    """A body or query that cannot be parsed; ``kind`` classifies the fault and the message describes it."""
+    """A body, query or header that cannot be read; ``kind`` classifies the fault and the message describes it."""
 
     def __init__(self, kind: str, reason: str) -> None:
         self.kind = kind
@@ -49,7 +50,8 @@ class UnreadableBody(ValueError):
 class Incoming:
     """One request: headers by lower-case name, the query as name-value pairs, and the raw body.
 
-    ``repeated_headers`` names the headers that were sent more than once.
+    ``request_id`` is the UUID of ``X-Request-Id`` in lower case, or a new one. ``repeated_headers`` names the headers
+    that were sent more than once.
 
     A HEAD request arrives as a GET with ``is_head`` set; its view must have no side effects and make no calls.
     """
@@ -70,7 +72,6 @@ class Incoming:
         headers = {name.lower(): value for name, value in request.headers.items()}
         event = request.to_original_event()
         query = event.get("multiValueQueryStringParameters") or {}
-        given = headers.get("x-request-id", "")
         try:
             body = request.raw_body or b""
         except ValueError:
@@ -83,9 +84,16 @@ class Incoming:
             body=body.encode() if isinstance(body, str) else body,
             uri=request.uri_params or {},
             context=request.context,
-            request_id=given if is_uuid(given) else new_uuid(),
+            request_id=read_uuid(headers.get("x-request-id", "")) or new_uuid(),
             repeated_headers=_repeated(event.get("multiValueHeaders") or {}),
         )
+
+    def check_text(self) -> None:
+        """Check that UTF-8 can encode headers and address. Raises: UnreadableBody of kind ``header`` or ``address``."""
+        if not jsontext.is_utf_8("".join(chain(*self.headers.items()))):
+            raise UnreadableBody("header", "a header is not UTF-8")
+        if not jsontext.is_utf_8("".join(chain(self.uri.values(), *self.query))):
+            raise UnreadableBody("address", "the path or the query is not UTF-8")
 
     @property
     def path(self) -> str:
@@ -98,6 +106,11 @@ class Incoming:
         certificate = (self.context.get("identity") or {}).get("clientCert") or {}
         pem: str | None = certificate.get("clientCertPem")
         return pem
+
+    @property
+    def address(self) -> str:
+        """The IP address of the caller; empty if unknown."""
+        return str((self.context.get("identity") or {}).get("sourceIp") or "")
 
     @property
     def has_good_request_id(self) -> bool:
@@ -305,6 +318,7 @@ class Routes(Blueprint, Generic[P]):
             if incoming.method == "HEAD":
                 incoming = replace(incoming, method="GET", is_head=True)
             try:
+                incoming.check_text()
                 response = view(parts, incoming)
             except WrongMethod as error:
                 response = failed(parts, incoming, error)

@@ -33,6 +33,8 @@ _CONTENT = {
     "form": Fault.CONTENT,
     "size": Fault.CONTENT,
     "repeated": Fault.PARAMETER,
+    "header": Fault.HEADERS,
+    "address": Fault.PARAMETER,
 }
 
 
@@ -47,8 +49,8 @@ def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> R
 
 
 def _oauth_status(status: int) -> int:
-    """The HTTP status of an OAuth error: 401 for the client, and 400 for all else (RFC 6749 §5.2)."""
-    return status if status == 401 or status >= 500 else 400
+    """The HTTP status of an OAuth error: 401 for the client, 429 above its limit, else 400 (RFC 6749 §5.2)."""
+    return status if status in (401, 429) or status >= 500 else 400
 
 
 def token_error(refusal: Refusal, request_id: str, now: int) -> TokenError:

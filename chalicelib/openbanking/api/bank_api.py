@@ -13,7 +13,7 @@ from chalice.app import Response
 
 from chalicelib.foundation.crypto.signatures import public_pem
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.foundation.http.web import Incoming, Routes, View, json_answer, redirect, text_answer
+from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, View, json_answer, redirect, text_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.protocol import refusals
@@ -30,6 +30,9 @@ def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error
 
 
 def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
+    if isinstance(error, UnreadableBody):
+        what = f"The request cannot be read: {error}."
+        return openbanking.error_page("Not possible here", what, "Go back to the bank's page.", status=400)
     answers.as_refusal(error)
     return openbanking.error_page(
         "Something went wrong here",

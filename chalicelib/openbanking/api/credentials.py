@@ -46,6 +46,7 @@ def read_credentials(
         scheme=token_type or "Bearer",
         proof=_read_proof(incoming),
         certificate=incoming.client_certificate,
+        address=incoming.address,
         method=incoming.method,
         endpoints=tuple(f"{base}{incoming.path}" for base in (settings.public_url, settings.mtls_url) if base),
         good_request_id=incoming.has_good_request_id or "x-request-id" not in incoming.headers,
@@ -151,6 +152,6 @@ def _read_basic(value: str) -> tuple[str, str]:
     """Parse Client ID and secret from HTTP Basic (RFC 6749 §2.3.1). Raises: Refusal."""
     try:
         user, _, password = base64.b64decode(value, validate=True).decode("utf-8").partition(":")
+        return unquote_plus(user, errors="strict"), unquote_plus(password, errors="strict")
     except (binascii.Error, ValueError):
         raise refusals.BASIC_MALFORMED() from None
-    return unquote_plus(user), unquote_plus(password)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from chalice.app import Response
 
-from chalicelib.foundation.http.web import Incoming, Routes, WrongMethod, binary_answer, text_answer
+from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, WrongMethod, binary_answer, text_answer
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.records.bank_logos import is_logo_digest, logo_path
@@ -24,6 +24,9 @@ def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: 
     if isinstance(error, WrongMethod):
         what = f"This address accepts only {error.allowed}."
         return openbanking.error_page("Not possible here", what, "Go to the start page.", status=405)
+    if isinstance(error, UnreadableBody):
+        what = f"The request cannot be read: {error}."
+        return openbanking.error_page("Not possible here", what, "Go to the start page.", status=400)
     answers.as_refusal(error)
     return openbanking.error_page(
         "Something went wrong here", "The service failed to read the logo.", "Load it again in a moment.", status=500

@@ -1,6 +1,7 @@
 """The bank client: signs and sends webhooks and parses the responses (specification, Events).
 
-A circuit breaker pauses calls to a bank that keeps failing. Responses are parsed in ``bank_answers``.
+A circuit breaker pauses calls to a bank that keeps failing, and few calls may wait for a slow bank at a time. Responses
+are parsed in ``bank_answers``.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
-from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
-from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundError, Reply
+from chalicelib.foundation.http.breaker import CircuitOpen
+from chalicelib.foundation.http.outbound import GivenUp, NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_answers import read_answer
+from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
+from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
@@ -58,7 +61,8 @@ class BankClient:
     banks: Banks
     keyring: Keyring
     outbound: Outbound
-    breaker: Breaker
+    breaker: BankCircuits
+    slow_calls: SlowCallLimit
     clock: Clock
     metrics: Metrics
 
@@ -117,8 +121,9 @@ class BankClient:
         try:
             reply = self.send(outgoing, once=once)
         except BankFailed as failure:
-            note("not_asked" if failure.not_asked else "answered" if failure.is_unusable_answer else "unanswered")
-            if not failure.not_asked:
+            is_own_refusal = failure.not_asked or failure.given_up
+            note("not_asked" if is_own_refusal else "answered" if failure.is_unusable_answer else "unanswered")
+            if not is_own_refusal:
                 current_call.record_failure("bank")
             raise
         note("answered")
@@ -175,7 +180,7 @@ class BankClient:
     def send(self, outgoing: PreparedRequest, *, once: bool = False) -> Reply:
         """Post a prepared request; retry once if the connection is refused or dropped.
 
-        With ``once``, for payments, use a new connection and never retry.
+        With ``once``, for payments, use a new connection and never retry or give up before the time limit.
 
         Raises:
             BankFailed: no complete response was received, or calls to the bank are paused.
@@ -186,10 +191,13 @@ class BankClient:
             raise BankFailed.of_open_circuit(error) from None
         started = self.clock.monotonic()
         try:
-            reply = self.outbound.post(outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once)
+            with self.slow_calls.limit(outgoing.bic, may_give_up=not once) as slow_check:
+                reply = self.outbound.post(
+                    outgoing.url, outgoing.body, outgoing.headers, repeat=not once, fresh=once, slow_check=slow_check
+                )
         except OutboundError as error:
             self._record_failure(outgoing.bic)
-            failure = BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown")
+            failure = _failure_of(error)
             failure.bank_seconds = self.clock.monotonic() - started
             _log_request(outgoing, failure.bank_seconds, failure=type(error).__name__)
             raise failure from error
@@ -203,6 +211,13 @@ class BankClient:
     def _record_failure(self, bic: str) -> None:
         if self.breaker.record_failure(bic):
             self.metrics.write({"CircuitOpened": 1}, Bank=bic)
+
+
+def _failure_of(error: OutboundError) -> BankFailed:
+    """The failure of a call without a complete response."""
+    if isinstance(error, GivenUp):
+        return BankFailed.of_given_up_call(error)
+    return BankFailed(str(error), "never" if isinstance(error, NotReached) else "unknown")
 
 
 def _log_request(outgoing: PreparedRequest, seconds: float, **outcome: Any) -> None:

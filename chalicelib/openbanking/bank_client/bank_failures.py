@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from chalicelib.foundation.http.breaker import CircuitOpen
-from chalicelib.foundation.http.outbound import ResponseTooLarge
+from chalicelib.foundation.http.breaker import OPEN_SECONDS, CircuitOpen
+from chalicelib.foundation.http.outbound import GivenUp, ResponseTooLarge
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Detail, Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
@@ -29,6 +29,7 @@ class BankFailed(Refusal):
         status: the HTTP status of the bank's response; ``None`` without a response.
         retry_after: seconds to wait, set by the bank or by the open circuit breaker.
         not_asked: whether the request was not sent because the circuit breaker is open.
+        given_up: whether the request was given up before its time limit because too many others wait for the bank.
         answer: the members of an unusable success response; ``None`` if there was none.
     """
 
@@ -43,9 +44,11 @@ class BankFailed(Refusal):
         status: int | None = None,
         retry_after: int | None = None,
         not_asked: bool = False,
+        given_up: bool = False,
         answer: Mapping[str, Any] | None = None,
     ) -> None:
         self.not_asked = not_asked
+        self.given_up = given_up
         self.answer = answer
         self.broken = broken
         self.reach: Reach = reach
@@ -61,6 +64,11 @@ class BankFailed(Refusal):
         text = f"the bank does not answer at the moment and is not asked again for {error.retry_after} s"
         return cls(text, "never", retry_after=error.retry_after, not_asked=True)
 
+    @classmethod
+    def of_given_up_call(cls, error: GivenUp) -> BankFailed:
+        """The failure for a read that was given up because too many other calls wait for the bank."""
+        return cls(str(error), retry_after=OPEN_SECONDS, given_up=True)
+
     def with_detail(self, detail: str, *, authorize_again: bool) -> BankFailed:
         """A copy of the failure with another ``detail``."""
         return BankFailed(
@@ -72,6 +80,7 @@ class BankFailed(Refusal):
             status=self.status,
             retry_after=self.retry_after,
             not_asked=self.not_asked,
+            given_up=self.given_up,
             answer=self.answer,
         )
 

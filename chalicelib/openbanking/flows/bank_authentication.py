@@ -8,9 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chalicelib.foundation import log
+from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import OpaqueToken, is_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.flows.bank_certificates import BankCertificates
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.records.bank_record import Bank
@@ -22,6 +25,7 @@ class BankAuthentication:
     """Authenticates banks; with ``explains``, signature refusals describe the verified bytes and keys (sandboxes)."""
 
     banks: Banks
+    certificates: BankCertificates
     explains: bool
 
     def authenticate(
@@ -31,9 +35,8 @@ class BankAuthentication:
         bank = self._by_key(headers.get("x-api-key", ""))
         if bank.version is not version:
             raise refusals.OTHER_VERSION(version=f"version {bank.version}")
-        certificate = identity.get("clientCert") or {}
-        if bank.certificate_subject is not None and certificate.get("subjectDN") != bank.certificate_subject:
-            raise refusals.CERTIFICATE_WRONG()
+        if bank.certificate_subject is not None:
+            self._check_certificate(bank, identity.get("clientCert") or {})
         if not is_uuid(headers.get("x-request-id", "")):
             raise refusals.REQUEST_ID_NOT_UUID()
         self._check_signature(bank, headers.get("x-signature"), body)
@@ -47,6 +50,14 @@ class BankAuthentication:
         if credential is None or bank is None or not bank.accepts_key(credential):
             raise refusals.BANK_KEY_WRONG()
         return bank
+
+    def _check_certificate(self, bank: Bank, presented: Mapping[str, Any]) -> None:
+        """A caller learns that its certificate was refused, but not why: the reason is in the log. Raises: Refusal."""
+        try:
+            self.certificates.check(bank, presented)
+        except InvalidCertificate as error:
+            log.warning("certificate refused", bic=bank.bic, reason=str(error))
+            raise refusals.CERTIFICATE_WRONG() from None
 
     def _check_signature(self, bank: Bank, signature: str | None, body: bytes) -> None:
         if signature is None:

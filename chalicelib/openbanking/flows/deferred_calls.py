@@ -124,7 +124,7 @@ class DeferredCalls:
             body = TPP_ERRORS.body(lost, delivery.request_id, delivery.failed_at or 0)
             return {"state": state, "status": TPP_ERRORS.status(lost), "body": body}
         text = self.bodies.open(delivery.delivery_id, answer["name"], answer["parts"])
-        return {"state": state, "status": answer["status"], "body": jsontext.loads(text)}
+        return {"state": state, "status": answer["status"], "body": jsontext.read_stored(text)}
 
 
 def request_text(body: str) -> str:

@@ -99,6 +99,4 @@ class ReadLimits:
 
 def refuse_access(limit: int, seconds: int) -> Refusal:
     """The refusal of a read above its bank's ``limit``, ``seconds`` before the end of the read's UTC day."""
-    refusal = refusals.ACCESS_EXCEEDED(limit=limit)
-    refusal.retry_after = max(1, seconds)
-    return refusal
+    return refusals.ACCESS_EXCEEDED(limit=limit, retry_after=max(1, seconds))

@@ -14,6 +14,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.flows.client_limits import ClientLimits
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
@@ -67,12 +68,16 @@ class _Found:
 class TppAuthentication:
     """Authenticates clients and bearers with one strongly consistent read, and a write where something is used up.
 
-    ``checks`` verifies assertions, proofs and certificates; it is made when a request first has one.
+    Then ``limits`` counts the call, once for each request. ``checks`` verifies assertions, proofs and certificates; it
+    is made when a request first has one.
     """
 
-    def __init__(self, store: Store, clock: Clock, checks: Callable[[], CredentialChecks]) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, limits: ClientLimits, checks: Callable[[], CredentialChecks]
+    ) -> None:
         self._store = store
         self._clock = clock
+        self._limits = limits
         self._make_checks = checks
 
     def authenticate_client(self, credentials: TppCredentials) -> Client:
@@ -101,6 +106,7 @@ class TppAuthentication:
         if services:
             self.check_roles(found.client, found.presented, services)
         _check_request_id(credentials)
+        self._admit(found.client, credentials)
         return found.client, found.items
 
     def authenticate_client_and_proof(self, credentials: TppCredentials, keys: Sequence[Key]) -> AuthenticatedClient:
@@ -116,6 +122,7 @@ class TppAuthentication:
             uses, jkt = [*uses, (proof.use, refusals.PROOF_WRONG_FOR_TOKEN)], proof.jkt
         self._use_up(found.client, uses)
         _check_request_id(credentials)
+        self._admit(found.client, credentials)
         return AuthenticatedClient(found.client, found.items, jkt, found.presented)
 
     def require_confirmation(self, caller: AuthenticatedClient) -> Confirmation | None:
@@ -173,6 +180,7 @@ class TppAuthentication:
         uses = [*uses, *self._check_confirmation(found, credentials, access)]
         self._use_up(client, uses)
         self._check_token_roles(client, found.presented, consent)
+        self._limits.admit(client, credentials.address, has_proof=True)
         if consent.status == "spent" and not or_spent:
             raise refusals.BEARER_SPENT()
         log.bind(consent_id=consent.consent_id)
@@ -192,6 +200,11 @@ class TppAuthentication:
     @property
     def _credential_checks(self) -> CredentialChecks:
         return self._make_checks()
+
+    def _admit(self, client: Client, credentials: TppCredentials) -> None:
+        """Count a call without a bearer. Raises: Refusal."""
+        has_proof = client.is_confidential or client.security.needs_certificate
+        self._limits.admit(client, credentials.address, has_proof=has_proof)
 
     def _check_token_roles(self, client: Client, presented: PresentedCertificate | None, consent: Consent) -> None:
         """Check the PSD2 certificate beside a token, which is not valid without it (RFC 8705 §3). Raises: Refusal."""

@@ -125,7 +125,8 @@ class UnresolvedOrders:
     ) -> None:
         try:
             self.store.transact([self.orders.update_resolved(found, outcome, payment_id), *writes, *event.operations])
-        except ConditionFailed:
-            raise NotResolved("the order was changed concurrently: try again") from None
+        except ConditionFailed as failure:
+            if not (failure.repeated and (failure.items[0] or {}).get("outcome") == outcome):
+                raise NotResolved("the order was changed concurrently: try again") from None
         log.info("order resolved", bic=found.order.bic, order=found.order.request_id, outcome=outcome)
         self.outbox.dispatch(event)

@@ -5,17 +5,11 @@ A caller learns that a credential was refused, but not why: the reason is in the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from chalicelib.foundation import log
-from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.crypto.certificates import (
-    Certificate,
-    InvalidCertificate,
-    TrustedAuthorities,
-    read_certificate,
-    same_subject,
-)
+from chalicelib.foundation.ca_bundle import CaBundle
+from chalicelib.foundation.crypto.certificates import Certificate, InvalidCertificate, read_certificate, same_subject
 from chalicelib.foundation.crypto.signed_jwts import InvalidJwt
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.oauth.dpop import DpopProofs, NonceNeeded, Proof
@@ -42,16 +36,12 @@ class PresentedCertificate:
 
 @dataclass(frozen=True, slots=True)
 class CredentialChecks:
-    """Verifies what a request presents besides a client secret.
-
-    ``authorities`` returns those that issue the certificates of TPPs, or ``None`` if the stage trusts none.
-    """
+    """Verifies what a request presents besides a client secret; ``authorities`` issue the certificates of TPPs."""
 
     assertions: ClientAssertions
     proofs: DpopProofs
     single_uses: SingleUses
-    authorities: Callable[[], TrustedAuthorities | None]
-    clock: Clock
+    authorities: CaBundle
 
     def check_assertion(self, client: Client, credentials: TppCredentials) -> SingleUse:
         """Verify the client's assertion. Raises: Refusal."""
@@ -103,15 +93,9 @@ class CredentialChecks:
         if presented.is_blocked:
             raise InvalidCertificate("it is on the blocklist")
         if not presented.is_trusted:
-            self._check_authority(presented.certificate)
+            self.authorities.check(presented.certificate)
             presented.is_trusted = True
         return presented.certificate
-
-    def _check_authority(self, certificate: Certificate) -> None:
-        authorities = self.authorities()
-        if authorities is None:
-            raise InvalidCertificate("this stage trusts no authority: TPP_CA_BUNDLE is not set")
-        authorities.check(certificate, self.clock.time())
 
     def check_bound_certificate(self, client: Client, presented: PresentedCertificate | None, thumbprint: str) -> None:
         """Check that the connection has the trusted certificate to which a token is bound (RFC 8705 §3).

@@ -20,6 +20,7 @@ class TppCredentials:
         bearer, scheme: an access token, and the scheme of its header.
         proof: the header ``DPoP`` (RFC 9449).
         certificate: the client certificate of the connection, in PEM.
+        address: the IP address of the caller; empty if unknown.
         method, endpoints: the request's method, and the addresses of its endpoint, to which proofs are bound.
         good_request_id: false if the ``X-Request-Id`` is not a UUID.
     """
@@ -33,6 +34,7 @@ class TppCredentials:
     scheme: TokenType = "Bearer"
     proof: str | None = field(default=None, repr=False)
     certificate: str | None = None
+    address: str = ""
     method: str = "POST"
     endpoints: tuple[str, ...] = ()
 

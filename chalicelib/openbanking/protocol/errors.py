@@ -61,10 +61,12 @@ VERSION_2: Mapping[str, CodeRow] = {
     "API_ACTION_DOES_NOT_EXIST": CodeRow(401, "This API action does not exist"),
     "SSL_CREDENTIALS_NOT_FOUND": CodeRow(401, "The client certificate is missing or not accepted"),
     "REQUEST_ID_NOT_UUID": CodeRow(401, "Header X-Request-Id is not a UUID"),
-    "ACCESS_EXCEEDED": CodeRow(429, "The account was read too often in a day without its PSU"),
+    "ACCESS_EXCEEDED": CodeRow(
+        429, "The client made too many calls, or read an account too often in a day without its PSU"
+    ),
 }
 ADDED_CODES = frozenset({"ACCESS_EXCEEDED"})
-"""Codes of version 2 that this service adds to those of the specification; for TPPs only."""
+"""Codes that this service adds to those of version 2, from the Berlin Group's NextGenPSD2; for TPPs only."""
 
 ADDITIONAL: Mapping[str, str] = {
     "ASPSP_ERROR_DESC": "The bank's own description of the error",
@@ -146,8 +148,9 @@ OauthError = Literal[
     "invalid_dpop_proof",
     "use_dpop_nonce",
     "server_error",
+    "temporarily_unavailable",
 ]
-"""The ``error`` values of token requests (RFC 6749 §5.2, RFC 9449 §5 and §8)."""
+"""The ``error`` values of token requests (RFC 6749 §4.1.2.1 and §5.2, RFC 9449 §5 and §8)."""
 FrontDoorError = Literal[
     "unsupported_response_type", "request_not_supported", "request_uri_not_supported", "registration_not_supported"
 ]

@@ -45,6 +45,7 @@ class RefusalRow:
         hint: str | None = None,
         reason: str | None = None,
         oauth_error: OauthError | FrontDoorError | None = None,
+        retry_after: int | None = None,
         **values: str | int,
     ) -> Refusal:
         """Build the refusal to raise.
@@ -52,7 +53,7 @@ class RefusalRow:
         Args:
             hint: appended to the sentence after a semicolon.
             reason: the only detail, such as the bank's own text.
-            oauth_error: overrides the row's.
+            oauth_error, retry_after: override the row's.
             values: for the sentence's placeholders.
         """
         sentence = self.sentence.format(**values)
@@ -61,7 +62,7 @@ class RefusalRow:
             f"{sentence}; {hint}" if hint else sentence,
             self.details if reason is None else [Detail(self.fault, reason)],
             oauth_error=oauth_error or self.oauth_error,
-            retry_after=self.retry_after,
+            retry_after=self.retry_after if retry_after is None else retry_after,
             challenge=self.challenge,
             reason_code=self.reason_code,
         )
@@ -135,6 +136,12 @@ PROOF_WRONG_FOR_TOKEN = _request(_PROOF, "invalid_dpop_proof")
 NONCE_NEEDED = _bearer(_NONCE, "use_dpop_nonce")
 NONCE_NEEDED_FOR_TOKEN = _request(_NONCE, "use_dpop_nonce")
 BEARER_SPENT = _bearer("this token's one-time consent has been used: the PSU must authorize again", "invalid_token")
+
+CALL_LIMIT_REACHED = RefusalRow(
+    Fault.ACCESS_EXCEEDED,
+    "the client's limit of calls, {limit} a minute, is reached: repeat the request after the seconds in Retry-After",
+    oauth_error="temporarily_unavailable",
+)
 
 # -- TPPs: calls
 
@@ -265,7 +272,9 @@ BANK_REFUSED_TOKEN = RefusalRow(Fault.BANK_FAILED, f"{BANK_FAILED.sentence}: {AU
 BANK_KEY_MISSING = RefusalRow(Fault.NOT_AUTHENTICATED, "header X-Api-Key is required")
 BANK_KEY_WRONG = RefusalRow(Fault.WRONG_CREDENTIALS, "X-Api-Key is not the key of a bank")
 OTHER_VERSION = RefusalRow(Fault.OTHER_VERSION, "this bank is registered for {version}")
-CERTIFICATE_WRONG = RefusalRow(Fault.NO_CERTIFICATE, "the call was not made with the bank's client certificate")
+CERTIFICATE_WRONG = RefusalRow(
+    Fault.NO_CERTIFICATE, "the client certificate is missing, is not the bank's, or is not accepted"
+)
 SIGNATURE_MISSING = RefusalRow(Fault.WRONG_SIGNATURE, "header X-Signature is required")
 SIGNATURE_WRONG = RefusalRow(Fault.WRONG_SIGNATURE, "X-Signature is not the bank's signature of this body")
 REQUEST_ID_USED = RefusalRow(Fault.HEADERS, "X-Request-Id has already been used with a different body")

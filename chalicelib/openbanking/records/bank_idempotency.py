@@ -33,7 +33,7 @@ class BankIdempotencyClaim:
 
     @classmethod
     def from_request(cls, bic: str, path: str, request_id: str, body: bytes) -> BankIdempotencyClaim:
-        return cls(f"bank#{bic}#{path}#{request_id.lower()}", digest(body))
+        return cls(f"bank#{bic}#{path}#{request_id}", digest(body))
 
     @property
     def key(self) -> tuple[str, Item]:

@@ -129,13 +129,13 @@ class Bank:
         return {name: value for name, value in members.items() if name not in _OF_THE_SERVICE}
 
 
-def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> Bank:
+def validate_bank(new: NewBank, *, local: bool, kept: Collection[str | None] = ()) -> Bank:
     """Validate the operator's input and build the bank's record, without API keys.
 
     Args:
         new: the operator's input.
         local: whether this is the local stage, where private addresses are allowed.
-        kept: current URLs, accepted unchecked because earlier rules may have allowed them.
+        kept: the current URLs and certificate subject, accepted unchecked because earlier rules may have allowed them.
 
     Raises:
         InvalidBank: a member is invalid.
@@ -171,7 +171,7 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
         schemes=_subset("schemes", new.schemes, version.schemes),
         scope_names=_subset("scopes", new.scopes, tuple(version.scopes)),
         consent_days=new.consent_days,
-        certificate_subject=new.certificate_subject or None,
+        certificate_subject=_subject(new.certificate_subject, kept),
         signature_required=required,
         active=new.active,
         unattended_reads=new.unattended_reads or None,
@@ -181,11 +181,22 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str] = ()) -> B
     )
 
 
-def _address(member: str, url: str, local: bool, kept: Collection[str]) -> str:
+def _address(member: str, url: str, local: bool, kept: Collection[str | None]) -> str:
     try:
         return url if url in kept else check_address(url, local=local)
     except InvalidAddress as error:
         raise InvalidBank(f"{member} {error}") from None
+
+
+def _subject(name: str | None, kept: Collection[str | None]) -> str | None:
+    from chalicelib.foundation.crypto.distinguished_names import InvalidName, split_name
+
+    if name and name not in kept:
+        try:
+            split_name(name)
+        except InvalidName as error:
+            raise InvalidBank(f"certificate_subject {error}") from None
+    return name or None
 
 
 class _BicField(Message):

@@ -1,7 +1,7 @@
 """The blocklist of certificates, which the operator keeps because API Gateway checks no revocation lists.
 
-A blocked certificate is an item in the clients' table, so that authentication reads it together with the client.
-Scans of clients skip items without ``owner``.
+A blocked certificate, of a TPP or a bank, is an item in the clients' table, so that the authentication of TPPs reads it
+together with the client. Scans of clients skip items without ``owner``.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.client_record import TABLE
 
+CACHED_SECONDS = 60
 _PREFIX = "certificate/"
 
 
@@ -43,11 +44,23 @@ class BlockedCertificate:
 
 
 class CertificateBlocklist:
-    """The blocked certificates in DynamoDB. A change takes effect with the next request."""
+    """The blocked certificates in DynamoDB.
+
+    A change takes effect with the next request of a TPP, and within a minute for banks.
+    """
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._cache: dict[tuple[str, str], tuple[bool, int]] = {}
+
+    def is_blocked(self, issuer: str, serial_number: str) -> bool:
+        """Whether a trusted certificate is blocked, cached for up to a minute."""
+        now, named = self._clock.time(), (issuer, serial_number)
+        if named not in self._cache or now - self._cache[named][1] >= CACHED_SECONDS:
+            self._cache = {each: found for each, found in self._cache.items() if now - found[1] < CACHED_SECONDS}
+            self._cache[named] = self._store.get(*blocklist_key(issuer, serial_number)) is not None, now
+        return self._cache[named][0]
 
     def block(self, issuer: str, serial_number: str, reason: str) -> BlockedCertificate:
         """Refuse a certificate from now on; blocking it again replaces the reason. Raises: InvalidSerialNumber."""

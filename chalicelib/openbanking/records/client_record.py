@@ -25,7 +25,7 @@ Action = Literal[
 ]
 EventsMode = Literal["none", "url", "poll"]
 """How a client gets events: not at all, at its Events URL, or by fetching them."""
-_DETAILS = ("title", "callback_urls", "registration_number", "events_url", "events")
+_DETAILS = ("title", "callback_urls", "registration_number", "events_url", "events", "calls_per_minute")
 _UNSPECIFIED = ClientSecurity()
 
 
@@ -49,6 +49,7 @@ class Client:
     at most two each. A client has event secrets once an ``events_url`` has been set. ``events`` is ``poll`` for a
     client that fetches its events, which has no ``events_url``. ``security`` says how it proves who it is. Every change
     increments ``revision``. A client archived at ``archived_at`` (Unix seconds) is inactive and unchangeable.
+    ``calls_per_minute`` is its own limit of calls in each process; ``None`` for the setting's.
     """
 
     client_id: str
@@ -65,6 +66,7 @@ class Client:
     revision: int = 0
     events: Literal["poll"] | None = None
     archived_at: int | None = None
+    calls_per_minute: int | None = None
 
     @classmethod
     def from_item(cls, item: Item) -> Client:
@@ -88,6 +90,7 @@ class Client:
             revision=item.get("revision", 0),
             events=item.get("events"),
             archived_at=item.get("archived_at"),
+            calls_per_minute=item.get("calls_per_minute"),
         )
 
     def as_item(self) -> Item:

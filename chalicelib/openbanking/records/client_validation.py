@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypedDict
 
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
-from chalicelib.foundation.settings import Settings
+from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE, Settings
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.client_security import InvalidSecurity, check_profile, check_security
 
@@ -27,7 +27,8 @@ class Details(TypedDict, total=False):
     """The editable members of a client.
 
     Setting ``events_url`` to ``None`` stops sending events; ``events`` records them for fetching (``poll``), or stops
-    all (``none``). ``security`` holds the members of ``ClientSecurity`` that change.
+    all (``none``). ``security`` holds the members of ``ClientSecurity`` that change. ``calls_per_minute`` is set by the
+    operator only; ``None`` for the setting's.
     """
 
     title: str
@@ -36,6 +37,7 @@ class Details(TypedDict, total=False):
     events_url: str | None
     events: str
     security: Mapping[str, Any]
+    calls_per_minute: int | None
 
 
 def check_details(details: Details, settings: Settings, default_callback: str) -> Iterator[tuple[str, Any]]:
@@ -46,6 +48,8 @@ def check_details(details: Details, settings: Settings, default_callback: str) -
         yield "callback_urls", check_callback_urls(details["callback_urls"], settings, default_callback)
     if "registration_number" in details:
         yield "registration_number", check_registration_number(details["registration_number"])
+    if "calls_per_minute" in details:
+        yield "calls_per_minute", _check_calls_per_minute(details["calls_per_minute"])
     yield from check_events(details, settings)
 
 
@@ -64,6 +68,8 @@ def check_events(details: Details, settings: Settings) -> Iterator[tuple[str, An
 
 def check_owner_may(client: Client, updated: Client, settings: Settings) -> None:
     """Refuse an owner's changes that need the operator's approval. Raises: InvalidClient."""
+    if client.calls_per_minute != updated.calls_per_minute:
+        raise InvalidClient("calls_per_minute", "only the operator can change the limit of a client's calls")
     if settings.is_sandbox:
         return
     for member, name in (("registration_number", "registration number"), ("security", "authentication and security")):
@@ -108,6 +114,12 @@ def check_url(name: str, url: str, settings: Settings, member: str = "") -> str:
         return check_address(url, local=settings.is_local)
     except InvalidAddress as error:
         raise InvalidClient(member or name, f"{name} {error}") from None
+
+
+def _check_calls_per_minute(value: int | None) -> int | None:
+    if value is not None and not 1 <= value <= MOST_CALLS_PER_MINUTE:
+        raise InvalidClient("calls_per_minute", f"calls_per_minute must be 1 to {MOST_CALLS_PER_MINUTE}")
+    return value
 
 
 def check_title(value: str) -> str:

@@ -81,7 +81,7 @@ class IdempotencyKeys:
         if item["body_digest"] != claim.body_digest:
             raise refusals.IDEMPOTENCY_KEY_USED()
         if "outcome" in item:
-            return _read_outcome(jsontext.loads(self._vault.unseal(item["outcome"], claim.name)))
+            return _read_outcome(jsontext.read_stored(self._vault.unseal(item["outcome"], claim.name)))
         if now - item["claimed_at"] <= RUNNING_SECONDS:
             raise refusals.STILL_RUNNING()
         raise refusals.NEVER_ENDED()

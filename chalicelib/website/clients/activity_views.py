@@ -9,7 +9,7 @@ from chalice.app import Response
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.statistics.client_activity import HOURS, PER_MINUTE, ClientCall
 from chalicelib.website.clients.activity_chart import KIND_NAMES, errors_chart
-from chalicelib.website.clients.client_page_views import client_page, serve_client
+from chalicelib.website.clients.client_page_views import call_limit, client_page, serve_client
 from chalicelib.website.pages import Visit
 from chalicelib.website.performance.performance_chart import HEIGHT, WIDTH
 
@@ -39,6 +39,7 @@ def _show_activity(visit: Visit, client: Client) -> Response:
         kind_names=KIND_NAMES,
         hour_count=HOURS,
         per_minute=PER_MINUTE,
+        call_limit=call_limit(visit, client),
     )
 
 

@@ -117,6 +117,11 @@ def form_values(visit: Visit, client: Client, forms: Sequence[ClientForm], *, is
     }
 
 
+def call_limit(visit: Visit, client: Client) -> int:
+    """The calls that a client may make in a minute in each process: its own limit, or the setting's."""
+    return client.calls_per_minute or visit.website.shared.settings.client_calls
+
+
 def client_page(
     visit: Visit,
     client: Client,

@@ -18,6 +18,7 @@ from chalicelib.website.clients.client_page_views import (
     NOTHING,
     Action,
     FormMessage,
+    call_limit,
     client_page,
     refuse_action,
     serve_actions,
@@ -99,6 +100,7 @@ def _overview_page(
         default_callback=visit.website.openbanking.clients.default_callback,
         methods=METHODS,
         profiles=PROFILES,
+        call_limit=call_limit(visit, client),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
-from chalicelib.foundation.identifiers import is_uuid
+from chalicelib.foundation.identifiers import read_uuid
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.version import Version
@@ -47,7 +47,7 @@ def _checks_of(version: Version, call: BankCall) -> list[Check]:
             "has a UUID as X-Request-Id",
             AUTHENTICATION.format(header="X-Request-Id"),
             "mandatory",
-            "X-Request-Id is a UUID with hyphens, and another one for another request",
+            "X-Request-Id is a UUID with hyphens, and another one for another request; capitals are the same id",
             _wrong_request_id,
         ),
         (
@@ -152,11 +152,11 @@ def _wrong_key(session: Session, call: ReceivedCall) -> str:
 
 
 def _wrong_request_id(session: Session, call: ReceivedCall) -> str:
-    given = call.headers.get("x-request-id", "")
-    if not is_uuid(given):
+    given = read_uuid(call.headers.get("x-request-id", ""))
+    if given is None:
         return "X-Request-Id is missing or no UUID"
     others = (each for each in session.hub.calls if each.path == call.path and each.body != call.body)
-    reused = any(each.headers.get("x-request-id") == given for each in others)
+    reused = any(read_uuid(each.headers.get("x-request-id", "")) == given for each in others)
     return "X-Request-Id was used with another body" if reused else ""
 
 

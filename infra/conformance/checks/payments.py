@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -52,6 +52,14 @@ def checks(version: Version, subject: Subject) -> list[Check]:
             "advice",
             "The same X-Request-Id and body get the same payment_id, or a refusal; never a second payment",
             _repeat,
+        ),
+        (
+            "repeat-in-capitals",
+            "answers an order repeated in capitals with the existing payment",
+            _ORDERS,
+            "advice",
+            "The same X-Request-Id in capitals, with the same body, gets the same payment_id, or a refusal",
+            _repeat_in_capitals,
         ),
         (
             "request-id-reused",
@@ -181,10 +189,24 @@ def _payment_id(session: Session, subject: Subject) -> Evidence:
 
 
 def _repeat(session: Session, subject: Subject) -> Evidence:
-    members, request_id = session.request(subject), new_uuid()
+    return _send_twice(session, subject, str, "the same order was sent before")
+
+
+def _repeat_in_capitals(session: Session, subject: Subject) -> Evidence:
+    return _send_twice(session, subject, str.upper, "the same order was sent before, with its id in lower case")
+
+
+def _send_twice(session: Session, subject: Subject, spell: Callable[[str], str], note: str) -> Evidence:
+    """Send one order twice, first with an id in lower case, then with the id as ``spell`` writes it."""
+    members, request_id = session.request(subject), _uuid_with_letters()
     first = session.read(subject, session.send(subject, members, request_id=request_id))
-    call = session.send(subject, members, request_id=request_id, note="the same order was sent before")
+    call = session.send(subject, members, request_id=spell(request_id), note=note)
     return _demand_same(session, subject, call, first)
+
+
+def _uuid_with_letters() -> str:
+    """A UUID that is spelled differently in capitals, as nearly every one is."""
+    return next(made for made in iter(new_uuid, None) if made != made.upper())
 
 
 def _reused(session: Session, subject: Subject) -> Evidence:

@@ -18,6 +18,7 @@ _TAGS = (
     ("Actions", "A programme manager's holders, accounts, cards and money."),
     ("Simulator", "Simulates a card network, online shops, other banks and creditors. Not available in `prod`."),
 )
+_HEADERS = ("X-Request-Id", "Retry-After")
 _EVENTS_TAG = ("Events", "Notifications that the service sends to a programme manager's Events URL.")
 _INTRODUCTION = "The API for programme managers: holders, accounts, cards, payments, fees, limits and reports."
 _SIMULATOR = "The same envelope and credentials. A decline is a success whose `response_code` is not 00."
@@ -42,7 +43,7 @@ def build() -> Json:
         webhooks=_webhooks(schemas),
         components={
             "parameters": {"RequestIdIfAny": ANY_REQUEST_ID, **webhooks.parameters()},
-            "headers": {"X-Request-Id": HEADERS["X-Request-Id"]},
+            "headers": {name: HEADERS[name] for name in _HEADERS},
             "schemas": schemas.components(),
         },
     )
@@ -90,7 +91,7 @@ def _answers(actions: Mapping[str, Action], schemas: CardSchemas) -> Json:
         "description": "\n".join(
             [f"Success, in the shape of the action's response, or an error, `{ERROR}`.", "", *lines]
         ),
-        "headers": {"X-Request-Id": {"$ref": "#/components/headers/X-Request-Id"}},
+        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS},
         "content": json_content({"anyOf": [*answers, reference(ERROR)]}, shown),
     }
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from chalicelib.cards.programs.credential_limits import refuse_call
 from chalicelib.cards.protocol.card_events import CardEventType
 from chalicelib.cards.protocol.status_codes import Refused, Status, refused_field
 from chalicelib.cards.protocol.values import API_VERSION, VIRTUAL
 from chalicelib.cards.requests.action import Action
+from chalicelib.foundation.call_limits import LimitReached
 from infra.openapi import webhooks
 from infra.openapi.cards.answer_models import AnswerModel, answer_of, data_of
 from infra.openapi.cards.example_values import HOLDER_ID
@@ -24,6 +26,7 @@ ERRORS: Mapping[str, Refused] = {
     "error_not_found": Refused(Status.NO_CARD),
     "error_state": Refused(Status.FINAL),
     "error_reference": Refused(Status.REFERENCE_REUSED),
+    "error_call_limit": refuse_call(LimitReached(3_000, retry_after=1)),
 }
 """Errors that any action may return, with their messages."""
 

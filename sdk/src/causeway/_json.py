@@ -9,14 +9,20 @@ from decimal import Decimal
 from typing import Any
 
 NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,9})?")
+_SURROGATE = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
+"""What may be half of a surrogate pair, which UTF-8 cannot encode, or the start of an escape for one."""
 MOST_DIGITS = 4300
 """Python refuses integers with more digits, too: an exponent would make them of a few characters."""
 
 
 def loads(text: str | bytes) -> Any:
-    """Parse JSON. Raises ``ValueError`` if it is none, too deep, or has a number that ``number`` refuses."""
+    """Parse JSON. Raises ``ValueError`` if it is none, no UTF-8, too deep, or has a number that ``number`` refuses."""
+    text = text if isinstance(text, str) else text.decode()
     try:
-        return json.loads(text, parse_float=number, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_float=number, parse_constant=_refuse_constant)
+        if _SURROGATE.search(text):
+            json.dumps(value, ensure_ascii=False, default=str).encode()
+        return value
     except RecursionError:
         raise ValueError("the JSON is nested too deep") from None
 

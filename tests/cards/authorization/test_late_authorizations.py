@@ -24,7 +24,7 @@ from tests.dynamodb_calls import transactions
 
 pytestmark = pytest.mark.dynamodb
 
-STEP = 0.3
+STEP = 0.15
 """So many seconds each transaction takes that others are in the way of."""
 
 

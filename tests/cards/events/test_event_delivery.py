@@ -10,6 +10,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from chalicelib.cards.events.signing_secrets import secrets_key
 from chalicelib.cards.programs.programmes import head_key
+from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.foundation.dynamodb.store import Delete
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.cards.cases import LOOK, WRITE, warmed
@@ -160,6 +161,7 @@ def test_a_queue_that_fails_loses_no_event(
         delivery_id = an_event(world)
 
     assert "delivery not queued" in lines.text
+    world.clock.advance(SWEEP_WAITS[0])
     assert (world.hub.delivery.sweeper.sweep(), world.queued()) == (1, [delivery_id])
 
 

@@ -83,8 +83,9 @@ def test_the_kid_chooses_the_key() -> None:
             signed_jwts.verify(signed_jwts.parse(other.sign({}, {"kid": kid})), keys, SIGNING_ALGORITHMS)
 
 
-def test_a_header_that_is_nested_too_deeply_is_refused() -> None:
-    header = base64.urlsafe_b64encode(b'{"alg":"ES256","jwk":' + b"[" * 6000 + b"]" * 6000 + b"}").decode()
+@pytest.mark.parametrize("depth", [100, 6000])
+def test_a_header_that_is_nested_too_deeply_is_refused(depth: int) -> None:
+    header = base64.urlsafe_b64encode(b'{"alg":"ES256","jwk":' + b"[" * depth + b"]" * depth + b"}").decode()
 
     with pytest.raises(InvalidJwt):
         signed_jwts.parse(f"{header.rstrip('=')}.e30.e30")
@@ -96,7 +97,18 @@ def test_text_that_is_not_a_jwt_is_refused(text: str) -> None:
         signed_jwts.verify(signed_jwts.parse(text), signed_jwts.import_key_set(KeyHolder().jwks), SIGNING_ALGORITHMS)
 
 
-@pytest.mark.parametrize("claims", ["[]", "1", '"text"', '{"exp": 1, "exp": 2}', '{"exp": NaN}'])
+@pytest.mark.parametrize(
+    "header",
+    [r'{"alg":"ES256","kid":"\ud800"}', r'{"alg":"ES256","\ud800":1}', '{"alg":"a","alg":"b"}', '"alg"', '["alg"]'],
+)
+def test_a_header_that_is_no_object_ambiguous_or_not_utf_8_is_refused(header: str) -> None:
+    encoded = base64.urlsafe_b64encode(header.encode()).decode().rstrip("=")
+
+    with pytest.raises(InvalidJwt):
+        signed_jwts.parse(f"{encoded}.e30.e30")
+
+
+@pytest.mark.parametrize("claims", ["[]", "1", '"text"', '{"exp": 1, "exp": 2}', '{"exp": NaN}', r'{"jti":"\ud800"}'])
 def test_claims_that_are_no_object_or_ambiguous_are_refused(claims: str) -> None:
     holder = KeyHolder()
     text = serialize_compact({"alg": "ES256"}, claims, holder.key)

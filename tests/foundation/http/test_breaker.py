@@ -177,3 +177,16 @@ def test_no_report_of_many_threads_is_lost(breaker: Breaker) -> None:
         thread.join()
 
     assert refused_for(breaker.admit) == 30
+
+
+def test_a_clock_that_is_set_back_prolongs_no_pause_beyond_its_length(breaker: Breaker, clock: ManualClock) -> None:
+    fail(breaker, 5)
+    clock.advance(-3600)
+
+    assert refused_for(breaker.admit) == 30
+    clock.advance(30)
+    breaker.admit("bank")
+    clock.advance(-3600)
+    assert refused_for(breaker.admit) == 1
+    clock.advance(30)
+    breaker.admit("bank")

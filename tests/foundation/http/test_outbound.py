@@ -18,11 +18,12 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http import deadline_connections as module
-from chalicelib.foundation.http.deadline_connections import CONNECT_SECONDS
+from chalicelib.foundation.http.deadline_connections import CONNECT_SECONDS, SlowCheck
 from chalicelib.foundation.http.outbound import (
     ANSWER_BYTES,
     TOTAL_SECONDS,
     ConnectionDropped,
+    GivenUp,
     NotReached,
     Outbound,
     OutboundError,
@@ -43,7 +44,7 @@ from tests.foundation.http.connections import (
     post,
     within,
 )
-from tests.foundation.servers import Connection, self_signed, server_context, serving, unused_port
+from tests.foundation.servers import Connection, bare_chain, self_signed, server_context, serving, unused_port
 
 SHORT = 0.3
 """Over connections that are kept, and over those of a single request."""
@@ -321,6 +322,71 @@ def test_time_is_counted_over_both_tries() -> None:
         post(server.url, repeat=True, total=SHORT)
 
     assert len(server.requests) == 2
+
+
+# -- what a slow call does
+
+
+def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[float]]:
+    """A check that is due early in a call, and the times at which it ran."""
+    ran: list[float] = []
+
+    def run() -> None:
+        ran.append(time.monotonic())
+        check()
+
+    return SlowCheck(SHORT / 3, run), ran
+
+
+@pytest.mark.parametrize("behaviour", [silence, trickled_body, trickled_headers, endless_interim_answers])
+@EITHER_WAY
+def test_a_slow_call_that_its_check_gives_up_ends_at_once(behaviour: Callable[[Connection], None], fresh: bool) -> None:
+    def give_up() -> None:
+        raise GivenUp("too slow")
+
+    slow_check, ran = slow_checks(give_up)
+    with serving(behaviour) as server, pytest.raises(GivenUp, match="too slow"):
+        Outbound(public_only=False).post(server.url, BODY, {}, repeat=True, fresh=fresh, slow_check=slow_check)
+
+    assert len(ran) == 1
+    assert len(server.requests) == 1
+
+
+@EITHER_WAY
+def test_a_slow_call_that_its_check_lets_go_on_gets_its_answer(fresh: bool) -> None:
+    checked = threading.Event()
+
+    def late(connection: Connection) -> None:
+        while connection.request():
+            assert checked.wait(60)
+            connection.answer(b'{"status":"success"}')
+
+    slow_check, ran = slow_checks(checked.set)
+    with serving(late) as server:
+        outbound = Outbound(public_only=False)
+        for _ in range(2):
+            reply = outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh, slow_check=slow_check)
+            assert reply.body == b'{"status":"success"}'
+
+    assert len(ran) == 1
+
+
+def test_a_slow_call_still_has_its_time_limit_after_its_check() -> None:
+    slow_check, ran = slow_checks(lambda: None)
+    with serving(silence) as server, pytest.raises(TimedOut):
+        Outbound(public_only=False, total_seconds=SHORT).post(server.url, BODY, {}, repeat=False, slow_check=slow_check)
+
+    assert len(ran) == 1
+
+
+def test_a_call_that_is_answered_in_time_runs_no_check() -> None:
+    slow_check, ran = slow_checks(lambda: None)
+    with serving(good) as server:
+        Outbound(public_only=False).post(
+            server.url, BODY, {}, repeat=False, slow_check=SlowCheck(AMPLE, slow_check.check)
+        )
+
+    assert ran == []
 
 
 def endless_headers(connection: Connection) -> None:
@@ -873,6 +939,41 @@ def test_authorities_may_be_given_in_place_of_the_public_ones(certificate: Path,
         assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
 
 
+def test_a_slow_call_over_tls_that_its_check_lets_go_on_gets_its_answer(certificate: Path, tls: ssl.SSLContext) -> None:
+    checked = threading.Event()
+
+    def late(connection: Connection) -> None:
+        connection.request()
+        assert checked.wait(60)
+        connection.answer(b'{"status":"success"}')
+
+    slow_check, ran = slow_checks(checked.set)
+    outbound = Outbound(public_only=False, ca_file=str(certificate))
+    with serving(late, tls) as server:
+        assert outbound.post(server.url, BODY, {}, repeat=False, slow_check=slow_check).status == 200
+
+    assert len(ran) == 1
+
+
+def test_a_certificate_without_the_extensions_of_rfc_5280_is_accepted_from_a_known_authority(tmp_path: Path) -> None:
+    authority, certificate = bare_chain(tmp_path)
+    outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(authority))
+
+    with serving(good, server_context(certificate)) as server:
+        assert outbound.post(server.url, b"{}", {}, repeat=False).status == 200
+
+
+def test_a_certificate_is_not_its_own_authority_because_the_file_of_authorities_has_it(tmp_path: Path) -> None:
+    _, certificate = bare_chain(tmp_path)
+    outbound = Outbound(public_only=False, total_seconds=AMPLE, ca_file=str(certificate))
+
+    with (
+        serving(good, server_context(certificate)) as server,
+        pytest.raises(NotReached, match="no trusted TLS connection could be made"),
+    ):
+        outbound.post(server.url, b"{}", {}, repeat=False)
+
+
 def test_a_server_without_tls_was_never_reached() -> None:
     def plain(connection: Connection) -> None:
         connection.send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -921,13 +1022,13 @@ def test_a_tls_failure_after_the_request_was_sent_is_not_called_never_reached(tl
 
 @pytest.mark.usefixtures("trusted")
 def test_over_tls_fresh_connections_share_what_is_trusted(tls: ssl.SSLContext) -> None:
-    module._trust.cache_clear()
+    module.trust.cache_clear()
 
     with serving(good, tls) as server:
         for _ in range(3):
             post_fresh(server.url)
         assert server.served == [1, 2, 3]
-    assert module._trust.cache_info().misses == 1
+    assert module.trust.cache_info().misses == 1
 
 
 @pytest.mark.usefixtures("trusted")

@@ -88,7 +88,9 @@ def test_a_given_request_id_is_kept_and_a_bad_or_absent_one_is_replaced() -> Non
     bad = incoming(b"", {"x-request-id": f"{ID}\n"})
     absent = incoming(b"")
 
+    capitals = incoming(b"", {"X-Request-Id": ID.upper()})
     assert (good.request_id, good.has_good_request_id) == (ID, True)
+    assert (capitals.request_id, capitals.has_good_request_id) == (ID, True)
     for found in (bad, absent):
         assert not found.has_good_request_id
         assert len(found.request_id) == 36

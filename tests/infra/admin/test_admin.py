@@ -833,6 +833,19 @@ def test_the_operator_changes_title_addresses_and_where_events_go(world: World) 
     assert found["client"]["title"] == "Renamed"
 
 
+def test_the_operator_limits_the_calls_of_a_client_and_lifts_the_limit(world: World) -> None:
+    update = ("clients", "update", world.client.client_id, "--calls-per-minute")
+
+    assert done(*update, "1")["client"]["calls_per_minute"] == 1
+    assert [world.tpp("GET", "/tpp/banks").status for _ in range(2)] == [200, 429]
+    assert done("clients", "show", world.client.client_id)["history"][0]["after"] == {"calls_per_minute": 1}
+    assert done(*update, "0")["client"]["calls_per_minute"] is None
+    world.clock.advance(60)
+    assert [world.tpp("GET", "/tpp/banks").status for _ in range(3)] == [200, 200, 200]
+    for wrong in ("-1", "1000001", "many"):
+        assert run(*update, wrong).exit_code == 2
+
+
 @pytest.mark.parametrize("options", [[], ["--events-url", EVENTS_URL, "--no-events-url"]])
 def test_an_update_names_what_to_change(world: World, options: list[str]) -> None:
     assert run("clients", "update", world.client.client_id, *options).exit_code == 2

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from chalicelib.foundation.crypto.certificates import TrustedAuthorities, read_certificate
+from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.psd2_certificates import read_roles
 from chalicelib.openbanking.records.certificate_blocklist import blocklist_key
 from infra.admin import connection
+from infra.local.development_ca import DevelopmentCa
 from tests.infra.admin.command_line import built, done, refused, run
+from tests.manual_clock import ManualClock
 from tests.world import World
 
 TPP = ("--organization-identifier", "PSDGB-FCA-123456", "--common-name", "Budget Friend")
@@ -145,3 +151,46 @@ def test_what_identifies_no_certificate_is_refused(which: tuple[str, ...], reaso
 def test_a_certificate_is_identified_in_one_way(which: tuple[str, ...]) -> None:
     for command in ("block", "unblock"):
         assert run("certificates", command, *which).exit_code == 2
+
+
+@pytest.fixture
+def trusting(shared_world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A stage that trusts the development CA."""
+    ca = str(DevelopmentCa(tmp_path / "local" / "tls").file)
+    world = shared_world.again(Settings.from_environment({"TPP_CA_BUNDLE": ca, "BANK_CA_BUNDLE": ca}))
+    world.clock = ManualClock(datetime.now(UTC))
+    world.hub.clock = world.clock
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    return world
+
+
+def explain(*options: str) -> tuple[int, Any]:
+    """The exit code, and the answer."""
+    ran = run("certificates", "explain", *options, "--json")
+    return ran.exit_code, json.loads(ran.stdout)
+
+
+def test_a_tpps_certificate_is_explained(trusting: World, tmp_path: Path) -> None:
+    file = issue(tmp_path, *TPP)["certificate"]
+    assert explain(file) == (0, {**explain(file)[1], "accepted": True, "reason": None})
+
+    done("certificates", "block", "--file", file)
+    trusting.clock.advance(60)
+    code, answer = explain(file)
+    assert (code, answer["accepted"], answer["reason"]) == (1, False, "it is on the blocklist")
+
+
+def test_a_banks_certificate_is_explained(trusting: World, tmp_path: Path) -> None:
+    bic = trusting.banks[1].bank.bic
+    made = issue(tmp_path, "--bank", "--common-name", "api.bank.example")
+    assert "names no certificate subject" in refused("certificates", "explain", made["certificate"], "--bank", bic)
+    done("banks", "update", bic, "--certificate-subject", made["certificate_subject"])
+    other = issue(tmp_path / "other", "--bank", "--common-name", "api.other.example")["certificate"]
+    try:
+        assert explain(made["certificate"], "--bank", bic)[1]["accepted"] is True
+        code, answer = explain(other, "--bank", bic)
+        assert code == 1
+        assert "is not that of the bank's record" in answer["reason"]
+        assert "It is refused" in run("certificates", "explain", other, "--bank", bic).stdout
+    finally:
+        done("banks", "update", bic, "--certificate-subject", "")

@@ -71,7 +71,7 @@ def test_a_relayed_call_is_shown_with_the_bank_that_was_asked(world: World, bear
     world.tpp("GET", "/tpp/accounts", bearer=bearer)  # another request
 
     traced = done("trace", request_id)
-    text = run("trace", request_id).stdout
+    text = run("trace", request_id.upper()).stdout
 
     assert [line["message"] for line in traced["lines"]] == ["bank called", "request"]
     (relay,) = traced["relays"]

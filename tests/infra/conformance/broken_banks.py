@@ -201,6 +201,11 @@ class PaysTwice(SmallBank):
         return None
 
 
+class ComparesIdsAsText(SmallBank):
+    def order_id(self, request_id: str) -> str:
+        return request_id
+
+
 class UsesOnePaymentId(SmallBank):
     def new_payment_id(self) -> str:
         return "P-1"
@@ -277,6 +282,7 @@ BROKEN: tuple[Broken, ...] = (
     Broken(ReportsBackwards, v1.VERSION, "payment-single.final-status", ("*.refused-report",), "advice"),
     Broken(ReportsNothing, v1.VERSION, "payment-single.confirmed-report", REPORTED),
     Broken(PaysTwice, v2.VERSION, "payment-single.repeat", (), "advice"),
+    Broken(ComparesIdsAsText, v1.VERSION, "payment-single.repeat-in-capitals", (), "advice"),
     Broken(UsesOnePaymentId, v2.VERSION, "payment-single.payment-id", ("payment-*.payment-id", "payment-*-query")),
     Broken(PaysWithoutMoney, v1.VERSION, "payment-single.declined", ("payment-*.declined",)),
     Broken(DeclinesAsAFailure, v2.VERSION, "payment-single.declined-form", ("payment-*.declined-form",)),

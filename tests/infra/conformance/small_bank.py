@@ -139,6 +139,10 @@ class SmallBank:
     def report(self, payment: Payment) -> None:
         self.call("/payments/status", payment_id=payment.payment_id, payment_status=payment.status)
 
+    def order_id(self, request_id: str) -> str:
+        """The id under which an order is kept; capitals are the same id."""
+        return request_id.lower()
+
     def repeated(self, request_id: str, body: bytes) -> Members | None:
         """The response to an order that came before. Raises: Refusal."""
         before = self.orders.get(request_id)
@@ -256,7 +260,8 @@ class SmallBank:
         if webhook.scope is not None:
             self.check_consent(webhook, token)
         says = {"status": "success"} if self.version.answers.says_status or webhook.form else {}
-        return {**says, **self.shape(webhook, self.members(webhook, members, headers["x-request-id"], body, token))}
+        order_id = self.order_id(headers["x-request-id"])
+        return {**says, **self.shape(webhook, self.members(webhook, members, order_id, body, token))}
 
     def check_consent(self, webhook: Webhook, token: str) -> None:
         if not self.accepts_token(token):

@@ -26,7 +26,9 @@ class Answers(Outbound):
         self._replies = list(replies)
         self.sent: list[tuple[str, bytes, Mapping[str, str]]] = []
 
-    def post(self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False) -> Reply:
+    def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False, **_: object
+    ) -> Reply:
         assert (repeat, fresh) == (False, True)
         self.sent.append((url, body, headers))
         reply = self._replies.pop(0)

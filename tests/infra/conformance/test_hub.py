@@ -183,6 +183,7 @@ def test_a_repeated_request_gets_the_first_response_and_another_body_is_refused(
     first = caller.call("/consent", good, x_request_id=request_id)
 
     assert caller.call("/consent", good, x_request_id=request_id) == first
+    assert caller.call("/consent", good, x_request_id=request_id.upper()) == first
     assert caller.call("/consent", {**good, "account_ids": ["1"]}, x_request_id=request_id)[0] == 400
 
 

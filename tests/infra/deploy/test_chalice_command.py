@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from infra.deploy import archive, chalice_command, layer
+from infra.deploy import archive, chalice_command, layer, runtime
 from infra.deploy.archive import CompileFailed
 from infra.deploy.chalice_command import ChaliceFailed
 from infra.deploy.layer import LayerFailed
@@ -52,9 +52,9 @@ def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
     """Chalice that is not run, on the deployed version of Python; nothing is downloaded or compiled."""
     called = Chalice()
     monkeypatch.setattr(subprocess, "run", called)
-    monkeypatch.setattr(chalice_command, "check_python", lambda: None)
+    monkeypatch.setattr(runtime, "check_python", lambda: None)
     monkeypatch.setattr(archive, "compile_modules", lambda folder, place: None)
-    monkeypatch.setattr(layer, "build", lambda root, processor, python, file: called.build_layer(file, processor))
+    monkeypatch.setattr(layer, "build", lambda root, processor, file: called.build_layer(file, processor))
     return called
 
 
@@ -120,7 +120,7 @@ def test_function_and_layer_are_built_for_the_stages_processor_and_put_where_cha
     ((layer_file, processor), (_, other)) = chalice.layers
     assert (processor, other) == ("arm64", "x86_64")
     assert (built / layer_file.name).is_file()
-    assert re.fullmatch(r"managed-layer-[0-9a-f]+-python3\.11-arm64\.zip", layer_file.name)
+    assert re.fullmatch(r"managed-layer-[0-9a-f]+-python3\.13-arm64\.zip", layer_file.name)
     (function,) = built.glob("appcode-*.zip")
     with zipfile.ZipFile(function) as file:
         assert file.namelist() == ["app.py", "chalice/__init__.py", "chalice/app.py", "chalicelib/a.py"]
@@ -151,9 +151,9 @@ def test_a_layer_that_cannot_be_built_is_an_error_and_chalice_is_not_called(
 
 
 def test_another_python_than_the_deployed_one_does_not_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(chalice_command, "PYTHON", "3.9")
+    monkeypatch.setattr(runtime, "PYTHON", "3.9")
 
-    with pytest.raises(ChaliceFailed, match=r"Stages run on Python 3\.9.*Install python3\.9"):
+    with pytest.raises(ChaliceFailed, match=r"stages run on Python 3\.9.*use `make package`"):
         chalice_command.package(tmp_path, "dev", tmp_path / "out")
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from infra.deploy import archive, layer, lock
+from infra.deploy import archive, layer, lock, runtime
 from infra.deploy.layer import LayerFailed
 from infra.deploy.lock import Pin
 from tests.documents import ROOT
+from tests.infra.deploy.elf_files import shared_object
 
 IN_THE_LAYER = {
     *(
@@ -33,8 +34,20 @@ IN_THE_LAYER = {
 WHEEL = "sample-1.0-py3-none-any.whl"
 
 
-def test_the_layer_has_what_functions_run_with_and_nothing_else() -> None:
-    assert layer.pinned(ROOT).keys() == IN_THE_LAYER
+@pytest.mark.parametrize("processor", runtime.MACHINES)
+def test_the_layer_has_what_functions_run_with_and_nothing_else(processor: str) -> None:
+    assert layer.pinned(ROOT, processor).keys() == IN_THE_LAYER
+
+
+def test_a_package_that_only_another_machine_needs_is_not_in_the_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    needed = {"sample": ["here; platform_machine == 'aarch64'", "there; platform_machine == 'x86_64'"]}
+    needed["sample"] += ["old; python_version < '3.12'", "mac; sys_platform == 'darwin'"]
+    monkeypatch.setattr(layer, "requires", lambda name: needed.get(name, []))
+    pins = {name: Pin(name, "1", None, frozenset()) for name in ("sample", "here", "there", "old", "mac")}
+
+    found = {each: layer.distributions(pins, ["sample"], runtime.markers(each)) for each in runtime.MACHINES}
+
+    assert found == {"arm64": {"sample", "here"}, "x86_64": {"sample", "there"}}
 
 
 def test_the_services_of_the_layer_are_those_that_deployed_code_calls() -> None:
@@ -62,9 +75,9 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The wheel that a download brings; the lock has the pin of it."""
     found = made_wheel(tmp_path / "index")
     pin = Pin("sample", "1.0", None, frozenset({hashlib.sha256(found.read_bytes()).hexdigest()}))
-    monkeypatch.setattr(layer, "pinned", lambda root: {"sample": pin})
+    monkeypatch.setattr(layer, "pinned", lambda root, processor: {"sample": pin})
 
-    def download(pins: object, processor: str, python: str, folder: Path) -> None:
+    def download(pins: object, processor: str, folder: Path) -> None:
         folder.mkdir()
         for file in found.parent.iterdir():
             (folder / file.name).write_bytes(file.read_bytes())
@@ -75,10 +88,10 @@ def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("wheel")
 def test_a_layer_holds_modules_with_their_compiled_form_and_no_tests_or_stubs(tmp_path: Path) -> None:
-    layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+    layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 
     with zipfile.ZipFile(tmp_path / "layer.zip") as built:
-        names = {name.removeprefix(layer.PREFIX.format("3.11")) for name in built.namelist()}
+        names = {name.removeprefix(layer.PREFIX) for name in built.namelist()}
     assert {name for name in names if "__pycache__" not in name} == {
         "sample/__init__.py",
         "sample/data.json",
@@ -93,7 +106,7 @@ def test_a_wheel_that_is_not_the_locked_one_is_refused(wheel: Path, tmp_path: Pa
         file.writestr("sample/more.py", "")
 
     with pytest.raises(LayerFailed, match=f"{WHEEL} differs from the locked distribution: nothing was packaged"):
-        layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+        layer.build(ROOT, "arm64", tmp_path / "layer.zip")
     assert not (tmp_path / "layer.zip").exists()
 
 
@@ -101,15 +114,28 @@ def test_a_wheel_that_is_missing_is_named(wheel: Path, tmp_path: Path) -> None:
     wheel.unlink()
 
     with pytest.raises(LayerFailed, match="there is no wheel for sample"):
-        layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+        layer.build(ROOT, "arm64", tmp_path / "layer.zip")
+
+
+def test_a_wheel_that_the_runtime_cannot_load_is_refused(
+    wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(wheel, "a") as file:
+        file.writestr("sample/it.so", shared_object("aarch64", {"libc.so.6": ["GLIBC_2.35"]}))
+    pin = Pin("sample", "1.0", None, frozenset({hashlib.sha256(wheel.read_bytes()).hexdigest()}))
+    monkeypatch.setattr(layer, "pinned", lambda root, processor: {"sample": pin})
+
+    with pytest.raises(LayerFailed, match=r"^sample/it\.so needs GLIBC_2\.35, and python3\.13 has glibc 2\.34$"):
+        layer.build(ROOT, "arm64", tmp_path / "layer.zip")
+    assert not (tmp_path / "layer.zip").exists()
 
 
 @pytest.mark.usefixtures("wheel")
 def test_a_layer_that_was_built_by_the_same_rules_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+    layer.build(ROOT, "arm64", tmp_path / "layer.zip")
     monkeypatch.setattr(layer, "_download", lambda *_: pytest.fail("it is there"))
 
-    layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+    layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 
 
 def test_a_layer_that_was_built_by_other_rules_is_built_again(
@@ -117,18 +143,18 @@ def test_a_layer_that_was_built_by_other_rules_is_built_again(
 ) -> None:
     archive.write_zip(wheel.parent, tmp_path / "layer.zip", comment="others")
 
-    layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+    layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 
     assert archive.comment_of(tmp_path / "layer.zip") not in (None, "others")
 
 
 def test_a_package_that_cannot_be_downloaded_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pin = Pin("no-such-package", "1.0", None, frozenset({"0" * 64}))
-    monkeypatch.setattr(layer, "pinned", lambda root: {pin.name: pin})
+    monkeypatch.setattr(layer, "pinned", lambda root, processor: {pin.name: pin})
     monkeypatch.setenv("PIP_NO_INDEX", "1")
 
     with pytest.raises(LayerFailed, match="pip could not download the layer's packages"):
-        layer.build(ROOT, "arm64", "3.11", tmp_path / "layer.zip")
+        layer.build(ROOT, "arm64", tmp_path / "layer.zip")
 
 
 def test_the_lock_has_every_distribution_of_the_layer() -> None:

@@ -12,7 +12,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError, WaiterError
 
 from infra.deploy import __main__ as deploy
-from infra.deploy import chalice_command, limits, stacks, template
+from infra.deploy import chalice_command, limits, runtime, stacks, template
 from infra.deploy.stacks import StackFailed
 
 
@@ -262,8 +262,9 @@ class Interfaces:
 
 @pytest.fixture
 def finished(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The stage's address has been put in place."""
+    """The stage's address has been put in place, and this is the deployed version of Python."""
     monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)
+    monkeypatch.setattr(runtime, "check_python", lambda: None)
 
 
 @pytest.fixture
@@ -377,6 +378,23 @@ def test_either_step_can_be_done_alone(
 
     assert deploy.main(["dev", "--only", step]) == 0
     assert (len(cloud_formation.calls), chalice.deployed) == (calls, deployed)
+
+
+@pytest.mark.usefixtures("finished")
+def test_another_python_than_the_deployed_one_touches_no_resources(
+    cloud_formation: CloudFormation,
+    chalice: Chalice,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def refuse() -> None:
+        raise runtime.WrongPython("stages run on another Python")
+
+    monkeypatch.setattr(runtime, "check_python", refuse)
+
+    assert deploy.main(["dev"]) == 1
+    assert capsys.readouterr().err == "causeway: stages run on another Python\n"
+    assert (cloud_formation.calls, chalice.deployed) == ([], [])
 
 
 @pytest.mark.usefixtures("finished")

@@ -1,4 +1,4 @@
-"""The emulator's process: one request at a time, long polls that block nobody."""
+"""The emulator's process: one request at a time, beside which messages are sent and received."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from typing import Any
 
 import boto3
 import pytest
+from moto import mock_aws
+from moto.sqs.models import sqs_backends
 
 from infra.local.emulator import Emulator
 from infra.local.process import ChildProcess, python_command
+from infra.local.sqs import ACCOUNT
 
 
 def client(service: str, url: str) -> Any:
@@ -48,26 +51,28 @@ def test_requests_are_carried_out_one_at_a_time() -> None:
     assert most == [1] * 8
 
 
-def test_a_long_poll_ends_as_soon_as_a_message_is_sent() -> None:
-    queue: list[str] = []
+def test_messages_are_sent_and_received_while_a_table_is_in_use() -> None:
+    begun, ended = threading.Event(), threading.Event()
 
     def application(environ: Any, start_response: Any) -> list[bytes]:
-        request = json.loads(environ["wsgi.input"].read())
+        begun.set()
+        assert ended.wait(60)
         start_response("200 OK", [])
-        if environ["HTTP_X_AMZ_TARGET"] == "AmazonSQS.SendMessage":
-            queue.append("sent")
-            return [b"{}"]
-        assert request["WaitTimeSeconds"] == 0
-        return [json.dumps({"Messages": queue}).encode()]
+        return []
 
-    serial = Emulator(application)
-    answers: list[Any] = []
-    receive = {"HTTP_X_AMZ_TARGET": "AmazonSQS.ReceiveMessage"}
-    poll = threading.Thread(target=lambda: answers.append(serial(receive, b'{"WaitTimeSeconds": 20}')))
-    poll.start()
-    serial({"HTTP_X_AMZ_TARGET": "AmazonSQS.SendMessage"}, b"{}")
-    poll.join(5)
-    assert json.loads(answers[0][2]) == {"Messages": ["sent"]}
+    with mock_aws():
+        sqs_backends[ACCOUNT]["eu-west-1"].create_queue("emulated")
+        emulator = Emulator(application)
+        using = threading.Thread(target=emulator, args=({"HTTP_X_AMZ_TARGET": "DynamoDB_20120810.PutItem"}, b"{}"))
+        using.start()
+        assert begun.wait(60)
+        for action, members in (("SendMessage", {"MessageBody": "hello"}), ("ReceiveMessage", {})):
+            request = json.dumps({"QueueUrl": f"http://127.0.0.1/{ACCOUNT}/emulated", **members}).encode()
+            answer = emulator({"HTTP_X_AMZ_TARGET": f"AmazonSQS.{action}"}, request)
+            assert answer[0] == "200 OK"
+        ended.set()
+        using.join(60)
+    assert json.loads(answer[2])["Messages"][0]["Body"] == "hello"
 
 
 def test_a_waiting_receiver_keeps_nobody_from_working(emulator: str) -> None:
@@ -85,32 +90,6 @@ def test_a_short_poll_of_an_empty_queue_returns_at_once(emulator: str) -> None:
     sqs = client("sqs", emulator)
     url = sqs.create_queue(QueueName="empty")["QueueUrl"]
     assert "Messages" not in sqs.receive_message(QueueUrl=url)
-
-
-class Asked:
-    """An application without messages that counts how often it is asked for some."""
-
-    def __init__(self) -> None:
-        self.times = 0
-
-    def __call__(self, environ: Any, start_response: Any) -> list[bytes]:
-        self.times += 1
-        start_response("200 OK", [])
-        return [b"{}"]
-
-
-@pytest.mark.parametrize(
-    ("until_message", "times"), [([], 1), ([0.05], 2), ([0.05, 0.05, 0.05], 4), ([5.0], 1)], ids=str
-)
-def test_a_waiting_receiver_asks_again_only_when_a_message_can_be_there(until_message: list[float], times: int) -> None:
-    asked, left = Asked(), iter(until_message)
-    begun = time.monotonic()
-    answer = Emulator(asked, None, lambda: next(left, float("inf")))(
-        {"HTTP_X_AMZ_TARGET": "AmazonSQS.ReceiveMessage"}, b'{"WaitTimeSeconds": 0.3}'
-    )
-
-    assert (answer[2], asked.times) == (b"{}", times)
-    assert time.monotonic() - begun >= 0.3
 
 
 def test_a_delayed_message_is_received_when_it_becomes_visible_and_a_sent_one_within_50_ms(emulator: str) -> None:

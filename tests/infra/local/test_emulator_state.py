@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectionClosedError
 
 from infra.local.emulator_state import VERSION, EmulatorState, StateUnusable
 from infra.local.process import ChildProcess, python_command
@@ -31,8 +33,10 @@ class Emulators:
         self.child: ChildProcess | None = None
         self.url = ""
 
-    def start(self) -> Emulators:
-        self.child = ChildProcess(self.command, output=subprocess.PIPE)
+    def start(self, largest_file: int = 0) -> Emulators:
+        """``largest_file`` is the size in KiB to which its files may grow, as on a disk that fills; 0 for no limit."""
+        limit = ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(largest_file)] if largest_file else []
+        self.child = ChildProcess([*limit, *self.command], output=subprocess.PIPE)
         self.url = self.child.first_line()
         return self
 
@@ -43,7 +47,8 @@ class Emulators:
         self.child.stop()
 
     def client(self, service: str) -> Any:
-        return boto3.client(service, endpoint_url=self.url)
+        once = Config(retries={"total_max_attempts": 1})
+        return boto3.client(service, endpoint_url=self.url, config=once)
 
     def make_table(self, name: str = "things", keys: list[dict[str, str]] = KEYS) -> Any:
         dynamodb = self.client("dynamodb")
@@ -52,6 +57,10 @@ class Emulators:
             TableName=name, KeySchema=keys, AttributeDefinitions=definitions, BillingMode="PAY_PER_REQUEST"
         )
         return dynamodb
+
+    def transact(self, token: str, part: str) -> None:
+        members = [{"Put": put(part)}]
+        self.client("dynamodb").transact_write_items(TransactItems=members, ClientRequestToken=token)
 
 
 @contextmanager
@@ -70,6 +79,19 @@ def key(part: str) -> dict[str, Any]:
 
 def put(part: str, **attributes: Any) -> dict[str, Any]:
     return {"TableName": "things", "Item": key(part) | attributes}
+
+
+def token_rows(file: sqlite3.Connection) -> dict[str, tuple[str, float]]:
+    """The digest and time of each stored token."""
+    found = file.execute("SELECT key, value FROM entries WHERE kind = 'token'").fetchall()
+    return {token: tuple(json.loads(value)) for token, value in found}
+
+
+def age_tokens(path: Path, minutes: int) -> None:
+    with sqlite3.connect(path) as file:
+        for token, (digest, at) in token_rows(file).items():
+            earlier = json.dumps([digest, at - minutes * 60])
+            file.execute("UPDATE entries SET value = ? WHERE kind = 'token' AND key = ?", (earlier, token))
 
 
 def write_keys(emulators: Emulators) -> tuple[str, bytes]:
@@ -196,6 +218,71 @@ def test_a_file_of_a_later_release_is_left_alone_and_says_what_to_do(tmp_path: P
 
     with pytest.raises(StateUnusable, match="was written by a later release: use that release again, or start anew"):
         EmulatorState(path)
+
+
+def test_a_token_of_a_transaction_is_kept_for_ten_minutes(tmp_path: Path) -> None:
+    path = tmp_path / "emulator.sqlite3"
+    with on_file(path) as emulators:
+        emulators.start().make_table()
+        emulators.transact("one", "first")
+        emulators.kill()
+        age_tokens(path, minutes=9)
+        emulators.start().make_table()
+        with pytest.raises(ClientError, match="IdempotentParameterMismatch"):
+            emulators.transact("one", "second")
+        emulators.transact("two", "second")
+        emulators.kill()
+        age_tokens(path, minutes=2)
+        emulators.start().make_table()
+        emulators.transact("one", "third")
+        emulators.kill()
+        age_tokens(path, minutes=9)
+        emulators.start().make_table()
+        emulators.transact("four", "fourth")
+        emulators.kill()
+
+    with sqlite3.connect(path) as file:
+        assert token_rows(file).keys() == {"one", "four"}
+
+
+def test_a_refused_call_is_answered_with_its_error(tmp_path: Path) -> None:
+    with on_file(tmp_path / "emulator.sqlite3") as emulators:
+        dynamodb = emulators.start().client("dynamodb")
+        with pytest.raises(ClientError, match="ResourceNotFoundException"):
+            dynamodb.put_item(**put("missing"))
+
+
+def confirmed_transactions(emulators: Emulators) -> Iterator[int]:
+    """Make transactions of two items each until one has no answer; yields the numbers of the answered ones."""
+    dynamodb = emulators.make_table()
+    with suppress(ConnectionClosedError):
+        for number in range(1000):
+            members = [{"Put": put(f"{number} {side}", text={"S": "x" * 2000})} for side in ("debit", "credit")]
+            dynamodb.transact_write_items(TransactItems=members, ClientRequestToken=str(number))
+            yield number
+
+
+def test_a_full_disk_ends_the_emulator_and_keeps_each_confirmed_transaction(tmp_path: Path) -> None:
+    with on_file(tmp_path / "emulator.sqlite3") as emulators:
+        confirmed = [*confirmed_transactions(emulators.start(largest_file=256))]
+        assert emulators.child is not None
+        said, code = emulators.child.last_line(), emulators.child.stop()
+        emulators.start().make_table()
+        found = emulators.client("dynamodb").get_paginator("scan").paginate(TableName="things")
+        parts = {item["part"]["S"] for page in found for item in page["Items"]}
+
+    assert len(confirmed) > 10
+    assert parts == {f"{number} {side}" for number in confirmed for side in ("debit", "credit")}
+    assert code == 1
+    assert said.endswith("and keeps what was confirmed until now: make room on the disk, and start again")
+
+
+def test_a_full_disk_at_the_start_is_one_sentence(tmp_path: Path) -> None:
+    with on_file(tmp_path / "emulator.sqlite3") as emulators:
+        said = emulators.start(largest_file=1).url
+
+    assert "emulator.sqlite3 cannot be written (" in said
+    assert said.endswith("make room on the disk, and start again")
 
 
 def test_the_emulator_says_that_it_cannot_use_its_file_and_ends(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -91,9 +90,15 @@ def test_where_nobody_listens_it_says_so() -> None:
 def test_the_script_that_starts_it_names_what_is_missing(tmp_path: Path) -> None:
     for program in ("bash", "dirname"):
         (tmp_path / program).symlink_to(shutil.which(program) or "")
-    said = subprocess.run(
-        [SCRIPT], env={**os.environ, "PATH": str(tmp_path)}, capture_output=True, text=True, check=False
-    )
+    environ = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    said = subprocess.run([SCRIPT], env=environ, capture_output=True, text=True, check=False)
 
     assert (said.returncode, said.stdout) == (1, "")
-    assert said.stderr == "causeway: LocalStack needs python3.13, and there is none.\n"
+    assert said.stderr.startswith(
+        "causeway: Python 3.13 is needed, because LocalStack's pinned packages fit no other version: install "
+    )
+    (tmp_path / "python").write_text("#!/bin/sh\necho /python\n")
+    (tmp_path / "python").chmod(0o755)
+    environ["CAUSEWAY_PYTHON"] = str(tmp_path / "python")
+    said = subprocess.run([SCRIPT], env=environ, capture_output=True, text=True, check=False)
+    assert (said.returncode, said.stderr) == (1, "causeway: LocalStack needs java, and there is none.\n")

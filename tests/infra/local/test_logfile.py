@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 from collections.abc import Iterator
@@ -83,3 +84,21 @@ def test_it_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_stack_that_has_not_begun_has_no_lines(tmp_path: Path) -> None:
     assert list(logfile.read_lines(tmp_path / "stack.log.jsonl")) == []
+
+
+class FullDisk:
+    def write(self, line: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_log_file_on_a_full_disk_is_reported_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "stack.log.jsonl"
+    handler = logfile.LogFile(path, logging.Formatter("%(message)s"))
+    handler._file.close()
+    handler._file = FullDisk()  # type: ignore[assignment]
+    for text in ("first", "second"):
+        handler.emit(record(text))
+
+    assert capsys.readouterr().err == (
+        f"causeway: {path} cannot be written (No space left on device): lines are missing.\n"
+    )

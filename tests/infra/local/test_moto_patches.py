@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 import copy
+from collections import defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 import boto3
 import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError
 from botocore.loaders import JSONFileLoader
-from moto import backends
+from moto import backends, mock_aws
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.dynamodb.exceptions import TransactionCanceledException
+from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
+from moto.dynamodb.models.table import Table
 
+from chalicelib.foundation.identifiers import new_id
 from infra.local import moto_patches
+from infra.local.transaction_tokens import tokens_of
+from tests import lean_emulator
 from tests.openbanking.faults import table_of
 from tests.world import World
+
+KEYS = [{"AttributeName": "owner", "KeyType": "HASH"}, {"AttributeName": "part", "KeyType": "RANGE"}]
 
 
 class Watched(dict[Any, Any]):
@@ -73,3 +86,163 @@ def test_what_moto_looks_up_for_each_request_and_session_is_read_from_the_disk_o
 
     assert {"dynamodb", "kms", "secretsmanager", "sqs"} <= set(backends.list_of_moto_modules())
     assert [boto3.Session().get_available_regions("sqs"), before[1]] == before
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A table of a test's own, and a client that does not repeat calls."""
+
+    dynamodb: Any
+    table: str
+
+    def put(self, item_id: str, b: bytes = b"", **options: Any) -> dict[str, Any]:
+        return {"Put": {"TableName": self.table, "Item": {"id": {"S": item_id}, "b": {"B": b}}, **options}}
+
+    def add_one(self) -> dict[str, Any]:
+        expression = {"UpdateExpression": "ADD n :one", "ExpressionAttributeValues": {":one": {"N": "1"}}}
+        return {"Update": {"TableName": self.table, "Key": {"id": {"S": "count"}}, **expression}}
+
+    def transact(self, token: str, *members: dict[str, Any]) -> None:
+        self.dynamodb.transact_write_items(TransactItems=members, ClientRequestToken=f"{self.table} {token}")
+
+    def refusal(self, token: str, *members: dict[str, Any]) -> str:
+        with pytest.raises(ClientError) as refused:
+            self.transact(token, *members)
+        return str(refused.value.response["Error"]["Code"])
+
+    def items(self) -> dict[str, Any]:
+        """The value of ``n``, if any, by id."""
+        return {item["id"]["S"]: item.get("n") for item in self.dynamodb.scan(TableName=self.table)["Items"]}
+
+
+@pytest.fixture(params=[False, True], ids=["over HTTP", "in this process"])
+def numbers(request: pytest.FixtureRequest, resources: None, monkeypatch: pytest.MonkeyPatch) -> Numbers:
+    if not request.param:
+        monkeypatch.setattr(lean_emulator, "OPERATIONS", ())
+    dynamodb, table = boto3.client("dynamodb", config=Config(retries={"total_max_attempts": 1})), new_id()[:24]
+    dynamodb.create_table(
+        TableName=table,
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    return Numbers(dynamodb, table)
+
+
+def test_a_transaction_is_carried_out_once_for_each_token(numbers: Numbers) -> None:
+    binary = numbers.put("binary", b=bytes(range(256)))
+    for token in ("one", "one", "two", "one"):
+        numbers.transact(token, numbers.add_one(), binary)
+
+    assert numbers.refusal("one", numbers.put("other")) == "IdempotentParameterMismatchException"
+    assert numbers.items() == {"count": {"N": "2"}, "binary": None}
+
+
+def test_a_cancelled_transaction_is_decided_again_when_it_is_repeated(numbers: Numbers) -> None:
+    members = [numbers.put("blocked", ConditionExpression="attribute_not_exists(id)"), numbers.add_one()]
+    numbers.dynamodb.put_item(TableName=numbers.table, Item={"id": {"S": "blocked"}})
+
+    assert numbers.refusal("one", *members) == "TransactionCanceledException"
+    numbers.dynamodb.delete_item(TableName=numbers.table, Key={"id": {"S": "blocked"}})
+    for _ in range(2):
+        numbers.transact("one", *members)
+    assert numbers.items() == {"blocked": None, "count": {"N": "1"}}
+
+
+def test_a_repeat_while_the_first_is_in_progress_is_refused(numbers: Numbers) -> None:
+    tokens = tokens_of(dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"])
+    with tokens.transaction(f"{numbers.table} one", [numbers.add_one()]):
+        assert numbers.refusal("one", numbers.add_one()) == "TransactionInProgressException"
+    numbers.transact("one", numbers.add_one())
+    assert numbers.items() == {}
+
+
+@pytest.mark.parametrize("sorted_by", ["part", None])
+def test_a_query_of_an_index_sorts_the_items_of_its_partition_only(
+    sorted_by: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moto_patches.patch_moto()
+    keys = KEYS if sorted_by else KEYS[:1]
+    things = f"indexed-{len(keys)}"
+    index = [{"AttributeName": "shard", "KeyType": "HASH"}, {"AttributeName": "at", "KeyType": "RANGE"}]
+    kinds = {"owner": "S", "part": "S", "shard": "S", "at": "N"}
+    names = [each["AttributeName"] for each in [*keys, *index]]
+    with mock_aws():
+        client = boto3.client("dynamodb")
+        client.create_table(
+            TableName=things,
+            KeySchema=keys,
+            AttributeDefinitions=[{"AttributeName": name, "AttributeType": kinds[name]} for name in names],
+            GlobalSecondaryIndexes=[
+                {"IndexName": "due", "KeySchema": index, "Projection": {"ProjectionType": "KEYS_ONLY"}}
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+        backend = dynamodb_backends["123456789012"]["eu-west-1"]
+        for number in range(40):
+            item = {"owner": {"S": f"o{number}"}, "part": {"S": "p"}, "at": {"N": str(100 - number)}}
+            backend.put_item(things, item | ({"shard": {"S": str(number % 4)}} if number < 32 else {}))
+        looked_at: list[int] = []
+        real = Table.all_items
+        monkeypatch.setattr(Table, "all_items", lambda table: [looked_at.append(1) or each for each in real(table)])  # type: ignore[func-returns-value]
+        table: Any = backend.tables[things]
+        found, _, _ = table.query(
+            None, None, [], 100, None, True, None, "due", hash_key_conditions=[("shard", DynamoType({"S": "3"}))]
+        )
+
+    assert [item.attrs["owner"].value for item in found] == [f"o{number}" for number in range(31, 0, -4)]
+    assert len(looked_at) == 8
+
+
+class Untouched(defaultdict[Any, Any]):
+    """The partitions of a table, which may neither be gone through nor copied."""
+
+    def items(self) -> Any:
+        raise AssertionError("the whole table is copied")
+
+    values = keys = __iter__ = __copy__ = items
+
+
+@pytest.mark.parametrize("keys", [KEYS, KEYS[:1]], ids=["with a sort key", "without"])
+def test_a_transaction_touches_its_items_only_and_one_that_fails_changes_none(keys: list[dict[str, str]]) -> None:
+    moto_patches.patch_moto()
+    things = f"things-{len(keys)}"
+    with mock_aws():
+        backend = dynamodb_backends["123456789012"]["eu-west-1"]
+        client = boto3.client("dynamodb")
+        definitions = [{"AttributeName": each["AttributeName"], "AttributeType": "S"} for each in keys]
+        client.create_table(
+            TableName=things, KeySchema=keys, AttributeDefinitions=definitions, BillingMode="PAY_PER_REQUEST"
+        )
+        table: Any = backend.tables[things]
+        table.items = Untouched(dict)
+
+        def key(name: str) -> dict[str, Any]:
+            return {each["AttributeName"]: {"S": name} for each in keys}
+
+        def stored() -> dict[str, Any]:
+            return {name: backend.get_item(things, key(name)) for name in ("put", "updated", "deleted")}
+
+        for name in ("updated", "deleted"):
+            backend.put_item(things, key(name) | {"n": {"N": "1"}})
+        before = {name: item and item.to_json() for name, item in stored().items()}
+        writes: list[dict[str, Any]] = [
+            {"Put": {"TableName": things, "Item": key("put")}},
+            {"Delete": {"TableName": things, "Key": key("deleted")}},
+            {
+                "Update": {
+                    "TableName": things,
+                    "Key": key("updated"),
+                    "UpdateExpression": "SET n = :n",
+                    "ExpressionAttributeValues": {":n": {"N": "2"}},
+                }
+            },
+        ]
+        check = {"TableName": things, "Key": key("absent"), "ConditionExpression": "attribute_exists(n)"}
+        with pytest.raises(TransactionCanceledException):
+            backend.transact_write_items([*writes, {"ConditionCheck": check}])
+        assert {name: item and item.to_json() for name, item in stored().items()} == before
+
+        backend.transact_write_items(writes)
+        after = stored()
+        assert (after["put"] is not None, after["deleted"], after["updated"].attrs["n"].value) == (True, None, "2")

@@ -27,6 +27,7 @@ from tests.certificates import Authority, seconds
 from tests.http_servers import serving
 
 SUBJECT = ClientSubject("api.bank.example")
+BUNDLES = ("TPP_CA_BUNDLE", "BANK_CA_BUNDLE")
 
 
 @pytest.fixture(scope="module")
@@ -132,17 +133,19 @@ def test_older_versions_of_tls_are_refused(port: int, local_tls: LocalTls) -> No
 def test_the_service_gets_an_https_address_and_trusts_the_development_ca(tmp_path: Path) -> None:
     other = Authority("CN=Other CA")
     (tmp_path / "cas.pem").write_text(other.pem)
-    environ = {"STAGE": "local", "PORT": "8000", "TPP_CA_BUNDLE": str(tmp_path / "cas.pem")}
+    bundles = dict.fromkeys(BUNDLES, str(tmp_path / "cas.pem"))
+    environ = {"STAGE": "local", "PORT": "8000", **bundles}
 
     made = tls.set_up(environ, tmp_path / "tls", 8000)
 
     settings = Settings.from_environment(environ)
     own, _ = DevelopmentCa(tmp_path / "tls").issue_client(SUBJECT, days=90)
-    trusted = TrustedAuthorities(Path(settings.tpp_ca_bundle or "").read_text())
     assert settings.public_url == settings.mtls_url == settings.bank_api_url == "https://127.0.0.1:8000"
     assert made.ca_file.read_text() in Path(settings.outbound_ca_file or "").read_text()
-    for pem in (own, other.issue(starts=read_start(own))):
-        trusted.check(read_certificate(pem), seconds(read_start(own)) + 3600)
+    for bundle in (settings.tpp_ca_bundle, settings.bank_ca_bundle):
+        trusted = TrustedAuthorities(Path(bundle or "").read_text())
+        for pem in (own, other.issue(starts=read_start(own))):
+            trusted.check(read_certificate(pem), seconds(read_start(own)) + 3600)
 
 
 def read_start(pem: str) -> datetime:
@@ -150,9 +153,12 @@ def read_start(pem: str) -> datetime:
 
 
 @pytest.mark.parametrize(("content", "reason"), [(None, "No such file"), ("none", "not a bundle of PEM certificates")])
-def test_a_bundle_that_cannot_be_used_is_one_sentence(tmp_path: Path, content: str | None, reason: str) -> None:
+@pytest.mark.parametrize("variable", BUNDLES)
+def test_a_bundle_that_cannot_be_used_is_one_sentence(
+    tmp_path: Path, variable: str, content: str | None, reason: str
+) -> None:
     if content:
         (tmp_path / "cas.pem").write_text(content)
 
-    with pytest.raises(TlsFailed, match=f"^TPP_CA_BUNDLE: {tmp_path}/cas.pem cannot be used: .*{reason}"):
-        tls.set_up({"TPP_CA_BUNDLE": str(tmp_path / "cas.pem")}, tmp_path / "tls", 8000)
+    with pytest.raises(TlsFailed, match=f"^{variable}: {tmp_path}/cas.pem cannot be used: .*{reason}"):
+        tls.set_up({variable: str(tmp_path / "cas.pem")}, tmp_path / "tls", 8000)

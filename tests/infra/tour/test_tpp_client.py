@@ -6,12 +6,13 @@ import json
 import logging
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from typing import Any
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 
 from causeway.errors import ConnectionLost
-from infra.local import stackfile
+from infra.local import background, stackfile
 from infra.tour import play
 from infra.tour.guide import BriefGuide, Guide
 from infra.tour.tpp_client import new_tpp
@@ -99,3 +100,35 @@ def test_an_error_of_the_package_ends_the_tour_with_one_line(
 
     assert play.main([]) == 1
     assert capsys.readouterr().err == "The tour ended early: no connection to the hub\n"
+
+
+def test_the_tour_says_why_it_starts_a_stack_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "stack.json"
+    environ = {stackfile.VARIABLE: str(file), "AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "LOCALSTACK": "1"}
+    without = play._explain_own_stack(environ)
+    stackfile.write(file, {"base_url": "http://127.0.0.1:8000"})
+    silent = play._explain_own_stack(environ | {"LOCALSTACK": ""})
+
+    assert without == (
+        f"No stack of yours is used: there is no {file}. The tour starts one of its own, on the built-in emulator, and "
+        "removes it at the end. It ignores LOCALSTACK and AWS_ENDPOINT_URL. To tour yours, start it with `make run` "
+        "first, or name its file in CAUSEWAY_STACK_FILE."
+    )
+    assert f"used: the stack of {file} does not respond at http://127.0.0.1:8000." in silent
+    assert "It ignores AWS_ENDPOINT_URL. " in silent
+
+
+def test_a_tour_whose_own_stack_does_not_start_ends_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> NoReturn:
+        raise background.NotReady("the stack ended before it was ready: causeway: port 8000 is taken.")
+
+    monkeypatch.setattr(stackfile, "find_running", lambda: None)
+    monkeypatch.setattr(background, "run_stack", fail)
+    monkeypatch.setattr(logging, "disable", lambda: None)
+
+    assert play.main([]) == 1
+    assert capsys.readouterr().err == (
+        "The tour ended early: the stack ended before it was ready: causeway: port 8000 is taken.\n"
+    )

@@ -336,28 +336,6 @@ def test_a_bank_registered_for_the_other_version_is_refused(world: World, versio
 
 
 @VERSIONS
-def test_a_bank_with_a_certificate_subject_has_to_come_with_it(world: World, version: int) -> None:
-    bic = world.banks[version].bank.bic
-    world.hub.openbanking.banks.change(bic, certificate_subject="CN=bank.example")
-    url = world.authorize(version)["redirect_url"]
-    try:
-        body = {URL[version]: url}
-        without = world.bank(version, "/init_authorization", body)
-        other = world.bank(
-            version, "/init_authorization", body, identity={"clientCert": {"subjectDN": "CN=other.example"}}
-        )
-        right = world.bank(
-            version, "/init_authorization", body, identity={"clientCert": {"subjectDN": "CN=bank.example"}}
-        )
-    finally:
-        world.hub.openbanking.banks.change(bic, certificate_subject=None)
-
-    for refused in (without, other):
-        assert code_of(refused, version) == (401, 4203 if version == 1 else "SSL_CREDENTIALS_NOT_FOUND")
-    assert right.status == 200
-
-
-@VERSIONS
 @pytest.mark.parametrize("raw", [b"", b"{", b"\xff", b"[" * 60_000, b'{"a":NaN}', b'{"a":1,"a":2}'])
 def test_a_body_that_is_not_json_is_refused(world: World, version: int, raw: bytes) -> None:
     answer = world.bank(version, "/consent", raw=raw)

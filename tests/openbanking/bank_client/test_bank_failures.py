@@ -27,11 +27,12 @@ def test_a_failure_in_other_words_is_the_same_otherwise() -> None:
     failure = BankFailed(
         "a secret", "refused", authorize_again=True, quoted=True, broken=True, status=503, retry_after=7, not_asked=True
     )
+    failure.given_up = True
 
     clean = failure.with_detail("***", authorize_again=False)
 
     assert (clean.detail, clean.authorize_again) == ("***", False)
-    same = ("reach", "quoted", "broken", "status", "retry_after", "not_asked", "fault", "responsible")
+    same = ("reach", "quoted", "broken", "status", "retry_after", "not_asked", "given_up", "fault", "responsible")
     assert {name: getattr(clean, name) for name in same} == {name: getattr(failure, name) for name in same}
 
 

@@ -102,7 +102,6 @@ REFUSED: dict[str, tuple[dict[str, Any], int, str, str | None]] = {
     "overlong state": ({"state": "s" * 513}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
     "empty state": ({"state": ""}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
     "control characters": ({"state": "a\r\nb"}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
-    "a lone surrogate": ({"state": "\ud800"}, 400, "FORMAT_ERROR", "INVALID_MODEL_TYPE"),
     "plain challenge": (
         {"code_challenge": "c" * 43, "code_challenge_method": "plain"},
         400,
@@ -151,13 +150,13 @@ def test_headers_are_judged_before_the_body(world: World, headers: dict[str, str
     assert (answer.status, answer.body["code"]) == (status, code)
 
 
-def test_the_callers_request_id_comes_back_and_an_unusable_one_is_replaced(world: World) -> None:
+def test_a_request_id_comes_back_in_lower_case_and_an_unusable_one_is_replaced(world: World) -> None:
     given = "0F8FAD5B-D9CB-469F-A165-70867728950E"
 
     good = world.tpp("GET", "/tpp/banks", headers={"x-request-id": given})
     bad = world.tpp("GET", "/tpp/banks", headers={"x-request-id": "7"})
 
-    assert good.headers["x-request-id"] == given
+    assert good.headers["x-request-id"] == given.lower()
     assert len(bad.headers["x-request-id"]) == 36
     assert bad.body["requestId"] == bad.headers["x-request-id"]
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from botocore.exceptions import EndpointConnectionError
 
+from chalicelib.delivery.schedule import MINUTE
+from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
@@ -286,6 +290,57 @@ def test_never_reached_and_then_late_is_unknown(world: World) -> None:
 
     assert payer.failure(request_id) == (502, refusals.PAYMENT_OUTCOME_UNKNOWN.sentence)
     assert (payer.calls, payer.consent_status()) == (2, "spent")
+
+
+class RefusingQueue:
+    """The queue of deliveries, which refuses everything at some of its calls; delays go by the world's clock."""
+
+    def __init__(self, world: World, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int]) -> None:
+        self.clock = world.clock
+        self.calls = 0
+        self.messages: list[tuple[float, str]] = []
+        self._refused = refused
+        monkeypatch.setattr(Queue, "send_all", lambda _, bodies: self._take(bodies, 0))
+        monkeypatch.setattr(Queue, "send", lambda _, body, delay=0: self._take([body], delay))
+        monkeypatch.setattr(Queue, "count_messages", lambda _: len(self.messages))
+
+    def _take(self, bodies: Sequence[str], delay: int) -> Sequence[str]:
+        self.calls += 1
+        if self.calls in self._refused:
+            raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+        self.messages += [(self.clock.time() + delay, body) for body in bodies]
+        return []
+
+    def receive(self) -> list[str]:
+        """The visible messages, which are taken out."""
+        found = [body for at, body in self.messages if at <= self.clock.time()]
+        self.messages = [each for each in self.messages if each[0] > self.clock.time()]
+        return found
+
+
+@pytest.mark.parametrize("refused", [(1,), (2,), (1, 2), (1, 2, 3)], ids=str)
+@pytest.mark.parametrize("waiting", [0, 60])
+def test_a_payment_reaches_its_bank_within_five_minutes_if_the_queue_once_refuses_everything(
+    world: World, monkeypatch: pytest.MonkeyPatch, refused: Sequence[int], waiting: int
+) -> None:
+    """Refused are the message of the payment, that of its second attempt, or the first sweeps; others wait, too."""
+    payer, queue = LaterPayer(world, 2), RefusingQueue(world, monkeypatch, refused)
+    answers: list[Any] = [taken(2), NotReached("nobody is there")]
+    payer.side.answers[WEBHOOKS[2, "single"]] = lambda sent: answers.pop()
+    request_id, accepted_at = payer.order(), world.clock.time()
+    for _ in range(waiting):
+        recorded = world.hub.delivery.outbox.record("event", "", receiver="client#absent", client_id="absent")
+        world.hub.store.transact(recorded.operations)
+    while payer.outcome(request_id)["state"] != "done":
+        for delivery_id in queue.receive():
+            world.hub.delivery.worker.attempt(delivery_id)
+        world.clock.advance(6)
+        if (world.clock.time() - accepted_at) % 60 == 0:
+            world.hub.delivery.sweeper.sweep()
+        assert world.clock.time() <= accepted_at + 5 * MINUTE
+
+    assert queue.calls >= max(refused)
+    assert answers == []
 
 
 def open_circuit(payer: Payer) -> None:

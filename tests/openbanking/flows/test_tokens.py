@@ -402,7 +402,7 @@ def test_a_client_is_told_what_is_wrong_with_its_body(world: World, path: str, b
     assert "www-authenticate" not in answer.headers
 
 
-@pytest.mark.parametrize("name", ["\ud800", "a\x00b", "\r\n", "x" * 65, "Ω" * 64])
+@pytest.mark.parametrize("name", ["a\x00b", "\r\n", "x" * 65, "Ω" * 64])
 def test_a_client_id_that_cannot_be_one_is_an_unknown_client(world: World, name: str) -> None:
     answer = world.tpp("POST", "/tpp/token", {"code": "x", "client_id": name}, client_id="")
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation.ca_bundle import CaBundle
 from chalicelib.foundation.crypto.certificates import read_certificate
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.psd2_certificates import Role
@@ -123,7 +124,7 @@ def test_the_subject_may_be_written_in_the_order_of_the_certificate(mutual: Worl
 
 def test_a_stage_without_authorities_refuses_every_certificate(mutual: World, authority: Authority) -> None:
     by_certificate(mutual)
-    mutual.hub.__dict__["_tpp_ca_bundle"] = None
+    mutual.hub.__dict__["tpp_ca_bundle"] = CaBundle("TPP_CA_BUNDLE", None, mutual.clock)
 
     assert is_refused(mutual.tpp("GET", "/tpp/banks", certificate=issue(authority)))
 

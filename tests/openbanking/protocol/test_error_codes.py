@@ -316,6 +316,13 @@ def one_unattended_read_too_many(world: World, version: int) -> Answer:
     return reader.read()
 
 
+@provokes("ACCESS_EXCEEDED")
+def one_call_too_many(world: World, version: int) -> Answer:
+    world.hub.openbanking.clients.update(world.client.client_id, calls_per_minute=1)
+    world.tpp("GET", "/tpp/banks")
+    return world.tpp("GET", "/tpp/banks")
+
+
 @provokes("INVALID_DATE_FORMAT", "PARAMETER_NOT_CONSISTENT")
 def a_period_from_a_day_that_does_not_exist(world: World, version: int) -> Answer:
     bearer = world.tokens(version, scopes=["accounts.transactions"])["access_token"]

@@ -19,7 +19,7 @@ from tests.source_code import MODULES, tree, within
 TABLES = {"chalicelib.openbanking.protocol.refusals": refusals, "chalicelib.demo_bank.refusals": of_demo_banks}
 ROOMS = ("app", "chalicelib.application", "chalicelib.openbanking", "chalicelib.website", "chalicelib.demo_bank")
 REFUSING = [module for module in MODULES if within(module, *ROOMS)]
-OPTIONS = {"hint", "reason", "oauth_error"}
+OPTIONS = {"hint", "reason", "oauth_error", "retry_after"}
 
 
 def rows(table: object) -> dict[str, RefusalRow]:

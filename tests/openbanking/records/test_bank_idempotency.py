@@ -112,6 +112,17 @@ def test_a_request_id_counts_per_bank_and_path(world: World, version: int) -> No
 
 
 @VERSIONS
+def test_a_call_of_a_bank_repeated_in_capitals_gets_the_first_answer(world: World, version: int) -> None:
+    url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
+
+    first = initiate(world, version, url, request_id)
+    again = initiate(world, version, url, request_id.upper())
+
+    assert (first.status, again.body) == (200, first.body)
+    assert first.headers["x-request-id"] == again.headers["x-request-id"] == request_id
+
+
+@VERSIONS
 def test_the_spelling_of_a_request_id_does_not_matter(world: World, version: int) -> None:
     first, _ = approved(world, version)
     second, bearer = approved(world, version)

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validate_bank
-from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank
+from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank, bank_key
 from tests import host_spellings
 from tests.dynamodb_calls import counted
 from tests.world import World
@@ -312,3 +312,15 @@ def test_a_bank_whose_address_is_refused_today_can_be_changed_otherwise(
     assert elsewhere.add_public_key(bic, pem(1)).domain == old
     with pytest.raises(InvalidBank, match="authorization_url must have a host"):
         elsewhere.change(bic, authorization_url=f"{old}/authorize")
+
+
+@pytest.mark.parametrize("subject", ["api.bank.example", "CN", "CN=\ud800"])
+def test_a_certificate_subject_is_a_distinguished_name(world: World, bic: str, subject: str) -> None:
+    with pytest.raises(InvalidBank, match=r"certificate_subject .* is not a distinguished name"):
+        world.hub.openbanking.banks.change(bic, certificate_subject=subject)
+
+
+def test_a_certificate_subject_of_an_earlier_version_stays(world: World, bic: str) -> None:
+    world.hub.store.update(*bank_key(bic), set={"certificate_subject": "as it was"})
+
+    assert world.hub.openbanking.banks.change(bic, consent_days=90).certificate_subject == "as it was"

@@ -16,6 +16,8 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS as KEPT
 from chalicelib.openbanking.records.payments import Payment, payment_key
+from tests.log_lines import Lines
+from tests.openbanking.deferred_calls import accepted
 from tests.openbanking.deferred_payments import LaterPayer, payments
 from tests.openbanking.faults import items
 from tests.openbanking.payer import KINDS, PATHS, REFUSAL, VERSIONS, Payer, order, taken
@@ -111,6 +113,34 @@ def test_another_call_under_one_id_is_refused(world: World, version: int) -> Non
     assert first.pay().status == 200
 
     is_refused_and_nothing_is_spent(second)
+
+
+@VERSIONS
+@KINDS
+@WAYS
+def test_an_order_repeated_in_capitals_reaches_the_bank_under_one_id(
+    world: World, version: int, kind: str, later: bool
+) -> None:
+    """Banks that compare text would pay twice."""
+    payer, small = payer_of(world, version, kind, later=later), str(uuid.uuid4())
+
+    for payer.request_id in (small, small.upper(), small.title()):
+        answer = payer.pay()
+        assert (answer.status, answer.headers["x-request-id"]) == (202 if later else 200, small)
+        if later:
+            world.hub.delivery.worker.attempt(accepted(answer))
+
+    assert {sent.headers["X-Request-Id"] for sent in payer.side.received} == {small}
+    assert [item["request_id"] for item in payments(world)] == [small]
+
+
+def test_a_refusal_and_the_log_name_the_request_id_in_lower_case(world: World, lines: Lines) -> None:
+    small = str(uuid.uuid4())
+
+    answer = world.tpp("POST", "/tpp/authorize", {}, headers={"x-request-id": small.upper()})
+
+    assert (answer.body["requestId"], answer.headers["x-request-id"]) == (small, small)
+    assert {line["request_id"] for line in lines.all()} == {small}
 
 
 def test_an_id_is_the_same_in_capital_letters(world: World) -> None:

@@ -116,7 +116,7 @@ def test_a_final_refusal_is_not_repeated(hub: PlayedHub, clock: Clock, failure: 
     hub.steps = [failure]
 
     with pytest.raises(HubError) as caught:
-        asyncio.run(client(hub, 2).revoke_token(TOKEN, request_id="6f9619ff-8b86-4d01-b42d-00cf4fc964ff"))
+        asyncio.run(client(hub, 2).revoke_token(TOKEN, request_id="6F9619FF-8B86-4D01-B42D-00CF4FC964FF"))
 
     assert (caught.value.status, caught.value.title) == (failure.status_code, "why")
     assert caught.value.request_id == hub.calls[0].headers["x-request-id"] == "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"

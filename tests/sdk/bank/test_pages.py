@@ -52,6 +52,14 @@ def test_a_consent_to_no_account_is_asked_again(scene: Scene, form: dict[str, st
     assert scene.decide(again, "yes", account="1001").status_code == 303
 
 
+@pytest.mark.parametrize("form", [b"decision=no&account=\xed\xa0\x80", b"decision=no&%ED%A0%80=1"])
+def test_a_form_that_is_not_utf_8_decides_nothing(scene: Scene, form: bytes) -> None:
+    action = action_of(scene.open("/consent?request=1")).removeprefix(BANK)
+
+    assert scene.run(scene.request("POST", action, content=form)).status_code == 400
+    assert scene.send(action, "yes", account="1001").status_code == 303
+
+
 def test_a_decision_that_is_none_is_asked_again(scene: Scene) -> None:
     assert scene.decide(scene.open("/consent?request=1"), "maybe").status_code == 400
 

@@ -195,6 +195,14 @@ def test_an_order_is_repeated_without_a_second_payment(scene: Scene) -> None:
     assert len(scene.full.orders) == 1
 
 
+def test_a_refusal_names_the_request_id_in_lower_case(scene_2: Scene) -> None:
+    request_id = str(uuid.uuid4())
+
+    refused = scene_2.webhook("single", {}, token=scene_2.consent(), request_id=request_id.upper())
+
+    assert refused.json()["requestId"] == request_id
+
+
 def test_a_request_id_is_for_one_order_for_a_day(scene: Scene) -> None:
     token, request_id = scene.consent(), str(uuid.uuid4())
     scene.webhook("single", order(scene.version), token=token, request_id=request_id)

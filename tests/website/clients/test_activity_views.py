@@ -44,6 +44,17 @@ def test_a_client_that_called_nothing_says_so(user: Person, client_id: str) -> N
     assert NO_CALLS in user.text
 
 
+def test_calls_above_the_limit_are_counted_beside_the_limit(world: World, user: Person, client_id: str) -> None:
+    world.hub.openbanking.clients.update(client_id, calls_per_minute=2)
+    answers = [world.tpp("GET", "/tpp/banks").status for _ in range(5)]
+
+    user.get(f"/clients/{client_id}/activity")
+
+    assert answers == [200, 200, 429, 429, 429]
+    assert "Limit of calls: 2 a minute in each instance" in user.text
+    assert figures(user)["Rate limit"] == "3"
+
+
 def test_the_page_of_a_client_leads_to_its_activity(user: Person, client_id: str) -> None:
     user.get(f"/clients/{client_id}")
 

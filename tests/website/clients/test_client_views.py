@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.website.clients.client_page_views import TABS
 from chalicelib.website.clients.client_security_forms import METHODS
 from tests.website.page_forms import CALLBACK, secrets_of
@@ -53,6 +54,32 @@ def test_secrets_are_shown_once(user: Person) -> None:
 
     assert len(shown) == 2
     assert not [secret for secret in shown if secret in again]
+
+
+def test_a_client_shows_the_limit_of_its_calls(world: World, user: Person) -> None:
+    client_id = user.create_client()
+
+    user.get(f"/clients/{client_id}")
+    assert "Limit of calls 60,000 a minute in each instance" in user.text
+    assert "The same for every client" in user.text
+    world.hub.openbanking.clients.update(client_id, calls_per_minute=1200)
+    user.get(f"/clients/{client_id}")
+    assert "Limit of calls 1,200 a minute in each instance" in user.text
+    assert "The operator has set it for this client" in user.text
+    user.get(f"/clients/{client_id}/history")
+    assert "Calls a minute: none → 1200" in user.text
+
+
+def test_an_owner_cannot_change_the_limit_of_a_client(world: World, user: Person, email: str) -> None:
+    client_id = user.create_client()
+    user.get(f"/clients/{client_id}/settings")
+
+    user.post(f"/clients/{client_id}/settings", revision="0", action="general", title="New", calls_per_minute="1000000")
+
+    client = world.hub.openbanking.clients.get(client_id)
+    assert client.calls_per_minute is None
+    with pytest.raises(InvalidClient, match="only the operator"):
+        world.hub.openbanking.clients.update(client_id, owner=email, calls_per_minute=5)
 
 
 def test_a_title_is_all_it_takes(world: World, user: Person) -> None:

@@ -104,7 +104,7 @@ class PageViews:
             return await self._show(request, await self._new_page(value, REQUEST_SECONDS), value)
         if request.method != "POST":
             return await self._show(request, secret, value)
-        form = parse_qs((await read_body(request, FORM_BYTES)).decode("utf-8", "replace"))
+        form = _read_form(await read_body(request, FORM_BYTES))
         decision = form.get("decision", [""])[0]
         match value["kind"]:
             case "consent":
@@ -293,3 +293,11 @@ def _identifiers(accounts: Sequence[Account]) -> dict[str, list[str]]:
 
 def _label(account: Account) -> str:
     return " ".join(part for part in (account.name, account.iban, account.currency) if part)
+
+
+def _read_form(body: bytes) -> Form:
+    """The fields of a form; none if it is not UTF-8, so that the PSU is asked again."""
+    try:
+        return parse_qs(body.decode(), errors="strict")
+    except ValueError:
+        return {}

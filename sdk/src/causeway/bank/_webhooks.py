@@ -77,7 +77,7 @@ class Webhooks:
         return {"status": "success", **members} if says_status else dict(members)
 
     def _refusal(self, refused: Refused, request: Request) -> tuple[int, dict[str, Any], dict[str, str]]:
-        given = request.headers.get("x-request-id", "")
+        given = request.headers.get("x-request-id", "").lower()
         headers = {} if refused.retry_after is None else {"Retry-After": str(refused.retry_after)}
         return refused.status, self.version.error_body(refused, given if UUID.fullmatch(given) else ""), headers
 

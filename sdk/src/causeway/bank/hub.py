@@ -157,7 +157,8 @@ class HubClient:
         if call is None:
             raise ConfigurationError(f"version {self.version.number} has no call {name}")
         request = load(call.request)(**members)
-        response = await self._send(call, _json.dumps(request.to_json()).encode(), request_id or str(uuid.uuid4()))
+        call_id = (request_id or str(uuid.uuid4())).lower()
+        response = await self._send(call, _json.dumps(request.to_json()).encode(), call_id)
         try:
             return load(call.answer).from_json(_json.loads(response.content))
         except (ValueError, RecordError) as error:

@@ -1,0 +1,99 @@
+"""The sweeper: queues deliveries that were never queued, or whose message may be lost.
+
+A delivery that is due may still have its message, behind thousands of others. So its record says when the sweeper last
+queued it, and the next time comes later each time (see ``schedule.next_sweep``): a long queue does not grow by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from chalicelib.delivery.delivery_record import DUE, Delivery, record_key, update_sweep
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.schedule import PLANS, SWEEP_WAITS, next_sweep
+from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.parallel import WIDTH, pieces, together
+
+BACKLOG = 20_000
+"""The queue length from which the sweeper adds nothing; due deliveries stay due."""
+_READ = 100
+"""Records per read."""
+_MARKED_TOGETHER = 20
+"""Deliveries per transaction, which is limited to 100 writes."""
+_TRIES = 5
+"""Attempts at a transaction, each without the deliveries that have changed meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sweeper:
+    """Queues due deliveries from the index of due times."""
+
+    store: Store
+    clock: Clock
+    queue: Queue
+    outbox: Outbox
+    metrics: Metrics
+
+    def sweep(self, first: int = SWEEP_WAITS[0]) -> int:
+        """Queue the due deliveries whose turn it is: those with a waiting caller, then the longest due.
+
+        ``first`` is how many seconds a delivery must have been due if no caller waits for it: 0 after time was moved,
+        because the queue's delays did not move. Returns how many were queued. The age of the oldest due delivery is
+        measured even if the queue is full.
+        """
+        room, now = max(BACKLOG - self.queue.count_messages(), 0), self.clock.time()
+        # If there is room for n, fewer than BACKLOG - n of these have a message: they cannot hide those that have none.
+        rows = DUE.rows(self.store, until=now, limit=BACKLOG if room else 1)
+        oldest = now - rows[0][DUE.time] if rows else 0
+        self.metrics.write({"DueDeliveries": len(rows), "OldestDueSeconds": oldest})
+        if not room:
+            return 0
+        found = sorted(self._find(rows, now, first), key=lambda delivery: not PLANS[delivery.kind].has_caller)
+        groups = [partial(self._queue_unchanged, group, now) for group in pieces(found[:room], _MARKED_TOGETHER)]
+        return sum(sum(together(wave)) for wave in pieces(groups, WIDTH))
+
+    # -- internals
+
+    def _find(self, rows: Sequence[Item], now: int, first: int) -> Iterator[Delivery]:
+        """The deliveries of index rows that are to be queued now, in the order of the rows."""
+        for piece in pieces([record_key(row["delivery_id"]) for row in rows], _READ * WIDTH):
+            read = together([partial(self.store.batch_get, keys) for keys in pieces(piece, _READ)])
+            deliveries = [Delivery.from_item(item) for items in read for item in items if item is not None]
+            yield from (delivery for delivery in deliveries if _is_next(delivery, now, first))
+
+    def _queue_unchanged(self, deliveries: Sequence[Delivery], now: int) -> int:
+        """Queue deliveries, unless they have changed; returns how many. What the queue refuses is as it was before."""
+        marked = self._write([(each, now) for each in deliveries])
+        batches = pieces([each.delivery_id for each in marked], Queue.BATCH)
+        refused = {delivery_id for batch in batches for delivery_id in self.outbox.send(batch)}
+        self._write([(replace(each, swept_at=now), each.swept_at) for each in marked if each.delivery_id in refused])
+        return len(marked) - len(refused)
+
+    def _write(self, changes: Sequence[tuple[Delivery, int | None]]) -> Sequence[Delivery]:
+        """Write when each delivery was last queued; returns those that had not changed since they were read."""
+        for _ in range(_TRIES):
+            if not changes:
+                break
+            try:
+                self.store.transact([update_sweep(*change) for change in changes])
+            except ConditionFailed as failure:
+                changes = [change for number, change in enumerate(changes) if number not in failure.failed]
+            except Conflict:  # workers are busy with them
+                break
+            else:
+                return [delivery for delivery, _ in changes]
+        return ()
+
+
+def _is_next(delivery: Delivery, now: int, first: int) -> bool:
+    """Whether a delivery is due, and it is time to queue it."""
+    if delivery.due_at is None or delivery.due_at > now:
+        return False
+    plan = PLANS[delivery.kind]
+    return next_sweep(plan, delivery.due_at, delivery.swept_at, delivery.give_up_at, first) <= now

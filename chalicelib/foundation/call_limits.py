@@ -1,0 +1,60 @@
+"""Limits of calls by caller: a token bucket for each, in the form of the generic cell rate algorithm (GCRA).
+
+Calls are counted in the memory of one process, without a storage call: what a caller may do in all is the limit times
+the number of processes (on Lambda, instances) that serve it.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+
+from chalicelib.foundation.clock import Clock
+
+MAX_CALLERS = 10_000
+"""The callers that are remembered. The one that has been silent longest is forgotten first, and begins anew."""
+_PERIOD = 60.0
+_ROUNDING = 1e-6
+"""Seconds that sums of fractions may be off."""
+
+
+class LimitReached(Exception):
+    """The caller has made all the calls that it may make for now.
+
+    Attributes:
+        limit: the calls that it may make in a minute.
+        retry_after: whole seconds, at least 1, until the next call is admitted.
+    """
+
+    def __init__(self, limit: int, retry_after: int) -> None:
+        self.limit = limit
+        self.retry_after = retry_after
+        super().__init__(f"{limit} calls a minute")
+
+
+class CallLimits:
+    """Admits up to a minute's calls at once, then evenly as the minute passes; thread-safe.
+
+    For each caller it keeps when the last call was admitted, and by how many seconds the caller was then ahead of an
+    even pace. A refused call does not count.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._admitted: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def admit(self, caller: str, limit: int) -> None:
+        """Count a call of ``caller``, which may make ``limit`` calls a minute. Raises: LimitReached."""
+        with self._lock:
+            now = self._clock.monotonic()
+            at, ahead = self._admitted.get(caller, (now, 0.0))
+            passed = max(now - at, 0.0)  # a clock that was set back costs a caller nothing
+            ahead = max(ahead - passed, 0.0) + _PERIOD / limit
+            if (too_early := ahead - _PERIOD) > _ROUNDING:
+                raise LimitReached(limit, max(1, math.ceil(too_early - _ROUNDING)))
+            self._admitted[caller] = (now, ahead)
+            self._admitted.move_to_end(caller)
+            if len(self._admitted) > MAX_CALLERS:
+                self._admitted.popitem(last=False)

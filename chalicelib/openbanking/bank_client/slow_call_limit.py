@@ -1,0 +1,57 @@
+"""Limits the calls that wait for a slow bank, so that a hanging bank cannot occupy all instances.
+
+It works before anybody knows that the bank hangs: a call that has waited for ``SLOW_SECONDS`` takes one of the bank's
+slots, or is given up if there is none. Calls that are answered sooner do not notice it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from chalicelib.foundation import log
+from chalicelib.foundation.dynamodb.store import Conflict, StoreError
+from chalicelib.foundation.http.deadline_connections import SlowCheck
+from chalicelib.foundation.http.outbound import GivenUp
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
+
+NO_SLOT = f"no answer came within {SLOW_SECONDS} s, and {SLOTS} other calls wait for the bank"
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCallLimit:
+    slow_calls: SlowCalls
+
+    @contextmanager
+    def limit(self, bic: str, *, may_give_up: bool) -> Iterator[SlowCheck]:
+        """The check of a call to a bank, which raises ``GivenUp``; the call's slot is freed afterwards.
+
+        Without ``may_give_up`` the call takes a slot, but goes on if there is none, as it does if storage fails.
+        """
+        taken: list[Slot] = []
+
+        def check() -> None:
+            try:
+                slot = self.slow_calls.take(bic)
+            except Conflict:  # more calls than one partition takes compete for the slots
+                slot = None
+            except StoreError:
+                log.warning("slow call not counted", bic=bic)
+                return
+            if slot is not None:
+                taken.append(slot)
+            elif may_give_up:
+                raise GivenUp(NO_SLOT)
+
+        try:
+            yield SlowCheck(SLOW_SECONDS, check)
+        finally:
+            for slot in taken:
+                self._free(slot)
+
+    def _free(self, slot: Slot) -> None:
+        try:
+            self.slow_calls.free(slot)
+        except StoreError:  # it frees itself
+            log.warning("slow call not ended", bic=slot.bic)

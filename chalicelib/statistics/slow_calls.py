@@ -1,0 +1,92 @@
+"""Slots for slow calls: how many calls to a bank may wait longer than ``SLOW_SECONDS``, in all instances together.
+
+A bank has ``SLOTS`` rows. A slow call takes one while it waits, so calls that are answered in time use no storage. A
+slot whose instance ended is free again once the call would have timed out.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, absent
+from chalicelib.foundation.http.outbound import TOTAL_SECONDS
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.statistics.hourly_counters import TABLE
+
+SLOW_SECONDS = 3
+"""The seconds after which a call that waits for a bank needs a slot."""
+SLOTS = 50
+"""Slow calls to a bank at a time, a sixteenth of the instances that requests may occupy (``infra.deploy.limits``)."""
+HELD_SECONDS = int(TOTAL_SECONDS) - SLOW_SECONDS + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A slot that a call holds."""
+
+    bic: str
+    number: int
+    held_by: str
+
+    def to_item(self, until: int) -> Item:
+        """The row of the slot, held until a Unix second."""
+        attribute, subject = slots_key(self.bic)
+        return {
+            attribute: subject,
+            "part": f"{self.number:02}",
+            "held_by": self.held_by,
+            "held_until": until,
+            "expires_at": until,
+        }
+
+
+def slots_key(bic: str) -> tuple[str, str]:
+    """The partition key of a bank's slots: attribute name and value."""
+    return "subject", f"slow-calls#{bic}"
+
+
+@dataclass(frozen=True, slots=True)
+class SlowCalls:
+    store: Store
+    clock: Clock
+
+    def take(self, bic: str) -> Slot | None:
+        """Take a free slot of a bank; ``None`` if there is none. Raises: StoreError.
+
+        A random slot is tried without reading, since it is usually free.
+        """
+        held_by = new_id()
+        slot = self._take_one_of(bic, held_by, range(SLOTS))
+        while slot is None and (free := self._find_free(bic)):
+            slot = self._take_one_of(bic, held_by, free)
+        return slot
+
+    def free(self, slot: Slot) -> None:
+        """Free a slot, unless another call has taken it since. Raises: StoreError."""
+        try:
+            self.store.put(TABLE, slot.to_item(self.clock.time()), Attr("held_by").eq(slot.held_by))
+        except ConditionFailed:
+            return
+
+    def _take_one_of(self, bic: str, held_by: str, numbers: Sequence[int]) -> Slot | None:
+        now = self.clock.time()
+        slot = Slot(bic, random.choice(numbers), held_by)
+        until = Attr("held_until")
+        is_free = absent("subject") | until.lte(now) | until.gt(now + HELD_SECONDS)
+        try:
+            self.store.put(TABLE, slot.to_item(now + HELD_SECONDS), is_free)
+        except ConditionFailed:
+            return None
+        return slot
+
+    def _find_free(self, bic: str) -> list[int]:
+        """The numbers of the free slots; one that is held longer than a call lasts was taken before a clock moved."""
+        now = self.clock.time()
+        rows = self.store.rows(TABLE, slots_key(bic))
+        held = {int(row["part"]) for row in rows if now < row["held_until"] <= now + HELD_SECONDS}
+        return [number for number in range(SLOTS) if number not in held]

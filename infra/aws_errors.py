@@ -1,0 +1,29 @@
+"""Errors of boto3 as sentences, also those of an endpoint that does not answer as AWS does."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
+
+AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
+"""All errors of a boto3 call."""
+
+
+def explain(error: Exception, environ: Mapping[str, str] = os.environ) -> str:
+    """The error as a sentence without its full stop.
+
+    A response without an AWS error code is a page of a web server, or of an emulator that lacks the service: it is left
+    out, and the operation and the endpoint of ``environ`` are named instead.
+    """
+    if isinstance(error, ClientError) and str(error.response["Error"].get("Code", "")).isdigit():
+        what = f"{error.operation_name} with HTTP status {error.response['Error']['Code']}"
+    elif isinstance(error, ResponseParserError):
+        what = "with something that cannot be read"
+    else:
+        return str(error)
+    addresses = sorted({value for name, value in environ.items() if name.startswith("AWS_ENDPOINT_URL") and value})
+    where = f"the endpoint at {' or '.join(addresses)}" if addresses else "AWS"
+    return f"{where} answered {what}, and not as AWS does: it may be no emulator of AWS, or one that lacks this service"

@@ -1,0 +1,59 @@
+"""Where stages run: Lambda's Python, its glibc and its processors. Wheels and compiled modules are chosen by them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+PYTHON = "3.13"
+"""The deployed Python version. Packaging requires the same version, because compiled modules belong to one version."""
+INTERPRETER = f".venv-{PYTHON}/bin/python"
+"""The interpreter that packages, deploys and rehearses, as a path relative to the repository."""
+GLIBC: Mapping[str, tuple[int, int]] = {
+    "3.10": (2, 26),
+    "3.11": (2, 26),
+    "3.12": (2, 34),
+    "3.13": (2, 34),
+    "3.14": (2, 34),
+}
+"""The glibc of Lambda's runtimes: Amazon Linux 2 until Python 3.11, Amazon Linux 2023 since 3.12."""
+MACHINES: Mapping[str, str] = {"arm64": "aarch64", "x86_64": "x86_64"}
+"""Lambda's processors, and Linux's names for them."""
+_OLDEST_GLIBC = 17
+"""Wheels of ``manylinux2014`` are for glibc 2.17; no supported package has older ones."""
+
+
+class WrongPython(Exception):
+    """The running Python is not the deployed one; the message gives the remedy."""
+
+
+def check_python() -> None:
+    """Check that this is the deployed Python version. Raises: WrongPython."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    if version != PYTHON:
+        raise WrongPython(
+            f"stages run on Python {PYTHON}, and compiled modules run only on the version that compiled them, but this "
+            f"is Python {version}: use `make package`, `make deploy` or {INTERPRETER}"
+        )
+
+
+def platforms(processor: str, python: str = PYTHON) -> list[str]:
+    """The platform tags of wheels that run on a processor of Lambda, the newest first."""
+    machine, (major, newest) = MACHINES[processor], GLIBC[python]
+    tags = [f"manylinux_{major}_{minor}_{machine}" for minor in range(newest, _OLDEST_GLIBC - 1, -1)]
+    return [*tags, f"manylinux2014_{machine}"]
+
+
+def markers(processor: str) -> dict[str, str]:
+    """The values of environment markers there (PEP 508), whatever machine packages."""
+    return {
+        "extra": "",
+        "implementation_name": "cpython",
+        "os_name": "posix",
+        "platform_machine": MACHINES[processor],
+        "platform_python_implementation": "CPython",
+        "platform_system": "Linux",
+        "python_version": PYTHON,
+        "python_full_version": f"{PYTHON}.0",
+        "sys_platform": "linux",
+    }

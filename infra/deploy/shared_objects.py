@@ -1,0 +1,78 @@
+"""What the shared objects of a layer need of the system that loads them, as their ELF headers say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from elftools.elf.dynamic import DynamicSection
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerNeedSection
+
+from infra.deploy import runtime
+
+_MAGIC = b"\x7fELF"
+_MACHINES = {"aarch64": "EM_AARCH64", "x86_64": "EM_X86_64"}
+_WEAK = 2
+"""``VER_FLG_WEAK``: the loader does not insist on the version."""
+_SYSTEM = re.compile(r"(libc|libm|libpthread|libdl|librt|libutil|libgcc_s|ld-linux-[\w-]+)\.so\.\d")
+"""The libraries of Lambda's runtimes that a layer may use: those of glibc and of GCC."""
+
+
+def find(folder: Path) -> list[Path]:
+    """All shared objects below ``folder``, known by their content."""
+    return [path for path in sorted(folder.rglob("*")) if path.is_file() and _is_elf(path)]
+
+
+def _is_elf(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def problems(folder: Path, processor: str, python: str = runtime.PYTHON) -> Iterator[str]:
+    """Why shared objects below ``folder`` would not load in Lambda, one sentence without a full stop for each reason.
+
+    Args:
+        processor: ``arm64`` or ``x86_64``.
+        python: the runtime's version.
+    """
+    objects = find(folder)
+    there = {path.name for path in objects}
+    for path in objects:
+        name = path.relative_to(folder).as_posix()
+        with path.open("rb") as file:
+            elf = ELFFile(file)
+            if elf["e_machine"] != _MACHINES[runtime.MACHINES[processor]]:
+                yield f"{name} is for {elf['e_machine']}, and the runtime for {processor}"
+            for library in needed_libraries(elf):
+                if library not in there and not _SYSTEM.fullmatch(library):
+                    yield f"{name} needs {library}, which neither layer nor runtime has"
+            for version in needed_glibc(elf):
+                if not _has(runtime.GLIBC[python], version):
+                    yield f"{name} needs {version}, and python{python} has glibc {_dotted(runtime.GLIBC[python])}"
+
+
+def needed_libraries(elf: ELFFile) -> list[str]:
+    """The libraries that a shared object is linked with (``DT_NEEDED``)."""
+    sections = [section for section in elf.iter_sections() if isinstance(section, DynamicSection)]
+    tags: list[Any] = [tag for section in sections for tag in section.iter_tags("DT_NEEDED")]
+    return [tag.needed for tag in tags]
+
+
+def needed_glibc(elf: ELFFile) -> list[str]:
+    """The versions of glibc that a shared object needs (``.gnu.version_r``), such as ``GLIBC_2.28``; no weak ones."""
+    sections = [section for section in elf.iter_sections() if isinstance(section, GNUVerNeedSection)]
+    needed = [each for section in sections for _, versions in section.iter_versions() for each in versions]
+    return sorted({each.name for each in needed if each.name.startswith("GLIBC_") and not each["vna_flags"] & _WEAK})
+
+
+def _has(glibc: tuple[int, int], version: str) -> bool:
+    """Whether a glibc has a version of its symbols. ``GLIBC_ABI_DT_RELR`` is a feature of 2.36, no number."""
+    found = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", version)
+    return found is not None and (int(found[1]), int(found[2])) <= glibc
+
+
+def _dotted(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))

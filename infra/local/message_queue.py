@@ -1,0 +1,137 @@
+"""A queue of messages in memory: each call costs the same however many messages wait, and each wakes one consumer.
+
+Messages that can be received are in the order in which they became visible; the others are in a heap by the time at
+which they do. A timer moves them over, so that consumers wait without looking.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+_GONE = -1
+
+
+@dataclass(slots=True, eq=False)
+class Message:
+    """A message; times are Unix seconds.
+
+    Attributes:
+        attributes: the message attributes, as sent.
+        received: how often it was received.
+        visible_at: when it can be received, as far as it is known by now.
+    """
+
+    message_id: str
+    body: str
+    sent_at: float
+    visible_at: float
+    attributes: dict[str, Any] = field(default_factory=dict)
+    received: int = 0
+    first_received_at: float | None = None
+    entry: int = _GONE
+    """The number of its valid entry; a message that is hidden again or deleted leaves its former entry behind."""
+
+
+_Entry = tuple[float, int, Message]
+
+
+class MessageQueue:
+    """The messages of one queue; ``lock`` is held in every call, and released only while ``wait`` waits."""
+
+    def __init__(self, lock: threading.Lock, now: Callable[[], float]) -> None:
+        self._now = now
+        self._messages: dict[str, Message] = {}
+        self._visible: deque[_Entry] = deque()
+        self._hidden: list[_Entry] = []
+        self._numbers = itertools.count()
+        self._arrival = threading.Condition(lock)
+        self._earlier = threading.Condition(lock)
+        self._timer: threading.Thread | None = None
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def add(self, message: Message) -> None:
+        """Add a message, or a message of another queue, visible at its time."""
+        self._messages[message.message_id] = message
+        self._enter(message)
+
+    def get(self, message_id: str) -> Message | None:
+        return self._messages.get(message_id)
+
+    def ids(self) -> list[str]:
+        """The ids of all messages."""
+        return list(self._messages)
+
+    def remove(self, message: Message) -> None:
+        """Remove a message, if it is still there."""
+        if self._messages.pop(message.message_id, None):
+            message.entry = _GONE
+
+    def hide(self, message: Message, until: float) -> None:
+        """Have a message of the queue become visible at another time."""
+        message.visible_at = until
+        self._enter(message)
+
+    def take(self) -> Message | None:
+        """The message that has been visible for longest; the caller hides or removes it."""
+        self._uncover()
+        while self._visible:
+            _, number, message = self._visible.popleft()
+            if number == message.entry:
+                return message
+        return None
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until a message becomes visible for this consumer; returns whether one did in time."""
+        if seconds <= 0:
+            return False
+        if self._timer is None:
+            self._timer = threading.Thread(target=self._uncover_in_time, name="message-timer", daemon=True)
+            self._timer.start()
+        return self._arrival.wait(seconds)
+
+    def count(self) -> tuple[int, int, int]:
+        """How many messages are visible, in progress (received and not deleted), and delayed."""
+        now = self._now()
+        hidden = [message for message in self._messages.values() if message.visible_at > now]
+        received = sum(message.received > 0 for message in hidden)
+        return len(self._messages) - len(hidden), received, len(hidden) - received
+
+    def next_visible(self) -> float | None:
+        """The earliest time at which a message can be received, which may be past; ``None`` if there is none."""
+        return min((message.visible_at for message in self._messages.values()), default=None)
+
+    # -- internals
+
+    def _enter(self, message: Message) -> None:
+        message.entry = next(self._numbers)
+        entry = (message.visible_at, message.entry, message)
+        if message.visible_at <= self._now():
+            self._visible.append(entry)
+            self._arrival.notify()
+        else:
+            heapq.heappush(self._hidden, entry)
+            if self._hidden[0] is entry:
+                self._earlier.notify()
+
+    def _uncover(self) -> None:
+        """Move over the messages that have become visible, and wake a consumer for each."""
+        now = self._now()
+        while self._hidden and (self._hidden[0][0] <= now or self._hidden[0][1] != self._hidden[0][2].entry):
+            entry = heapq.heappop(self._hidden)
+            if entry[1] == entry[2].entry:
+                self._visible.append(entry)
+                self._arrival.notify()
+
+    def _uncover_in_time(self) -> None:
+        with self._earlier:
+            while True:
+                self._uncover()
+                self._earlier.wait(self._hidden[0][0] - self._now() if self._hidden else None)

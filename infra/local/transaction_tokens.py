@@ -1,0 +1,111 @@
+"""Tokens of transactions: moto ignores ``ClientRequestToken``, with which DynamoDB makes transactions idempotent.
+
+For ten minutes after a transaction has completed, the same request with the same token succeeds and changes nothing.
+A transaction that was cancelled or invalid leaves nothing behind, so its repeat is decided anew.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+VALID_SECONDS = 600.0
+"""How long a token is valid after its transaction has completed."""
+
+
+class TokenRefused(Exception):
+    """The token belongs to another request, or to one in progress; ``code`` is DynamoDB's."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class Completed(NamedTuple):
+    """A transaction that has completed: the SHA-256 of its members, and when, in Unix seconds."""
+
+    digest: str
+    at: float
+
+
+class TransactionTokens:
+    """The valid tokens of an account and region."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self._now = now
+        self._lock = threading.Lock()
+        self._in_progress: dict[str, str] = {}
+        self._completed: dict[str, Completed] = {}
+
+    @contextmanager
+    def transaction(self, token: str | None, members: Any) -> Iterator[bool]:
+        """Yield whether to carry out the transaction; it has completed when the block ends without an error.
+
+        Args:
+            token: ``None`` for a transaction that is carried out whatever came before.
+            members: its ``TransactItems``; binary values are bytes or base64.
+
+        Raises: TokenRefused.
+        """
+        if token is None:
+            yield True
+            return
+        digest = hashlib.sha256(json.dumps(members, sort_keys=True, default=_base64).encode()).hexdigest()
+        if not self._begin(token, digest):
+            yield False
+            return
+        try:
+            yield True
+            self._completed[token] = Completed(digest, self._now())
+        finally:
+            del self._in_progress[token]
+
+    def completed(self, token: str) -> Completed | None:
+        """The transaction with this token, if it has completed and the token is valid."""
+        self._forget_expired()
+        return self._completed.get(token)
+
+    def restore(self, token: str, completed: Completed) -> None:
+        """Remember a transaction of an earlier process, the oldest first."""
+        self._completed[token] = completed
+
+    def _begin(self, token: str, digest: str) -> bool:
+        """Whether the token is new. Raises: TokenRefused."""
+        with self._lock:
+            completed = self.completed(token)
+            known = completed.digest if completed else self._in_progress.get(token)
+            if known is None:
+                self._in_progress[token] = digest
+                return True
+        if known != digest:
+            raise TokenRefused(
+                "IdempotentParameterMismatchException",
+                "DynamoDB rejected the request because you retried a request with a different payload but with an "
+                "idempotent token that was already used.",
+            )
+        if completed is None:
+            raise TokenRefused(
+                "TransactionInProgressException", "The transaction with the given request token is already in progress."
+            )
+        return False
+
+    def _forget_expired(self) -> None:
+        oldest = self._now() - VALID_SECONDS
+        while self._completed and (token := next(iter(self._completed))) and self._completed[token].at <= oldest:
+            del self._completed[token]
+
+
+def tokens_of(backend: Any) -> TransactionTokens:
+    """The tokens of one of moto's DynamoDB backends, which end with it."""
+    tokens: TransactionTokens = vars(backend).setdefault("transaction_tokens", TransactionTokens())
+    return tokens
+
+
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()

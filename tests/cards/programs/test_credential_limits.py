@@ -1,0 +1,168 @@
+"""The limit of a credential's calls: 8004 with Retry-After, before the action is looked at, nothing kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.cards.programs.credentials import credential_key
+from chalicelib.foundation import jsontext, metrics
+from chalicelib.foundation.identifiers import digest
+from tests.cards.scenes import EVERYDAY, PERSON, Envelope, Scene
+from tests.dynamodb_calls import counted
+from tests.log_lines import Lines
+from tests.world import Answer, World
+
+TOO_MANY = 8004
+LIMITED = "limited"
+
+
+@pytest.fixture
+def limited(scene: Scene) -> Scene:
+    """A credential that may make two calls a minute."""
+    return scene.lend(LIMITED, calls_per_minute=2)
+
+
+def ask(scene: Scene, **members: Any) -> Envelope:
+    return scene.do("getDesign", **{"program_id": EVERYDAY} | members)
+
+
+def codes(scene: Scene, times: int) -> list[int | None]:
+    return [ask(scene).status_code for _ in range(times)]
+
+
+def post(scene: Scene, path: str, action: str, **members: Any) -> Answer:
+    body = jsontext.dumps(scene.body(action, **members)).encode()
+    return scene.world.call("POST", path, body, {"content-type": "application/json"})
+
+
+def is_over(answer: Envelope) -> bool:
+    return answer.status_code == TOO_MANY and answer.retry_after is not None
+
+
+def test_a_call_above_the_limit_is_8004_with_the_seconds_to_wait(limited: Scene) -> None:
+    assert codes(limited, 2) == [None, None]
+
+    refused = ask(limited)
+
+    assert (refused.status_code, refused.retry_after, refused.duplicated) == (TOO_MANY, 30, 0)
+    assert "limit of calls, 2 a minute," in refused.message
+    limited.clock.advance(29)
+    assert is_over(ask(limited))
+    limited.clock.advance(1)
+    assert codes(limited, 2) == [None, TOO_MANY]
+
+
+@pytest.mark.parametrize("path", ["/api", "/simulator"])
+def test_the_answer_is_200_with_a_retry_after_header(limited: Scene, path: str) -> None:
+    assert codes(limited, 2) == [None, None]
+
+    answer = post(limited, path, "getDesign", program_id=EVERYDAY)
+
+    assert (answer.status, answer.headers["retry-after"]) == (200, "30")
+    assert (answer.body["status"], answer.body["status_code"]) == ("error", TOO_MANY)
+
+
+def test_other_answers_have_no_retry_after_header(limited: Scene) -> None:
+    answers = [
+        post(limited, "/api", "getDesign", program_id=EVERYDAY),
+        post(limited, "/api", "getHolder", holder_id=987654321),
+    ]
+
+    assert [answer.body.get("status_code") for answer in answers] == [None, 3003]
+    assert not any("retry-after" in answer.headers for answer in answers)
+
+
+def test_a_credential_without_a_limit_of_its_own_has_that_of_the_setting(shared_world: World) -> None:
+    world = shared_world.again(replace(shared_world.hub.settings, credential_calls=3))
+    scene = Scene(world)
+
+    assert codes(scene, 4) == [None, None, None, TOO_MANY]
+    assert codes(scene.lend("own", calls_per_minute=1), 2) == [None, TOO_MANY]
+
+
+def test_an_item_of_an_earlier_version_has_no_limit_of_its_own(scene: Scene) -> None:
+    key_digest = digest(scene.secrets["full"]["access_key"])
+    item = scene.hub.store.get(*credential_key(key_digest))
+
+    assert item is not None
+    assert "calls_per_minute" not in item
+    assert scene.hub.cards.credentials.get(1, "full").calls_per_minute is None
+
+
+def test_both_addresses_and_both_keys_of_a_credential_share_its_limit(limited: Scene) -> None:
+    secret = limited.hub.cards.credentials.rotate(1, LIMITED)
+    new_key = {"access_api_id": secret.access_api_id, "access_api_key": secret.access_api_key}
+
+    assert ask(limited).status == "success"
+    assert limited.sim("simulateAuthorization").status_code == 2006
+    limited.clock.advance(10)
+
+    assert is_over(ask(limited, **new_key))
+
+
+def test_credentials_do_not_use_up_each_others_limits(scene: Scene, limited: Scene) -> None:
+    assert codes(limited, 3) == [None, None, TOO_MANY]
+
+    assert codes(scene, 3) == [None, None, None]
+
+
+def test_each_process_counts_for_itself(limited: Scene) -> None:
+    assert codes(limited, 3) == [None, None, TOO_MANY]
+
+    assert codes(limited.beside(), 3) == [None, None, TOO_MANY]
+
+
+@pytest.mark.parametrize("wrong", [{"access_api_key": "0" * 64}, {"access_api_id": "0" * 32}])
+def test_wrong_credentials_use_up_nothing(limited: Scene, wrong: Mapping[str, str]) -> None:
+    assert {ask(limited, **wrong).status_code for _ in range(5)} == {1101}
+
+    assert codes(limited, 3) == [None, None, TOO_MANY]
+
+
+def test_a_refused_call_reads_and_writes_nothing_and_keeps_nothing_under_its_reference(limited: Scene) -> None:
+    reference = limited.reference()
+    codes(limited, 2)
+
+    with counted(limited.world) as calls:
+        refused = limited.do("createHolder", **PERSON, request_reference_id=reference)
+
+    assert is_over(refused)
+    assert calls == []
+    limited.clock.advance(30)
+    done = limited.do("createHolder", **PERSON, request_reference_id=reference)
+    assert (done.status, done.duplicated) == ("success", 0)
+
+
+def test_the_limit_comes_after_the_credentials_and_before_the_action(limited: Scene) -> None:
+    codes(limited, 2)
+
+    assert limited.do("noSuchAction").status_code == TOO_MANY
+    assert ask(limited, api_version="9").status_code == TOO_MANY
+
+
+def test_what_the_web_interface_does_for_its_users_is_not_limited(shared_world: World) -> None:
+    world = shared_world.again(replace(shared_world.hub.settings, credential_calls=1))
+    scene = Scene(world)
+    credential = scene.hub.cards.credentials.get(1, "full")
+    members = {"action": "getDesign", "api_version": "1.2", "program_id": EVERYDAY}
+
+    answers = [scene.hub.cards.flows.api.answer_internally(credential, members) for _ in range(3)]
+
+    assert [jsontext.loads(answer)["status"] for answer in answers] == ["success"] * 3
+
+
+def test_a_refused_call_is_logged_and_measured(limited: Scene, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(metrics, "_output", written.append)
+
+    assert codes(limited, 3) == [None, None, TOO_MANY]
+
+    (line,) = (line for line in lines.all() if line["message"] == "call limit reached")
+    assert (line["credential"], line["limit"]) == ("1.limited", 2)
+    (text,) = written
+    assert '"CallsOverLimit":[1]' in text
+    assert '"Limit":"credential"' in text

@@ -1,0 +1,57 @@
+"""A lost response to a transaction: the request is answered by what it wrote, or its outcome is said to be unknown."""
+
+from __future__ import annotations
+
+from unittest.mock import patch
+
+import pytest
+
+from chalicelib.foundation.dynamodb.store import AnswerLost
+from tests.cards.case import Case
+from tests.cards.cases import CARD_CASES, warmed
+from tests.cards.scenes import EUR, EVERYDAY_ACCOUNT, HOLDER_BLOCK, Scene
+from tests.openbanking.faults import Fault, items
+from tests.world import World
+
+ACCOUNT = {"currency_ison": EUR, "account_status": "A", "program_id": EVERYDAY_ACCOUNT, "skip_holder_validation": 0}
+WRITES = [case for case in CARD_CASES if case.writes and case.action.effect == "write"]
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
+
+
+def all_answers_lost(world: World) -> Fault:
+    """Every response to the first transaction is lost, however often it is sent."""
+    return Fault(world, "after", 1, lasting=True, operation="TransactWriteItems")
+
+
+@pytest.mark.parametrize("with_reference", [True, False])
+@pytest.mark.parametrize("case", WRITES, ids=str)
+def test_a_request_whose_responses_are_lost_is_answered_by_what_it_wrote(
+    scene: Scene, case: Case, with_reference: bool
+) -> None:
+    members = dict(case.members(warmed(scene)))
+    if with_reference:
+        members["request_reference_id"] = scene.reference()
+
+    with all_answers_lost(scene.world) as fault:
+        answer = case.do(scene, **members)
+
+    assert fault.hit, "the transaction's response was lost"
+    assert answer.status_code in (None, 6001, 6004), answer.raw
+    if with_reference:
+        assert case.do(scene, **members).duplicated == 1
+
+
+def test_an_unknown_outcome_is_9001_and_does_not_say_that_nothing_changed(scene: Scene) -> None:
+    warmed(scene)
+    accounts = len(items(scene.world, "cards"))
+
+    with patch.object(scene.hub.store, "transact", side_effect=AnswerLost("a transaction in progress")):
+        answer = scene.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
+
+    assert answer.status_code == 9001
+    assert "it is not known whether the request was carried out" in answer.message
+    assert len(items(scene.world, "cards")) == accounts

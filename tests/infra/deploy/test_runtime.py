@@ -1,0 +1,53 @@
+"""Wheels and markers are those of the system that runs the stages, whatever machine packages them."""
+
+from __future__ import annotations
+
+import re
+import sys
+
+import pytest
+from packaging.markers import Marker, default_environment
+
+from infra.deploy import runtime
+from infra.deploy.runtime import WrongPython
+
+AMAZON_LINUX_2, AMAZON_LINUX_2023 = 26, 34
+"""The minor versions of their glibc 2."""
+
+
+@pytest.mark.parametrize("processor", runtime.MACHINES)
+@pytest.mark.parametrize(
+    ("python", "newest"),
+    [("3.10", AMAZON_LINUX_2), ("3.11", AMAZON_LINUX_2), ("3.12", AMAZON_LINUX_2023), ("3.13", AMAZON_LINUX_2023)],
+)
+def test_wheels_are_for_the_glibc_of_the_runtime_or_an_older_one(processor: str, python: str, newest: int) -> None:
+    machine = {"arm64": "aarch64", "x86_64": "x86_64"}[processor]
+    tags = runtime.platforms(processor, python)
+    found = [int(each[1]) for tag in tags if (each := re.fullmatch(rf"manylinux_2_(\d+)_{machine}", tag))]
+
+    assert found == list(range(newest, 16, -1))
+    assert tags[len(found) :] == [f"manylinux2014_{machine}"]
+
+
+@pytest.mark.parametrize("processor", runtime.MACHINES)
+def test_every_marker_has_the_value_of_the_runtime(processor: str) -> None:
+    found = runtime.markers(processor)
+
+    assert found.keys() | {"platform_release", "platform_version", "implementation_version"} == {
+        *default_environment(),
+        "extra",
+    }
+    linux = f"sys_platform == 'linux' and platform_machine == '{runtime.MACHINES[processor]}'"
+    assert Marker(f"{linux} and python_full_version >= '3.13'").evaluate(dict(found))
+
+
+@pytest.mark.parametrize(("running", "refused"), [((3, 13, 5), False), ((3, 12, 9), True), ((3, 14, 0), True)])
+def test_only_the_deployed_python_compiles_modules(
+    monkeypatch: pytest.MonkeyPatch, running: tuple[int, ...], refused: bool
+) -> None:
+    monkeypatch.setattr(sys, "version_info", running)
+    if not refused:
+        runtime.check_python()
+        return
+    with pytest.raises(WrongPython, match=rf"stages run on Python 3\.13, .* this is Python 3\.{running[1]}: use `make"):
+        runtime.check_python()

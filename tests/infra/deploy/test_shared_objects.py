@@ -1,0 +1,70 @@
+"""A shared object that Lambda's runtime cannot load is found by what its headers say that it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from infra.deploy import shared_objects
+from tests.infra.deploy.elf_files import shared_object
+
+LIBC = "libc.so.6"
+
+
+def problems(folder: Path, content: bytes, python: str = "3.13") -> list[str]:
+    """What is wrong with one shared object in the layer for arm64."""
+    (folder / "module.so").write_bytes(content)
+    return list(shared_objects.problems(folder, "arm64", python))
+
+
+@pytest.mark.parametrize(
+    ("python", "version", "loads"),
+    [
+        ("3.11", "GLIBC_2.26", True),
+        ("3.11", "GLIBC_2.28", False),
+        ("3.13", "GLIBC_2.28", True),
+        ("3.13", "GLIBC_2.34", True),
+        ("3.13", "GLIBC_2.35", False),
+        ("3.13", "GLIBC_2.2.5", True),
+        ("3.13", "GLIBC_ABI_DT_RELR", False),
+    ],
+)
+def test_a_shared_object_needs_no_newer_glibc_than_the_runtime_has(
+    tmp_path: Path, python: str, version: str, loads: bool
+) -> None:
+    glibc = {"3.11": "2.26", "3.13": "2.34"}[python]
+    said = [] if loads else [f"module.so needs {version}, and python{python} has glibc {glibc}"]
+
+    assert problems(tmp_path, shared_object("aarch64", {LIBC: ["GLIBC_2.17", version]}), python) == said
+
+
+def test_a_weak_version_and_those_of_other_libraries_are_not_needed_of_glibc(tmp_path: Path) -> None:
+    needed = {LIBC: ["GLIBC_2.17", "GLIBC_2.40"], "libgcc_s.so.1": ["GCC_4.2.0"]}
+
+    assert problems(tmp_path, shared_object("aarch64", needed, weak=["GLIBC_2.40"])) == []
+
+
+def test_a_library_is_in_the_layer_or_one_that_every_runtime_has(tmp_path: Path) -> None:
+    (tmp_path / "libffi-1a2b.so.8").write_bytes(shared_object("aarch64", {LIBC: []}))
+    needed = {
+        name: list[str]() for name in ("libffi-1a2b.so.8", "libpthread.so.0", "ld-linux-aarch64.so.1", "libX11.so.6")
+    }
+
+    assert problems(tmp_path, shared_object("aarch64", needed)) == [
+        "module.so needs libX11.so.6, which neither layer nor runtime has"
+    ]
+
+
+def test_a_shared_object_for_another_processor_is_found(tmp_path: Path) -> None:
+    said = problems(tmp_path, shared_object("x86_64", {LIBC: ["GLIBC_2.17"]}))
+
+    assert said == ["module.so is for EM_X86_64, and the runtime for arm64"]
+
+
+def test_shared_objects_are_known_by_their_content(tmp_path: Path) -> None:
+    (tmp_path / "text.so").write_text("no object")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "object").write_bytes(shared_object("aarch64", {}))
+
+    assert [each.name for each in shared_objects.find(tmp_path)] == ["object"]

@@ -1,0 +1,121 @@
+"""Each ``make run`` of the documentation starts a stack as it stands there, without options that it does not have."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.local import stackfile
+from infra.local.process import ChildProcess, python_command
+from tests.conftest import DYNAMODB_ENGINE
+from tests.documents import EVERYTHING
+from tests.http_servers import free_port
+
+pytestmark = pytest.mark.faults
+
+ROOT = stackfile.ROOT
+CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE", "CAUSEWAY_"))}
+_SECONDS = 180
+_COMMAND = re.compile(r"(?:[A-Z_]+=[^ `]+ )*make run(?: [A-Z]+=[\w-]+)*")
+DOCUMENTED = sorted(set(_COMMAND.findall(EVERYTHING)))
+"""The commands, such as ``AWS_ENDPOINT_URL=http://… make run``."""
+
+
+@dataclass(frozen=True)
+class Started:
+    """What a stack printed, and what its file said; it has ended since. ``tour`` is the output of ``make tour``."""
+
+    output: str
+    content: dict[str, Any]
+    exit_code: int
+    tour: str
+
+
+@contextmanager
+def endpoint() -> Iterator[str]:
+    child = ChildProcess(python_command("tests.localstack_double"), output=subprocess.PIPE, folder=ROOT)
+    try:
+        yield child.first_line()
+    finally:
+        child.stop()
+
+
+def start(command: str, folder: Path, *, toured: bool) -> Started:
+    """Run a documented command in a shell: with an endpoint's address and a port that is free in place of its own."""
+    file = folder / "stack.json"
+    second = CLEAN | {"CAUSEWAY_STACK_FILE": str(file)}
+    environ = second | {"PORT": "0"}
+    with ExitStack() as ending, (folder / "output").open("wb") as output:
+        if "http://…" in command or "LOCALSTACK" in command:
+            address = ending.enter_context(endpoint())
+            command = command.replace("http://…", address)
+            environ["LOCALSTACK_HOST"] = address.removeprefix("http://")
+        command = re.sub(r"PORT=\d+", lambda _: f"PORT={free_port()}", command)
+        process = subprocess.Popen(
+            ["bash", "-c", f"exec env {command}"],
+            cwd=ROOT,
+            env=environ,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        try:
+            deadline = time.monotonic() + _SECONDS
+            while "\nready at " not in (said := (folder / "output").read_text("utf-8")):
+                assert process.poll() is None, said
+                assert time.monotonic() < deadline, said
+                time.sleep(0.1)
+            content = stackfile.find_running(file) or {}
+            tour = tour_in_second_terminal(second) if toured else ""
+            os.kill(content["pid"], signal.SIGTERM)
+            code = process.wait(_SECONDS)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return Started((folder / "output").read_text("utf-8"), content, code, tour)
+
+
+def tour_in_second_terminal(environ: dict[str, str]) -> str:
+    done = subprocess.run(
+        ["make", "tour"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=_SECONDS
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_the_documentation_has_a_start_for_each_engine() -> None:
+    assert {
+        "make run",
+        "make run ENGINE=dynamodb-local",
+        "make run LOCALSTACK=1",
+        "AWS_ENDPOINT_URL=http://… make run",
+        "AWS_ENDPOINT_URL_DYNAMODB=http://… make run",
+    } <= set(DOCUMENTED)
+
+
+@pytest.mark.parametrize("command", DOCUMENTED)
+def test_a_documented_command_starts_a_stack_and_prints_its_summary(command: str, tmp_path: Path) -> None:
+    if "dynamodb-local" in command and DYNAMODB_ENGINE != "dynamodb-local":
+        pytest.skip("DynamoDB Local takes part in `make test-dynamodb`")
+    toured = command.startswith("AWS_ENDPOINT_URL=")
+    started = start(command, tmp_path, toured=toured)
+    data = started.content.get("data")
+    place = f"{stackfile.display_path(Path(data))}/  kept; FRESH=1 starts anew" if data else "kept by the engine"
+
+    assert started.exit_code == 0
+    assert started.content["user"]["password"] in started.output
+    assert re.search(rf"^  Data +{re.escape(place)}$", started.output, re.MULTILINE)
+    assert "Traceback" not in started.output
+    assert ("Card events done." in started.tour) is toured
+    assert "No stack of yours is used" not in started.tour

@@ -1,0 +1,74 @@
+"""A stack on a disk that fills: it ends with one sentence, and its ledger is whole when it starts again."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import HTTPClientError
+
+from infra.local import stackfile
+from infra.local.process import python_command
+from tests.conftest import ENDPOINT
+from tests.e2e.own_stack import CLEAN, running
+
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.skipif(bool(ENDPOINT), reason="another emulator's disk is not this stack's"),
+]
+
+LARGEST_FILE = 8 * 1024
+"""In KiB; a new stack needs about half of it."""
+_SECONDS = 60
+
+
+def start(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
+    """A stack whose files may not grow beyond ``LARGEST_FILE``, and the content of its file."""
+    file = folder / "stack.json"
+    command = python_command("infra.local", "--port", "0", "--engine", "emulator", "--stack-file", str(file))
+    limited = ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(LARGEST_FILE), *command]
+    with (folder / "out").open("wb") as output, (folder / "err").open("wb") as errors:
+        process = subprocess.Popen(limited, cwd=stackfile.ROOT, env=CLEAN, stdout=output, stderr=errors)
+    deadline = time.monotonic() + _SECONDS
+    while (content := stackfile.find_running(file)) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    return process, content
+
+
+def fill_the_disk(content: dict[str, Any]) -> None:
+    """Write items until one is not confirmed any more, while the stack plays card use."""
+    environment = content["environment"]
+    dynamodb = boto3.client(
+        "dynamodb", endpoint_url=environment["AWS_ENDPOINT_URL"], config=Config(retries={"total_max_attempts": 1})
+    )
+    with suppress(HTTPClientError):
+        for number in range(1000):
+            item = {"claim": {"S": f"filler {number}"}, "text": {"S": "x" * 50_000}}
+            dynamodb.put_item(TableName="causeway-local-idempotency", Item=item)
+
+
+def test_a_full_disk_ends_a_stack_with_one_sentence_and_leaves_its_ledger_whole(tmp_path: Path) -> None:
+    process, content = start(tmp_path)
+    try:
+        fill_the_disk(content)
+        code = process.wait(_SECONDS)
+    finally:
+        process.kill()
+        process.wait()
+    said = (tmp_path / "err").read_text("utf-8")
+    with running(tmp_path) as again:
+        verified = again.admin("ledger", "verify")
+
+    assert code == 1
+    assert said.startswith(f"causeway: {tmp_path}/emulator/emulator.sqlite3 cannot be written (")
+    assert said.endswith("and keeps what was confirmed until now: make room on the disk, and start again.\n")
+    assert said.count("\n") == 1
+    assert verified["good"]
+    assert verified["rows"] > 0

@@ -1,0 +1,179 @@
+"""A queue in memory: what its calls cost does not grow with it, and a message wakes one consumer."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from infra.local.event_runner import POLLERS
+from infra.local.message_queue import Message, MessageQueue
+from tests.manual_clock import ManualClock
+from tests.world import START
+
+PATIENCE = 60
+"""Seconds after which a test has failed that waits for something that does not come."""
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock(START)
+
+
+@pytest.fixture
+def queue(clock: ManualClock) -> Iterator[MessageQueue]:
+    """A queue whose lock is held."""
+    with (lock := threading.Lock()):
+        yield MessageQueue(lock, clock.monotonic)
+
+
+def made(name: str, visible_at: float) -> Message:
+    return Message(name, f"body of {name}", 0, visible_at)
+
+
+def received(queue: MessageQueue) -> Message:
+    found = queue.take()
+    assert found is not None
+    return found
+
+
+def taken(queue: MessageQueue) -> list[str]:
+    """The messages that are visible, in the order in which they are received; they are removed."""
+    found = []
+    while each := queue.take():
+        found.append(each.message_id)
+        queue.remove(each)
+    return found
+
+
+def test_messages_are_received_in_the_order_in_which_they_became_visible(
+    queue: MessageQueue, clock: ManualClock
+) -> None:
+    now = clock.monotonic()
+    for name, delay in (("late", 20), ("first", 0), ("early", 10), ("second", 0)):
+        queue.add(made(name, now + delay))
+
+    assert taken(queue) == ["first", "second"]
+    clock.advance(15)
+    assert taken(queue) == ["early"]
+    clock.advance(5)
+    assert taken(queue) == ["late"]
+
+
+def test_a_message_that_is_hidden_comes_again_at_its_time_and_a_removed_one_does_not(
+    queue: MessageQueue, clock: ManualClock
+) -> None:
+    for name in ("hidden", "removed", "shown"):
+        queue.add(made(name, clock.monotonic()))
+    hidden, removed, shown = (received(queue) for _ in range(3))
+    for each in (hidden, removed, shown):
+        queue.hide(each, clock.monotonic() + 30)
+    queue.remove(removed)
+    queue.hide(shown, clock.monotonic())
+
+    assert (taken(queue), queue.count()) == (["shown"], (0, 0, 1))
+    clock.advance(30)
+    assert taken(queue) == ["hidden"]
+
+
+def test_messages_are_counted_by_whether_they_are_visible_in_progress_or_delayed(
+    queue: MessageQueue, clock: ManualClock
+) -> None:
+    for number in range(6):
+        queue.add(made(str(number), clock.monotonic() + (100 if number > 3 else 0)))
+    in_progress = received(queue)
+    in_progress.received += 1
+    queue.hide(in_progress, clock.monotonic() + 30)
+
+    assert queue.count() == (3, 1, 2)
+    assert queue.next_visible() == clock.monotonic()
+
+
+class Compared(float):
+    """A time that counts how often it is compared."""
+
+    times = 0
+
+    def __lt__(self, other: float) -> bool:
+        Compared.times += 1
+        return super().__lt__(other)
+
+    def __le__(self, other: float) -> bool:
+        Compared.times += 1
+        return super().__le__(other)
+
+
+@pytest.mark.parametrize("count", [1000, 10_000])
+def test_to_receive_and_to_delete_a_message_costs_the_same_in_a_queue_of_any_length(
+    count: int, queue: MessageQueue, clock: ManualClock
+) -> None:
+    now = clock.monotonic()
+    for number in range(count):
+        queue.add(made(str(number), Compared(now)))
+    Compared.times = 0
+    for _ in range(100):
+        message = received(queue)
+        queue.hide(message, Compared(now + 180))
+        queue.remove(message)
+
+    assert len(queue) == count - 100
+    assert Compared.times <= 100 * 20
+
+
+class Consumers:
+    """Consumers that wait for messages, and how often each has looked for one."""
+
+    def __init__(self, queue: MessageQueue, lock: threading.Lock, count: int) -> None:
+        self.looks: Counter[int] = Counter()
+        self.got: list[str] = []
+        self._queue = queue
+        self._lock = lock
+        self._stopped = False
+        self._threads = [threading.Thread(target=self._consume, args=(number,)) for number in range(count)]
+        for thread in self._threads:
+            thread.start()
+        self.until(lambda: len(self.looks) == count)
+
+    def _consume(self, number: int) -> None:
+        with self._lock:
+            while not self._stopped:
+                self.looks[number] += 1
+                if found := self._queue.take():
+                    self._queue.remove(found)
+                    self.got.append(found.message_id)
+                else:
+                    self._queue.wait(PATIENCE)
+
+    def until(self, reached: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with self._lock:
+                if reached():
+                    return
+            time.sleep(0.001)
+        raise AssertionError("it does not come")
+
+    def stop(self) -> None:
+        with self._lock:
+            self._stopped = True
+            self._queue._arrival.notify_all()
+        for thread in self._threads:
+            thread.join(PATIENCE)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05])
+def test_each_message_that_becomes_visible_wakes_one_of_the_waiting_consumers(delay: float) -> None:
+    lock = threading.Lock()
+    queue = MessageQueue(lock, time.time)
+    consumers = Consumers(queue, lock, POLLERS)
+    for number in range(5):
+        with lock:
+            queue.add(made(str(number), time.time() + delay))
+        consumers.until(lambda: len(consumers.got) == number + 1)  # noqa: B023 - it is asked within the round
+    consumers.until(lambda: consumers.looks.total() == POLLERS + 2 * 5)
+    consumers.stop()
+
+    assert consumers.got == ["0", "1", "2", "3", "4"]

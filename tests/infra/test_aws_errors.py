@@ -1,0 +1,84 @@
+"""Errors of boto3 as sentences, also at an endpoint that is no emulator of AWS, or lacks a service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from infra.aws_errors import AWS_ERRORS, explain
+from infra.deploy import __main__ as deployment
+from infra.deploy import chalice_command, limits
+from tests.http_servers import serving
+
+
+class Website(BaseHTTPRequestHandler):
+    """Answers each request with a page, as moto does where it lacks an operation."""
+
+    def _answer(self) -> None:
+        self.send_error(404)
+
+    do_GET = do_POST = do_PUT = _answer  # noqa: N815 - http.server's names
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing."""
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Website)) as server:
+        url = f"http://127.0.0.1:{server.server_port}"
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        yield url
+
+
+@pytest.mark.parametrize(
+    ("call", "answered"),
+    [
+        (lambda: boto3.client("lambda").get_account_settings(), "GetAccountSettings with HTTP status 404"),
+        (lambda: boto3.client("dynamodb").list_tables(), "ListTables with HTTP status 404"),
+        (lambda: boto3.client("cloudformation").describe_stacks(), "with something that cannot be read"),
+    ],
+)
+def test_a_page_instead_of_an_answer_of_aws_is_one_sentence(
+    address: str, call: Callable[[], Any], answered: str
+) -> None:
+    with pytest.raises(AWS_ERRORS) as caught:
+        call()
+    assert explain(caught.value) == (
+        f"the endpoint at {address} answered {answered}, and not as AWS does: "
+        "it may be no emulator of AWS, or one that lacks this service"
+    )
+
+
+def test_a_refusal_of_aws_keeps_its_words() -> None:
+    refused = ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetAccountSettings")
+
+    assert explain(refused) == "An error occurred (AccessDenied) when calling the GetAccountSettings operation: no"
+
+
+@pytest.mark.parametrize("main", [deployment.main, limits.main])
+def test_a_deployment_to_an_emulator_without_lambda_is_refused_in_one_sentence(
+    address: str, main: Callable[[list[str]], int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)
+
+    assert main(["dev"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"causeway: the endpoint at {address} answered GetAccountSettings with HTTP status 404")
+    assert said.count("\n") == 1
+
+
+def test_a_deployment_of_resources_to_a_web_server_is_refused_in_one_sentence(
+    address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)
+
+    assert deployment.main(["dev", "--only", "resources"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"causeway: the endpoint at {address} answered with something that cannot be read")
+    assert said.count("\n") == 1

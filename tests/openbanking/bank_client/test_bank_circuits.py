@@ -1,0 +1,275 @@
+"""Circuits that all instances share: while a bank's downtime is open, they send it one probe in 30 s."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from chalicelib import bootstrap
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.http.outbound import TimedOut
+from chalicelib.statistics.days import midnight_after
+from chalicelib.statistics.downtime_probes import PROBE_SECONDS
+from chalicelib.statistics.downtimes import PARTITION, Downtime, OpenDowntimes
+from chalicelib.statistics.hourly_counters import TABLE
+from chalicelib.statistics.measurements import WRITE_INTERVAL
+from tests import figures
+from tests.dynamodb_calls import counted
+from tests.openbanking.circuits import Reader
+from tests.openbanking.payer import Payer
+from tests.world import Answer, World
+
+BIC = "ALPHGB21"
+HANGS = TimedOut("no answer came in time")
+
+
+class Instances:
+    """Several instances of the service, which know the same banks and TPPs, and a reader that asks them."""
+
+    def __init__(self, world: World, count: int = 3) -> None:
+        self.world = world
+        self.reader, self.other_bank = Reader(world), Reader(world, 2)
+        self.hubs = [world.hub, *(world.another_process() for _ in range(count - 1))]
+        for hub in self.hubs:
+            hub.__dict__["outbound"] = world.hub.outbound
+            hub.statistics.__dict__["measurements"] = hub.statistics.new_measurements()
+
+    def ask(self, number: int, answer: Any = None) -> Answer:
+        with self.at(number):
+            return self.reader.ask(answer)
+
+    @contextmanager
+    def at(self, number: int) -> Iterator[None]:
+        """The world's requests go to an instance."""
+        first, self.world.hub = self.world.hub, self.hubs[number]
+        bootstrap.use(self.world.hub)
+        try:
+            yield
+        finally:
+            self.world.hub = first
+            bootstrap.use(first)
+
+    def go_down(self) -> None:
+        """The bank hangs; five calls of the first instance fail, and all instances write their counters afterwards."""
+        for _ in range(5):
+            assert self.ask(0, HANGS).status == 502
+        self.write_counters()
+
+    def write_counters(self, numbers: Sequence[int] | None = None) -> None:
+        """Have instances write the counters of a minute, after a read at another bank, the first one first."""
+        self.world.clock.advance(WRITE_INTERVAL)
+        for number in range(len(self.hubs)) if numbers is None else numbers:
+            with self.at(number):
+                assert self.other_bank.ask().status == 200
+
+    @property
+    def is_down(self) -> bool:
+        """Whether the stored downtime of the bank is open."""
+        return BIC in OpenDowntimes(self.world.hub.store, self.world.clock).bics()
+
+    @property
+    def sent(self) -> int:
+        return self.reader.calls
+
+
+def open_downtime(clock: Clock) -> Downtime:
+    now = clock.time()
+    return Downtime(BIC, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
+
+
+def know_downtime(world: World) -> None:
+    """Have the world's instance know an open downtime of the first bank, which is stored."""
+    downtime = open_downtime(world.clock)
+    world.hub.store.put(TABLE, downtime.to_item())
+    world.hub.statistics.open_downtimes.note([downtime])
+
+
+@pytest.fixture
+def instances(world: World) -> Instances:
+    """Instances that have just written their counters."""
+    made = Instances(world)
+    for number in range(len(made.hubs)):
+        assert made.ask(number).status == 200
+    made.reader.side.received.clear()
+    world.clock.advance(1)
+    return made
+
+
+def test_instances_that_know_a_downtime_send_one_probe_in_30_s_among_all(instances: Instances) -> None:
+    instances.go_down()
+    assert instances.is_down
+    before = instances.sent
+
+    answers = [instances.ask(number, HANGS) for _ in range(4) for number in range(3)]
+    assert instances.sent == before + 1
+    assert {answer.status for answer in answers} == {502}
+    assert answers[-1].headers["retry-after"] == "30"
+    assert "is not asked again for 30 s" in answers[-1].body["additionalErrors"][0]["details"]
+
+    instances.world.clock.advance(PROBE_SECONDS)
+    for number in (2, 1, 0):
+        instances.ask(number, HANGS)
+    assert instances.sent == before + 2
+
+
+def test_an_instance_learns_of_a_downtime_with_its_next_counters(instances: Instances) -> None:
+    for _ in range(5):
+        instances.ask(0, HANGS)
+    instances.write_counters([0])
+    before = instances.sent
+    instances.ask(0, HANGS)
+    assert instances.sent == before + 1, "the probe"
+
+    instances.ask(1, HANGS)
+    assert instances.sent == before + 2, "it did not know, and writes its counters now"
+
+    assert instances.ask(1).headers["retry-after"] == "30"
+    assert instances.sent == before + 2
+
+
+def test_a_probe_that_succeeds_closes_the_downtime_at_once(instances: Instances) -> None:
+    instances.go_down()
+
+    assert instances.ask(1).status == 200
+
+    assert not instances.is_down
+    assert instances.ask(1).status == 200
+
+
+def test_an_instance_that_does_not_know_the_end_of_a_downtime_learns_it_from_the_probe(instances: Instances) -> None:
+    instances.go_down()
+    assert instances.ask(1).status == 200
+
+    assert [instances.ask(number).status for number in (0, 2)] == [200, 200]
+
+
+def test_an_instance_that_was_refused_learns_the_end_of_a_downtime_within_a_minute(instances: Instances) -> None:
+    instances.go_down()
+    instances.ask(0, HANGS)
+    assert instances.ask(2).status == 502
+    instances.world.clock.advance(PROBE_SECONDS)
+    assert instances.ask(1).status == 200
+
+    assert instances.ask(2).status == 200
+
+
+def test_a_probe_that_an_instance_never_ended_gives_way_to_another(instances: Instances) -> None:
+    instances.go_down()
+    instances.hubs[2].openbanking.bank_client.breaker.admit(BIC)
+
+    assert instances.ask(0).headers["retry-after"] == "30"
+    instances.world.clock.advance(PROBE_SECONDS)
+    assert instances.ask(0).status == 200
+
+
+def test_a_probe_whose_claim_got_no_answer_is_not_sent(instances: Instances) -> None:
+    instances.go_down()
+    before = instances.sent
+
+    with instances.world.answer_lost("put", applied=True):
+        refused = instances.ask(0)
+
+    assert (refused.status, refused.headers["retry-after"], instances.sent) == (502, "30", before)
+    assert instances.ask(1).status == 502
+    instances.world.clock.advance(PROBE_SECONDS)
+    assert instances.ask(1).status == 200
+
+
+def test_a_downtime_of_a_clock_that_was_ahead_pauses_nobody(world: World) -> None:
+    world.clock.advance(7200)
+    know_downtime(world)
+    world.clock.advance(-7200)
+    reader = Reader(world)
+
+    assert [reader.ask(HANGS).status, reader.ask().status] == [502, 200]
+
+
+def test_a_probe_from_before_a_clock_was_set_back_pauses_nobody(world: World) -> None:
+    know_downtime(world)
+    circuits = world.hub.openbanking.bank_client.breaker
+    circuits.admit(BIC)
+    world.hub.statistics.open_downtimes.note([])
+    world.clock.advance(-3600)
+    know_downtime(world)
+    reader = Reader(world)
+
+    assert reader.ask().status == 200
+
+
+def test_a_probe_that_fails_counts_as_an_opened_circuit(
+    instances: Instances, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise the alarm would end while the bank is still down."""
+    instances.go_down()
+    capsys.readouterr()
+
+    instances.ask(1, HANGS)
+
+    assert len(figures.counted(capsys.readouterr().out, "CircuitOpened", Stage="local", Bank=BIC)) == 1
+
+
+# -- payments
+
+
+def test_a_payment_during_a_downtime_is_not_sent_and_can_be_sent_later(world: World) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+    know_downtime(world)
+    world.another_process().statistics.downtime_probes.claim(BIC)
+
+    refused = payer.pay("key-1")
+
+    assert (refused.status, payer.calls) == (502, 0)
+    assert "not sent" in refused.body["title"]
+    assert refused.headers["retry-after"] == "30"
+    world.clock.advance(PROBE_SECONDS)
+    assert (payer.pay("key-1").status, payer.calls) == (200, 1)
+
+
+def test_a_payment_is_refused_before_any_claim_once_the_instance_knows_the_latest_probe(world: World) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+    know_downtime(world)
+    world.hub.openbanking.bank_client.breaker.admit(BIC)
+
+    with world.storage_gone("transact"):
+        refused = payer.pay("key-1")
+
+    assert (refused.status, payer.calls) == (502, 0)
+
+
+# -- what it costs
+
+
+def test_a_bank_that_responds_costs_no_call_for_its_circuit(world: World) -> None:
+    reader = Reader(world)
+    assert reader.ask().status == 200
+
+    with counted(world) as calls:
+        assert reader.ask().status == 200
+
+    assert calls == ["BatchGetItem"]
+
+
+def test_during_a_downtime_an_instance_writes_at_most_once_in_30_s(world: World) -> None:
+    reader = Reader(world)
+    assert reader.ask().status == 200
+    know_downtime(world)
+    world.another_process().statistics.downtime_probes.claim(BIC)
+
+    with counted(world) as calls:
+        assert [reader.ask().status for _ in range(3)] == [502] * 3
+
+    assert calls == ["BatchGetItem", "PutItem", "BatchGetItem", "BatchGetItem"]
+
+
+def test_the_open_downtimes_are_read_with_the_counters_and_take_no_further_call(instances: Instances) -> None:
+    world = instances.world
+    world.clock.advance(WRITE_INTERVAL)
+
+    with counted(world) as calls:
+        assert instances.ask(0).status == 200
+
+    assert sorted(calls) == ["BatchGetItem", "BatchGetItem", "Query", "TransactWriteItems"]
+    assert list(world.hub.store.rows(TABLE, PARTITION)) == []

@@ -1,0 +1,136 @@
+"""The limit of calls that wait for a slow bank: who is given up, what the TPP gets, and what it does not cost."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.dynamodb.store import Conflict
+from chalicelib.foundation.http.outbound import Reply, TimedOut
+from chalicelib.foundation.jsontext import dumps
+from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, SlowCalls
+from tests.dynamodb_calls import counted
+from tests.openbanking.circuits import GOOD, Reader
+from tests.openbanking.meter import measured, of
+from tests.openbanking.payer import WEBHOOKS, Payer, taken
+from tests.world import World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+
+
+def slow_reply(body: object, seconds: float = SLOW_SECONDS) -> Reply:
+    return Reply(200, dumps(body).encode(), {}, seconds)
+
+
+def take_all_slots(world: World, version: int) -> None:
+    """Have as many calls wait for the bank as may."""
+    slow_calls = SlowCalls(world.hub.store, world.clock)
+    for _ in range(SLOTS):
+        assert slow_calls.take(world.banks[version].bank.bic) is not None
+
+
+@VERSIONS
+def test_a_slow_read_that_finds_no_slot_is_given_up_with_retry_after(world: World, version: int) -> None:
+    reader = Reader(world, version)
+    take_all_slots(world, version)
+
+    answer = reader.ask(slow_reply(GOOD[version]))
+
+    assert (answer.status, answer.headers["retry-after"]) == (502, "30")
+    assert answer.body["code"] == "ASPSP_UNKNOWN_ERROR"
+    (additional,) = answer.body["additionalErrors"]
+    assert additional["details"] == "no answer came within 3 s, and 50 other calls wait for the bank"
+
+
+@VERSIONS
+def test_a_slow_read_that_finds_a_slot_gets_its_answer_and_frees_the_slot(world: World, version: int) -> None:
+    reader = Reader(world, version)
+    take_all_slots(world, version)
+    world.clock.advance(HELD_SECONDS)
+
+    for _ in range(SLOTS + 1):
+        assert reader.ask(slow_reply(GOOD[version])).status == 200
+
+
+def test_a_read_that_is_answered_in_time_needs_no_slot(world: World) -> None:
+    reader = Reader(world)
+    take_all_slots(world, 1)
+
+    with counted(world) as calls:
+        assert reader.ask(slow_reply(GOOD[1], SLOW_SECONDS - 0.1)).status == 200
+
+    assert "PutItem" not in calls
+
+
+def test_a_slow_read_takes_two_writes_more(world: World) -> None:
+    reader = Reader(world)
+    assert reader.ask().status == 200
+
+    with counted(world) as calls:
+        assert reader.ask(slow_reply(GOOD[1])).status == 200
+
+    assert calls == ["BatchGetItem", "PutItem", "PutItem"]
+
+
+def test_reads_that_are_given_up_open_the_circuit_of_the_instance(world: World) -> None:
+    reader = Reader(world)
+    take_all_slots(world, 1)
+    for _ in range(5):
+        reader.ask(slow_reply(GOOD[1]))
+
+    assert reader.ask().status == 502
+    assert reader.calls == 5
+
+
+def test_a_read_that_is_given_up_is_not_the_banks_failure(world: World) -> None:
+    """It waited for 3 s only: a bank is down if it does not respond for as long as a call may take."""
+    reader = Reader(world)
+
+    def give_up() -> None:
+        take_all_slots(world, 1)
+        reader.ask(slow_reply(GOOD[1]))
+
+    assert measured(world, give_up) == of(1, "AISP", calls=1, not_asked=1)
+
+
+@VERSIONS
+def test_a_payment_is_never_given_up(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    take_all_slots(world, version)
+    payer.side.answers[WEBHOOKS[version, "single"]] = lambda sent: slow_reply(taken(version))
+
+    assert (payer.pay().status, payer.calls) == (200, 1)
+
+
+@pytest.mark.parametrize("call", ["put", "rows"])
+def test_a_slow_read_goes_on_if_storage_fails(world: World, call: str) -> None:
+    reader = Reader(world)
+    if call == "rows":
+        take_all_slots(world, 1)
+
+    with world.storage_gone(call):
+        assert reader.ask(slow_reply(GOOD[1])).status == 200
+
+
+def test_a_slow_read_is_given_up_if_too_many_compete_for_a_slot(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def throttled(*_: object) -> None:
+        raise Conflict("ThrottlingException")
+
+    reader = Reader(world)
+    monkeypatch.setattr(SlowCalls, "take", throttled)
+
+    assert reader.ask(slow_reply(GOOD[1])).headers["retry-after"] == "30"
+
+
+def test_a_slot_is_free_after_a_read_that_timed_out(world: World) -> None:
+    """The bank hangs, and every call takes its slot before its time is over."""
+    reader = Reader(world)
+    limit = world.hub.openbanking.bank_client.slow_calls
+
+    def time_out() -> None:
+        with limit.limit(reader.side.bank.bic, may_give_up=True) as slow_check:
+            slow_check.check()
+            raise TimedOut("no answer came in time")
+
+    for _ in range(SLOTS + 1):
+        with pytest.raises(TimedOut):
+            time_out()

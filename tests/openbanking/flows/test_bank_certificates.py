@@ -1,0 +1,171 @@
+"""Client certificates of banks: whose they are, who issued them, when they are valid, and whether they are blocked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+
+from chalicelib.foundation.crypto.certificates import read_certificate
+from chalicelib.foundation.settings import Settings
+from infra.local.client_certificate import describe_certificate
+from tests import certificates
+from tests.certificates import Authority
+from tests.dynamodb_calls import counted
+from tests.log_lines import Lines
+from tests.openbanking.spelling import URL
+from tests.world import Answer, World
+
+SUBJECT = "CN=api.bank.example,O=Example Bank,C=GB"
+REVERSED = ",".join(reversed(SUBJECT.split(",")))
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+
+
+@pytest.fixture(scope="module")
+def authority() -> Authority:
+    return Authority("CN=Bank CA,O=Example,C=GB")
+
+
+@pytest.fixture(scope="module")
+def tpp_authority() -> Authority:
+    return Authority("CN=TPP CA,O=Example,C=GB")
+
+
+@pytest.fixture
+def mutual(shared_world: World, authority: Authority, tpp_authority: Authority, tmp_path: Path) -> Iterator[World]:
+    """A stage that takes certificates of banks from ``authority``; the records of both banks name ``SUBJECT``."""
+    (tmp_path / "banks.pem").write_text(authority.pem)
+    (tmp_path / "tpps.pem").write_text(tpp_authority.pem)
+    bundles = {"BANK_CA_BUNDLE": str(tmp_path / "banks.pem"), "TPP_CA_BUNDLE": str(tmp_path / "tpps.pem")}
+    world = shared_world.again(Settings.from_environment(bundles))
+    with world.installed():
+        name_subjects(world, SUBJECT)
+        yield world
+        name_subjects(world, None)
+
+
+def name_subjects(world: World, subject: str | None) -> None:
+    for side in world.banks.values():
+        world.hub.openbanking.banks.change(side.bank.bic, certificate_subject=subject)
+
+
+def call(world: World, version: int, pem: str | None, **options: Any) -> Answer:
+    """A call of a bank with a certificate, or without one."""
+    identity = {"clientCert": describe_certificate(x509.load_pem_x509_certificate(pem.encode()))} if pem else {}
+    url = world.authorize(version)["redirect_url"]
+    return world.bank(version, "/init_authorization", {URL[version]: url}, identity=identity, **options)
+
+
+def is_refused(answer: Answer, version: int) -> bool:
+    code = 4203 if version == 1 else "SSL_CREDENTIALS_NOT_FOUND"
+    return (answer.status, answer.body.get("error_code", answer.body.get("code"))) == (401, code)
+
+
+@VERSIONS
+@pytest.mark.parametrize("recorded", [SUBJECT, REVERSED])
+def test_a_banks_certificate_is_accepted_whichever_order_its_subject_has(
+    mutual: World, authority: Authority, version: int, recorded: str
+) -> None:
+    name_subjects(mutual, recorded)
+
+    assert call(mutual, version, authority.issue(SUBJECT)).status == 200
+    assert is_refused(call(mutual, version, None), version)
+
+
+@VERSIONS
+def test_a_banks_certificate_that_is_not_its_own_or_not_trusted_is_refused(
+    mutual: World, authority: Authority, tpp_authority: Authority, lines: Lines, version: int
+) -> None:
+    earlier, later = certificates.NOW - timedelta(days=200), certificates.NOW + timedelta(days=30)
+    wrong = {
+        "another subject": authority.issue("CN=other.example,O=Example Bank,C=GB"),
+        "expired": authority.issue(SUBJECT, starts=earlier, days=90),
+        "not valid yet": authority.issue(SUBJECT, starts=later),
+        "self-made": Authority().issue(SUBJECT),
+        "of an authority of TPPs": tpp_authority.issue(SUBJECT),
+    }
+
+    refused = {kind: is_refused(call(mutual, version, pem), version) for kind, pem in wrong.items()}
+
+    assert refused == dict.fromkeys(wrong, True)
+    logged = [line for line in lines.all() if line["message"] == "certificate refused"]
+    assert {line["bic"] for line in logged} == {mutual.banks[version].bank.bic}
+    assert len({line["reason"] for line in logged}) >= 3
+
+
+@VERSIONS
+def test_a_certificate_that_cannot_be_parsed_is_refused(mutual: World, version: int) -> None:
+    pem = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+
+    answer = mutual.bank(version, "/consent", {}, identity={"clientCert": {"clientCertPem": pem, "subjectDN": SUBJECT}})
+
+    assert is_refused(answer, version)
+
+
+@VERSIONS
+def test_a_blocked_certificate_of_a_bank_is_refused_within_a_minute(
+    mutual: World, authority: Authority, version: int
+) -> None:
+    pem, renewed = authority.issue(SUBJECT), authority.issue(SUBJECT)
+    assert call(mutual, version, pem).status == 200
+
+    parsed = read_certificate(pem)
+    mutual.another_process().openbanking.certificate_blocklist.block(parsed.issuer, parsed.serial_number, "key lost")
+    mutual.clock.advance(60)
+
+    assert is_refused(call(mutual, version, pem), version)
+    assert call(mutual, version, renewed).status == 200
+    mutual.another_process().openbanking.certificate_blocklist.unblock(parsed.issuer, parsed.serial_number)
+    mutual.clock.advance(60)
+    assert call(mutual, version, pem).status == 200
+
+
+@VERSIONS
+def test_the_certificate_is_checked_before_the_request_id_and_after_the_key(
+    mutual: World, authority: Authority, version: int
+) -> None:
+    own = authority.issue(SUBJECT)
+    unknown = 4200 if version == 1 else "WRONG_CREDENTIALS"
+
+    no_key = call(mutual, version, None, headers={"x-api-key": "wrong"})
+    no_id = call(mutual, version, own, headers={"x-request-id": "1"})
+
+    assert no_key.body.get("error_code", no_key.body.get("code")) == unknown
+    assert is_refused(call(mutual, version, None, headers={"x-request-id": "1"}), version)
+    assert not is_refused(no_id, version)
+
+
+@VERSIONS
+def test_a_stage_without_authorities_of_banks_refuses_named_certificates_only(
+    world: World, authority: Authority, version: int
+) -> None:
+    bic = world.banks[version].bank.bic
+    assert call(world, version, None).status == 200
+
+    world.hub.openbanking.banks.change(bic, certificate_subject=SUBJECT)
+    try:
+        assert is_refused(call(world, version, authority.issue(SUBJECT)), version)
+    finally:
+        world.hub.openbanking.banks.change(bic, certificate_subject=None)
+
+
+@VERSIONS
+def test_the_blocklist_is_read_once_a_minute_for_a_certificate(
+    mutual: World, authority: Authority, version: int
+) -> None:
+    pem, urls = authority.issue(SUBJECT), [mutual.authorize(version)["redirect_url"] for _ in range(3)]
+    identity = {"clientCert": describe_certificate(x509.load_pem_x509_certificate(pem.encode()))}
+    call(mutual, version, pem)
+    seen = []
+
+    for seconds, url in zip((59, 1, 1), urls, strict=True):
+        mutual.clock.advance(seconds=seconds)
+        with counted(mutual) as calls:
+            assert mutual.bank(version, "/init_authorization", {URL[version]: url}, identity=identity).status == 200
+        seen.append(len(calls))
+
+    assert seen == [2, 4, 2], "the bank and the blocklist are read again after a minute"

@@ -1,0 +1,248 @@
+"""The limit of a client's calls: 429 with Retry-After, after authentication and before anything else happens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.foundation import metrics
+from chalicelib.openbanking.protocol import refusals
+from tests.dynamodb_calls import counted
+from tests.log_lines import Lines
+from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.payer import PATHS, WEBHOOKS, Payer, order
+from tests.world import Answer, World
+
+ADDRESS, OTHER_ADDRESS = "192.0.2.7", "192.0.2.8"
+OAUTH = {
+    "/tpp/token": {"grant_type": "refresh_token", "refresh_token": "unknown"},
+    "/tpp/token/revoke": {"token": "unknown"},
+    "/oauth/introspect": {"token": "unknown"},
+    "/oauth/par": {"response_type": "code"},
+}
+
+
+def give_limit(world: World, calls: int | None) -> None:
+    """Set the limit of the world's client, as the operator does."""
+    world.client = world.hub.openbanking.clients.update(world.client.client_id, calls_per_minute=calls).client
+
+
+@pytest.fixture
+def careful(world: World) -> World:
+    """A world whose client has a secret."""
+    made = world.hub.openbanking.clients.create(owner="a@example.com", title="Careful", secret=True)
+    world.client, world.client_secret = made.client, made.secret
+    return world
+
+
+@pytest.fixture
+def limited(careful: World) -> World:
+    """A world whose client has a secret, and may make two calls a minute."""
+    give_limit(careful, 2)
+    return careful
+
+
+def exceeded(answer: Answer) -> bool:
+    return answer.status == 429 and answer.body["code"] == "ACCESS_EXCEEDED" and "retry-after" in answer.headers
+
+
+def banks(world: World) -> Answer:
+    return world.tpp("GET", "/tpp/banks")
+
+
+def statuses(world: World, times: int, call: Callable[[World], Answer] = banks) -> list[int]:
+    return [call(world).status for _ in range(times)]
+
+
+def name_client(world: World, address: str, headers: Mapping[str, str] | None = None) -> Answer:
+    """A call from an address that names the client."""
+    named = {"x-api-key": world.client.client_id, **(headers or {})}
+    return world.call("GET", "/tpp/banks", None, named, {"sourceIp": address})
+
+
+# -- the refusal
+
+
+def test_a_call_above_the_limit_is_refused_with_the_seconds_to_wait(limited: World) -> None:
+    assert statuses(limited, 2) == [200, 200]
+
+    refused = banks(limited)
+
+    assert exceeded(refused)
+    assert refused.headers["retry-after"] == "30"
+    assert refused.body["title"] == refusals.CALL_LIMIT_REACHED.sentence.format(limit=2)
+    limited.clock.advance(29)
+    assert exceeded(banks(limited))
+    limited.clock.advance(1)
+    assert statuses(limited, 2) == [200, 429]
+
+
+def test_a_client_without_a_limit_of_its_own_has_that_of_the_setting(world: World) -> None:
+    stage = world.again(replace(world.hub.settings, client_calls=3))
+    with stage.installed():
+        assert statuses(stage, 4) == [200, 200, 200, 429]
+
+        give_limit(stage, 5)
+        stage.clock.advance(60)
+
+        assert statuses(stage, 6) == [200, 200, 200, 200, 200, 429]
+
+
+def test_an_item_of_an_earlier_version_has_no_limit_of_its_own(world: World) -> None:
+    item = world.hub.store.get("clients", {"client_id": world.client.client_id})
+
+    assert item is not None
+    assert "calls_per_minute" not in item
+    assert world.hub.openbanking.clients.get(world.client.client_id).calls_per_minute is None
+
+
+def test_each_process_counts_for_itself(limited: World) -> None:
+    assert statuses(limited, 3) == [200, 200, 429]
+    another = World(limited.another_process(), limited.banks)
+    another.client, another.client_secret = limited.client, limited.client_secret
+
+    with another.installed():
+        assert statuses(another, 3) == [200, 200, 429]
+
+
+def test_clients_do_not_use_up_each_others_limits(limited: World) -> None:
+    assert statuses(limited, 3) == [200, 200, 429]
+
+    made = limited.hub.openbanking.clients.create(owner="a@example.com", title="Other", secret=True)
+    limited.client, limited.client_secret = made.client, made.secret
+
+    assert statuses(limited, 3) == [200, 200, 200]
+
+
+@pytest.mark.parametrize("path", OAUTH)
+def test_oauth_endpoints_answer_429_with_an_error_that_does_not_end_a_grant(limited: World, path: str) -> None:
+    statuses(limited, 2)
+
+    refused = limited.tpp("POST", path, form=OAUTH[path])
+
+    assert exceeded(refused)
+    assert refused.body["error"] == "temporarily_unavailable"
+    assert refused.body["error_description"] == refused.body["title"]
+
+
+def test_a_refused_call_is_logged_and_measured(limited: World, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    monkeypatch.setattr(metrics, "_output", written.append)
+
+    assert statuses(limited, 3) == [200, 200, 429]
+
+    (line,) = (line for line in lines.all() if line["message"] == "call limit reached")
+    assert (line["client_id"], line["limit"]) == (limited.client.client_id, 2)
+    assert any('"CallsOverLimit":[1]' in text and '"Limit":"client"' in text for text in written)
+
+
+def test_refused_calls_are_in_the_clients_activity_as_rate_limited(limited: World) -> None:
+    assert statuses(limited, 4) == [200, 200, 429, 429]
+
+    hour = limited.hub.statistics.activity.of_client(limited.client.client_id).hours[-1]
+    assert (hour.calls, hour.errors["limit"]) == (4, 2)
+
+
+# -- where it stands in the order of checks
+
+
+def test_a_call_above_the_limit_costs_one_read_and_is_not_sent_to_the_bank(careful: World) -> None:
+    bearer = careful.tokens(2)["access_token"]
+    careful.banks[2].answers["/v2_accounts"] = lambda sent: {"accounts": []}
+    give_limit(careful, 1)
+    careful.clock.advance(60)
+    assert careful.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
+    sent = len(careful.banks[2].received)
+
+    with counted(careful) as calls:
+        refused = careful.tpp("GET", "/tpp/accounts", bearer=bearer)
+
+    assert exceeded(refused)
+    assert (calls, len(careful.banks[2].received)) == (["BatchGetItem"], sent)
+
+
+@pytest.mark.parametrize("kind", PATHS)
+@pytest.mark.parametrize("later", [{}, {"prefer": "respond-async"}], ids=["at once", "later"])
+def test_a_payment_above_the_limit_leaves_nothing_behind_and_can_be_repeated(
+    careful: World, kind: str, later: dict[str, str]
+) -> None:
+    payer = Payer(careful, 2, kind, "reusable" if kind == "direct" else "one_time")
+    give_limit(careful, 1)
+    careful.clock.advance(60)
+    banks(careful)
+    headers = {"idempotency-key": "order-17", **later}
+
+    def pay() -> Answer:
+        return careful.tpp("POST", PATHS[kind], order(careful, 2, kind), bearer=payer.bearer, headers=headers)
+
+    assert exceeded(pay())
+    assert WEBHOOKS[2, kind] not in [sent.path for sent in careful.banks[2].received]
+    careful.clock.advance(60)
+    assert pay().status == (202 if later else 200)
+
+
+def test_a_call_that_is_accepted_for_later_counts_like_any_other(limited: World) -> None:
+    headers, payment = {"prefer": "respond-async"}, order(limited, 2, "direct")
+
+    answers = [limited.tpp("POST", PATHS["direct"], payment, headers=headers).status for _ in range(3)]
+
+    assert answers == [202, 202, 429]
+
+
+def test_calls_that_fail_authentication_use_up_nothing(limited: World) -> None:
+    wrong = {"authorization": "Basic " + "d3Jvbmc6d3Jvbmc="}
+    for _ in range(5):
+        assert name_client(limited, ADDRESS).status == 401
+        assert name_client(limited, ADDRESS, {"authorization": "Bearer anything"}).status == 401
+        assert name_client(limited, ADDRESS, wrong).status == 401
+
+    assert statuses(limited, 3) == [200, 200, 429]
+
+
+def test_a_replayed_assertion_uses_up_nothing(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder)
+    give_limit(world, 2)
+    headers = {"x-client-assertion": holder.assertion(world)}
+
+    answers = [world.tpp("GET", "/tpp/banks", headers=headers).status for _ in range(4)]
+
+    assert answers == [200, 401, 401, 401]
+    headers = {"x-client-assertion": holder.assertion(world)}
+    assert world.tpp("GET", "/tpp/banks", headers=headers).status == 200
+
+
+def test_a_call_with_several_proofs_counts_once(world: World) -> None:
+    holder = KeyHolder()
+    secure(world, holder, dpop_bound_access_tokens=True)
+    token = holder.tokens(world)["access_token"]
+    give_limit(world, 2)
+    world.clock.advance(60)
+
+    assert [holder.read(world, token).status for _ in range(3)] == [200, 200, 429]
+
+
+# -- clients without a secret
+
+
+def test_a_stranger_who_names_a_client_uses_up_only_what_its_address_may_do(world: World) -> None:
+    bearer = world.tokens(2)["access_token"]
+    give_limit(world, 2)
+    world.clock.advance(60)
+
+    assert [name_client(world, ADDRESS).status for _ in range(3)] == [200, 200, 429]
+
+    assert name_client(world, OTHER_ADDRESS).status == 200
+    consents = [world.tpp("GET", "/tpp/consent", bearer=bearer).status for _ in range(3)]
+    assert consents == [200, 200, 429]
+
+
+def test_a_psus_browser_is_never_stranded_by_the_clients_limit(limited: World) -> None:
+    assert statuses(limited, 3) == [200, 200, 429]
+    query = f"response_type=code&client_id={limited.client.client_id}&bic=BETADEF1&scope=accounts"
+
+    answer = limited.call("GET", f"/oauth/authorize?{query}")
+
+    assert answer.headers["location"].startswith(limited.banks[2].bank.authorization_url)

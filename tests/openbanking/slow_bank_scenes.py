@@ -1,0 +1,71 @@
+"""Scenes of reads at a bank that is slow or down, while the storage fails: it costs nobody more than a refusal."""
+
+from __future__ import annotations
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.statistics.days import midnight_after
+from chalicelib.statistics.downtime_probes import PROBE_SECONDS
+from chalicelib.statistics.downtimes import Downtime
+from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, SlowCalls
+from tests.openbanking.circuits import GOOD, Reader
+from tests.openbanking.faults import Fault
+from tests.openbanking.payment_scenes import scene
+from tests.openbanking.scenes import Run, refused
+from tests.world import Answer, World
+
+SLOW = Reply(200, jsontext.dumps(GOOD[1]).encode(), {}, SLOW_SECONDS)
+
+
+@scene()
+def read_from_a_slow_bank(world: World) -> Run:
+    reader = Reader(world)
+
+    def run(fault: Fault) -> None:
+        with fault:
+            answer = reader.ask(SLOW)
+        if answer.status == 502:  # the storage had too much traffic for a slot
+            assert fault.kind == "conflict"
+            assert answer.headers["retry-after"] == "30"
+        elif refused(answer):
+            assert reader.calls == 0
+        assert reader.ask(SLOW).status == 200
+
+    return run
+
+
+@scene()
+def read_from_a_slow_bank_for_which_too_many_wait(world: World) -> Run:
+    reader, slow_calls = Reader(world), SlowCalls(world.hub.store, world.clock)
+    for _ in range(SLOTS):
+        slow_calls.take(reader.side.bank.bic)
+
+    def run(fault: Fault) -> None:
+        with fault:
+            answer = reader.ask(SLOW)
+        assert refused(answer) or answer.status in (200, 502)
+        assert reader.ask(SLOW).headers["retry-after"] == "30"
+
+    return run
+
+
+@scene()
+def probe_a_bank_that_is_down(world: World) -> Run:
+    reader, now = Reader(world), world.clock.time()
+    downtime = Downtime(reader.side.bank.bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
+
+    def ask() -> Answer:
+        world.hub.statistics.open_downtimes.note([downtime])
+        return reader.ask()
+
+    def run(fault: Fault) -> None:
+        with fault:
+            answer = ask()
+        if answer.status == 502:  # the probe was not claimed, or nobody can find out
+            assert (answer.headers["retry-after"], reader.calls) == ("30", 0)
+            world.clock.advance(PROBE_SECONDS)
+        if answer.status != 200:
+            answer = ask()
+        assert (answer.status, reader.calls) == (200, 1)
+
+    return run

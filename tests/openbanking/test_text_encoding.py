@@ -1,0 +1,164 @@
+"""Half of a surrogate pair in JSON, JWTs and answers of banks: the documented error, nothing changed, never a 5xx."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from app import app
+from chalicelib.foundation import jsontext
+from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
+from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, PROOF_ROUTES
+from chalicelib.openbanking.protocol.tpp_calls import (
+    AuthorizationParameters,
+    AuthorizeRequest,
+    IntrospectionRequest,
+    RevokeRequest,
+    TokenRequest,
+)
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeyClaim
+from tests.half_characters import HALF, spoil
+from tests.openbanking.key_holder import KeyHolder, secure
+from tests.openbanking.odd_input import documented
+from tests.openbanking.stage import error_of
+from tests.untouched import address, nothing_changes
+from tests.world import Answer, World
+
+TPP_BODIES: Mapping[str, Any] = {
+    "/tpp/authorize": AuthorizeRequest,
+    "/tpp/token": TokenRequest,
+    "/tpp/token/revoke": RevokeRequest,
+    "/oauth/introspect": IntrospectionRequest,
+    "/oauth/par": AuthorizationParameters,
+}
+BANK_BODIES = [(call, version) for version in VERSIONS.values() for call in BANK_CALLS if call.name in version.calls]
+TPP_ROUTES = sorted(
+    (path, method)
+    for path, methods in app.routes.items()
+    for method in methods
+    if path.startswith(("/tpp/", "/oauth/")) and method in ("GET", "POST") and path != "/oauth/authorize"
+)
+
+
+def example(model: Any) -> dict[str, Any]:
+    """An object with all members of a model."""
+    return {field.alias or name: ["a"] for name, field in model.model_fields.items()}
+
+
+# -- JSON bodies
+
+
+@pytest.mark.parametrize("path", TPP_BODIES)
+def test_text_that_is_not_utf_8_in_a_tpps_body_is_refused_as_no_json(
+    world: World, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    with nothing_changes(world, monkeypatch):
+        for body in spoil(example(TPP_BODIES[path])):
+            answer = world.tpp("POST", path, body)
+            assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR"), body
+            assert "half of a surrogate pair" in answer.body["title"]
+
+
+@pytest.mark.parametrize(("call", "version"), BANK_BODIES, ids=lambda each: getattr(each, "path", str(each)))
+def test_text_that_is_not_utf_8_in_a_banks_body_is_refused_as_no_json(
+    world: World, monkeypatch: pytest.MonkeyPatch, call: Any, version: Any
+) -> None:
+    with nothing_changes(world, monkeypatch):
+        for body in spoil(example(version.calls[call.name])):
+            answer = world.bank(version.number, call.path, raw=json.dumps(body).encode())
+            documented(answer, version.number)
+            assert answer.status == 400
+            assert answer.body.get("error_code", answer.body.get("code")) in (4003, "FORMAT_ERROR")
+
+
+# -- client assertions and proofs
+
+
+SPOILT_CLAIMS: list[dict[str, Any]] = [{name: HALF} for name in ("iss", "sub", "aud", "jti", "exp", "iat", "nbf", HALF)]
+SPOILT_PROOFS: list[dict[str, Any]] = [{name: HALF} for name in ("jti", "htm", "htu", "iat", "ath", "nonce", HALF)]
+AUTHENTICATED = (*PROOF_ROUTES, "/tpp/authorize")
+"""The calls of a client that proves itself, and takes a proof for what it will get."""
+
+
+@pytest.mark.parametrize(("path", "method"), TPP_ROUTES)
+def test_a_client_assertion_that_is_not_utf_8_is_refused_at_every_endpoint(
+    world: World, monkeypatch: pytest.MonkeyPatch, path: str, method: str
+) -> None:
+    holder = KeyHolder()
+    secure(world, holder)
+    body: Any = {} if method == "POST" else None
+    made = [holder.assertion(world, **claims) for claims in SPOILT_CLAIMS]
+    made += [holder.assertion(world, {name: HALF}) for name in ("kid", "typ", HALF)]
+    with nothing_changes(world, monkeypatch):
+        for client_id in ("", None):
+            for assertion in made:
+                headers = {"x-client-assertion": assertion}
+                is_documented(path, world.tpp(method, address(path), body, client_id=client_id, headers=headers))
+
+
+@pytest.mark.parametrize(("path", "method"), TPP_ROUTES)
+def test_a_proof_that_is_not_utf_8_is_refused_at_every_endpoint(
+    world: World, monkeypatch: pytest.MonkeyPatch, path: str, method: str
+) -> None:
+    holder = KeyHolder()
+    secure(world, holder, dpop_bound_access_tokens=True)
+    token = holder.redeem(world, holder.code(world)).body["access_token"]
+    body, authenticated = {"code": holder.code(world)} if method == "POST" else None, path in AUTHENTICATED
+    place: dict[str, Any] = {"method": method, "path": address(path), "token": None if authenticated else token}
+    made = [holder.proof(world, **place, **claims) for claims in SPOILT_PROOFS]
+    spoilt = ({"kid": HALF}, {"typ": HALF}, {HALF: 1}, {"jwk": {**holder.public, "x": HALF}}, {"jwk": {HALF: HALF}})
+    made += [holder.proof(world, **place, header=header) for header in spoilt]
+    with nothing_changes(world, monkeypatch):
+        for proof in made:
+            proves = (
+                {"x-client-assertion": holder.assertion(world)} if authenticated else {"authorization": f"DPoP {token}"}
+            )
+            is_documented(path, world.tpp(method, address(path), body, headers={**proves, "dpop": proof}))
+
+
+def is_documented(path: str, answer: Answer) -> None:
+    assert answer.status in (400, 401), answer
+    assert "error" in answer.body or path not in ENDPOINTS.values()
+    assert answer.body["code"]
+
+
+@pytest.mark.parametrize("dpop", [False, True])
+def test_a_jti_that_is_not_utf_8_spends_nothing(world: World, dpop: bool) -> None:
+    holder = KeyHolder()
+    secure(world, holder)
+    claims = {} if dpop else {"jti": HALF}
+    headers = {"dpop": holder.proof(world, path="/oauth/par", jti=HALF)} if dpop else {}
+
+    answer = world.tpp("POST", "/oauth/par", form=holder.form(world, {}, **claims), client_id="", headers=headers)
+
+    error = "invalid_dpop_proof" if dpop else "invalid_client"
+    assert (answer.status, answer.body["error"]) == (400 if dpop else 401, error)
+
+
+@pytest.mark.parametrize("pair", ["%FF:secret", "id:%FF", "id:\xff"])
+def test_basic_credentials_that_are_not_utf_8_are_malformed(world: World, pair: str) -> None:
+    sent = "Basic " + base64.b64encode(pair.encode("latin-1")).decode()
+
+    answer = world.tpp("GET", "/tpp/banks", client_id="", headers={"authorization": sent})
+
+    assert error_of(answer)[:2] == (401, "WRONG_CREDENTIALS")
+
+
+# -- stored answers
+
+
+def test_a_stored_answer_of_an_earlier_version_is_shown_as_it_was(world: World) -> None:
+    """Earlier versions passed on and stored half of a surrogate pair as an escape."""
+    claim = IdempotencyKeyClaim("key", "digest", None, "attempt")
+    stored = world.hub.vault.seal(jsontext.dumps({"answer": {"note": HALF}}), claim.name)
+    item = {"body_digest": claim.body_digest, "outcome": stored, "expires_at": 2**40}
+
+    found = world.hub.openbanking.payment_initiation.keys.find_outcome(claim, item)
+
+    assert isinstance(found, dict)
+    assert jsontext.dumps(found) == r'{"note":"\ud800"}'

@@ -1,0 +1,80 @@
+"""Slots for slow calls to a bank: how many there are, who gets one, and when it is free again."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.http.outbound import TOTAL_SECONDS
+from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, Slot, SlowCalls
+from tests.dynamodb_calls import counted
+from tests.statistics.made_up import ALPHA, BETA
+from tests.world import World
+
+
+@pytest.fixture
+def slow_calls(world: World) -> SlowCalls:
+    return SlowCalls(world.hub.store, world.clock)
+
+
+def take_all(slow_calls: SlowCalls, bic: str = ALPHA) -> list[Slot]:
+    taken = [slow_calls.take(bic) for _ in range(SLOTS)]
+    return [slot for slot in taken if slot is not None]
+
+
+def test_a_bank_has_fifty_slots_for_all_instances(world: World, slow_calls: SlowCalls) -> None:
+    assert (SLOTS, SLOW_SECONDS) == (50, 3)
+
+    assert len({slot.number for slot in take_all(slow_calls)}) == SLOTS
+    assert SlowCalls(world.hub.store, world.clock).take(ALPHA) is None
+    assert slow_calls.take(BETA) is not None
+
+
+def test_a_slot_is_free_after_its_call(slow_calls: SlowCalls) -> None:
+    first, *_ = take_all(slow_calls)
+    slow_calls.free(first)
+
+    taken = slow_calls.take(ALPHA)
+    assert taken is not None
+    assert taken.number == first.number
+    assert slow_calls.take(ALPHA) is None
+
+
+def test_a_slot_whose_instance_ended_is_free_once_the_call_would_have_timed_out(
+    world: World, slow_calls: SlowCalls
+) -> None:
+    assert SLOW_SECONDS + HELD_SECONDS > TOTAL_SECONDS
+    take_all(slow_calls)
+
+    world.clock.advance(HELD_SECONDS - 1)
+    assert slow_calls.take(ALPHA) is None
+    world.clock.advance(1)
+    assert slow_calls.take(ALPHA) is not None
+
+
+def test_a_call_frees_only_its_own_slot(world: World, slow_calls: SlowCalls) -> None:
+    first, *_ = take_all(slow_calls)
+    world.clock.advance(HELD_SECONDS)
+    take_all(slow_calls)
+
+    slow_calls.free(first)
+
+    assert slow_calls.take(ALPHA) is None
+
+
+def test_slots_that_a_clock_ahead_took_are_free(world: World, slow_calls: SlowCalls) -> None:
+    world.clock.advance(3600)
+    take_all(slow_calls)
+    world.clock.advance(-3600)
+
+    assert len(take_all(slow_calls)) == SLOTS
+
+
+def test_a_slot_takes_one_write_and_a_refusal_a_write_and_a_query(world: World, slow_calls: SlowCalls) -> None:
+    with counted(world) as calls:
+        slow_calls.take(ALPHA)
+    assert calls == ["PutItem"]
+
+    take_all(slow_calls)
+    with counted(world) as calls:
+        assert slow_calls.take(ALPHA) is None
+    assert calls == ["PutItem", "Query"]

@@ -1,0 +1,42 @@
+"""Requests that must change nothing: no write, and no call to a bank or to the service."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.demo_bank import runtime
+from tests.website.person import Person
+from tests.world import World
+
+WRITES = ("put", "update", "delete", "transact")
+
+
+def address(route: str, part: str = "nothing") -> str:
+    """An address of a route, with ``part`` for each of its parameters; by default there is nothing of that name."""
+    return re.sub(r"\{\w+\}", part, route)
+
+
+@contextlib.contextmanager
+def nothing_changes(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fails when anything is written, or any bank or the service is called."""
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        pytest.fail("the request changed something, or called somebody")
+
+    with monkeypatch.context() as patch:
+        for name in WRITES:
+            patch.setattr(world.hub.store, name, refuse)
+        patch.setattr(world.hub.outbound, "post", refuse)
+        patch.setattr(runtime.DemoBank, "call_hub", refuse)
+        yield
+
+
+def person_cookie(world: World) -> str:
+    """The ``Cookie`` header of a signed-in person."""
+    (pair,) = Person.signed_in(world, "a@example.com").cookies.items()
+    return "=".join(pair)
