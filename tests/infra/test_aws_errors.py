@@ -12,7 +12,7 @@ from botocore.exceptions import ClientError
 
 from infra.aws_errors import AWS_ERRORS, explain
 from infra.deploy import __main__ as deployment
-from infra.deploy import chalice_command, limits
+from infra.deploy import chalice_command, limits, runtime
 from tests.http_servers import serving
 
 
@@ -66,6 +66,7 @@ def test_a_deployment_to_an_emulator_without_lambda_is_refused_in_one_sentence(
     address: str, main: Callable[[list[str]], int], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)
+    monkeypatch.setattr(runtime, "check_python", lambda: None)
 
     assert main(["dev"]) == 1
     said = capsys.readouterr().err
@@ -77,6 +78,7 @@ def test_a_deployment_of_resources_to_a_web_server_is_refused_in_one_sentence(
     address: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(chalice_command, "find_placeholder", lambda stage: None)
+    monkeypatch.setattr(runtime, "check_python", lambda: None)
 
     assert deployment.main(["dev", "--only", "resources"]) == 1
     said = capsys.readouterr().err

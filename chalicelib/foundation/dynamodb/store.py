@@ -9,11 +9,10 @@ the call is sent again where this is safe, for up to ``PATIENCE`` seconds:
 - Reads, and puts and deletes without a condition, are idempotent. The repeat overwrites any write made in between,
   as if the call had come later.
 - Conditional puts: if an earlier attempt was applied, the repeat's condition fails. A failed condition counts as
-  success if the stored item equals the new one. An item therefore identifies the attempt that writes it, by an
-  identifier, a secret or a ciphertext.
+  success if the stored item equals the new one.
 - Transactions are repeated with their token until the deadline. DynamoDB recognises the token, completes a transaction
-  that is still in progress, and applies it once. Some emulators do not, so a failed condition counts as success if
-  the item of a conditional put is stored.
+  that is still in progress, and applies it once. Some emulators do not, so a condition that fails in a repeat counts
+  as success if the item of a conditional put is stored.
 - Updates and conditional deletes are repeated only if they were never sent. They have no token, and their result does
   not identify the writer: a number could be added twice, and another caller may have deleted the item. Use a
   transaction if the outcome must be known.
@@ -236,7 +235,7 @@ class Store:
         try:
             self._send(self._client.transact_write_items, request, _TRANSACTION_SENDINGS)
         except ConditionFailed as failure:
-            if not _was_written(operations, failure):
+            if not (failure.repeated and _was_written(operations, failure)):
                 raise
 
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,7 +117,7 @@ class Numbers:
 
 
 @pytest.fixture(params=[False, True], ids=["over HTTP", "in this process"])
-def numbers(request: pytest.FixtureRequest, resources: None, monkeypatch: pytest.MonkeyPatch) -> Numbers:
+def numbers(request: pytest.FixtureRequest, resources: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Numbers]:
     if not request.param:
         monkeypatch.setattr(lean_emulator, "OPERATIONS", ())
     dynamodb, table = boto3.client("dynamodb", config=Config(retries={"total_max_attempts": 1})), new_id()[:24]
@@ -126,7 +127,8 @@ def numbers(request: pytest.FixtureRequest, resources: None, monkeypatch: pytest
         AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
         BillingMode="PAY_PER_REQUEST",
     )
-    return Numbers(dynamodb, table)
+    yield Numbers(dynamodb, table)
+    dynamodb.delete_table(TableName=table)
 
 
 def test_a_transaction_is_carried_out_once_for_each_token(numbers: Numbers) -> None:
