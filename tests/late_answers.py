@@ -77,6 +77,10 @@ class _Client:
         self.held: set[str] = set()
         self.is_resting = False
 
+    @property
+    def meta(self) -> Any:
+        return _client(_PATIENT).meta
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(**request: Any) -> Any:
             if self.is_resting or name in self.held:

@@ -9,9 +9,10 @@ import pytest
 
 from tests.cards.case import Case
 from tests.cards.cases import CARD_CASES
-from tests.cards.fault_plays import MANNERS, MONEY, NETWORK, PROVING, WITHOUT, EventPlay, Play, Targets
-from tests.cards.scenes import Scene
+from tests.cards.fault_plays import MANNERS, MONEY, NETWORK, PROVING, WITH_REFERENCE, WITHOUT, EventPlay, Play, Targets
+from tests.cards.scenes import Envelope, Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
+from tests.openbanking.faults import Fault
 from tests.source_code import within
 from tests.world import World
 
@@ -56,6 +57,22 @@ def test_a_fault_of_storage_loses_and_doubles_nothing_in_reads_of_several_batche
     TARGETS.play("read in pieces", Play(scene, case, WITHOUT), scene.world)
 
 
+class UnansweredPlay(Play):
+    """A case in which storage never answers the transaction, although it applies it."""
+
+    def _do(self) -> Envelope:
+        with Fault(self._world, "after", 1, lasting=True, operation="TransactWriteItems"):
+            return super()._do()
+
+
+@pytest.mark.parametrize("manner", [WITHOUT, WITH_REFERENCE])
+def test_a_fault_of_storage_loses_and_doubles_nothing_when_a_request_looks_for_its_own_write(
+    scene: Scene, manner: str
+) -> None:
+    (case,) = (case for case in CARD_CASES if case.name == "changeAccountStatus")
+    TARGETS.play(f"unanswered {manner}", UnansweredPlay(scene, case, manner), scene.world)
+
+
 def test_an_event_is_written_once_with_its_cause_and_arrives_whatever_storage_does(scene: Scene) -> None:
     with scene.world.manager_wants_events():
         TARGETS.play("event", EventPlay(scene), scene.world)
@@ -63,7 +80,7 @@ def test_an_event_is_written_once_with_its_cause_and_arrives_whatever_storage_do
 
 def test_every_call_of_the_storage_by_the_card_api_was_hit_by_every_fault() -> None:
     """Payments, the network and the rolling proof have plays of their own."""
-    if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 2:
+    if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 4:
         pytest.skip("not every scene was played in this run")
 
     elsewhere = (*MONEY, *NETWORK, PROVING)
