@@ -99,6 +99,7 @@ OAuthErrorCode = Literal[
     "invalid_dpop_proof",
     "use_dpop_nonce",
     "server_error",
+    "temporarily_unavailable",
     "unsupported_response_type",
     "request_not_supported",
     "request_uri_not_supported",
