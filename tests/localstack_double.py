@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from infra.local.emulator import Emulator, EmulatorServer, load_moto, seconds_until_message
+from infra.local.emulator import Emulator, EmulatorServer, load_moto
 from infra.local.engines import HEALTH, SERVICES
 from infra.local.process import exit_with_parent
 
@@ -26,7 +26,7 @@ def main() -> None:
         start_response("200 OK", [("Content-Type", "application/json")])
         return [_HEALTH]
 
-    server = EmulatorServer(Emulator(application, seconds_until_message=seconds_until_message))
+    server = EmulatorServer(Emulator(application))
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
 

@@ -83,12 +83,20 @@ class Sweeper:
             try:
                 self.store.transact([update_sweep(*change) for change in changes])
             except ConditionFailed as failure:
+                if failure.repeated and all(
+                    _has_mark(failure.items[number], changes[number][1]) for number in failure.failed
+                ):
+                    return [delivery for delivery, _ in changes]  # the response to this write was lost
                 changes = [change for number, change in enumerate(changes) if number not in failure.failed]
             except Conflict:  # workers are busy with them
                 break
             else:
                 return [delivery for delivery, _ in changes]
         return ()
+
+
+def _has_mark(item: Item | None, swept_at: int | None) -> bool:
+    return item is not None and item.get("swept_at") == swept_at
 
 
 def _is_next(delivery: Delivery, now: int, first: int) -> bool:
