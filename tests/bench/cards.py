@@ -171,7 +171,8 @@ def _answered(hub: Hub, body: bytes) -> str:
 def _decided_before(dispatch: Dispatcher, action: str, body: bytes) -> None:
     """Have the flow answer at once what it has just decided, and nothing be written."""
     handler = dispatch.actions[action].handler
-    decide, decided = dispatch._method(handler), []
+    decide = dispatch._method(handler)
+    decided: list[Outcome[Any]] = []
 
     def note(request: Request, context: RequestContext) -> Outcome[Any]:
         decided.append(decide(request, context))

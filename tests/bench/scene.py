@@ -68,9 +68,8 @@ def _furnish() -> None:
     hub.cards.keys.initialise()
     (plan, *_) = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
     credentials = {"api_version": API_VERSION, **asdict(plan.secrets["full"])}
-    created = json.loads(
-        hub.cards.flows.api.answer(json.dumps({"action": "createCard", **credentials, **CREATE_CARD}).encode())
-    )
+    request = json.dumps({"action": "createCard", **credentials, **CREATE_CARD}).encode()
+    created = json.loads(hub.cards.flows.api.answer(request).text)
     os.environ |= {
         "BENCH_CARD_API": json.dumps({**credentials, "card_id": created["data"]["card_id"]}),
         "BENCH_TABLE": f"{hub.settings.prefix}-clients",

@@ -165,9 +165,9 @@ class Life:
         worker = self._hub.delivery.worker
         real = worker.attempt
 
-        def attempt(delivery_id: str) -> None:
-            self._attempted.append(delivery_id)
-            real(delivery_id)
+        def attempt(message: str) -> None:
+            self._attempted.append(message)
+            real(message)
 
         worker.attempt = attempt  # type: ignore[method-assign]
 
