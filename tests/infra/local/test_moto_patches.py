@@ -159,13 +159,20 @@ def test_a_repeat_while_the_first_is_in_progress_is_refused(numbers: Numbers) ->
     assert numbers.items() == {}
 
 
+@pytest.fixture
+def things() -> Iterator[str]:
+    """The name of a table of a test's own, which is gone after the test: it has items in moto's form."""
+    name = f"things-{new_id()}"
+    yield name
+    dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"].tables.pop(name, None)
+
+
 @pytest.mark.parametrize("sorted_by", ["part", None])
 def test_a_query_of_an_index_sorts_the_items_of_its_partition_only(
-    sorted_by: str | None, monkeypatch: pytest.MonkeyPatch
+    things: str, sorted_by: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moto_patches.patch_moto()
     keys = KEYS if sorted_by else KEYS[:1]
-    things = f"indexed-{len(keys)}"
     index = [{"AttributeName": "shard", "KeyType": "HASH"}, {"AttributeName": "at", "KeyType": "RANGE"}]
     kinds = {"owner": "S", "part": "S", "shard": "S", "at": "N"}
     names = [each["AttributeName"] for each in [*keys, *index]]
@@ -206,9 +213,10 @@ class Untouched(defaultdict[Any, Any]):
 
 
 @pytest.mark.parametrize("keys", [KEYS, KEYS[:1]], ids=["with a sort key", "without"])
-def test_a_transaction_touches_its_items_only_and_one_that_fails_changes_none(keys: list[dict[str, str]]) -> None:
+def test_a_transaction_touches_its_items_only_and_one_that_fails_changes_none(
+    things: str, keys: list[dict[str, str]]
+) -> None:
     moto_patches.patch_moto()
-    things = f"things-{len(keys)}"
     with mock_aws():
         backend = dynamodb_backends["123456789012"]["eu-west-1"]
         client = boto3.client("dynamodb")
