@@ -72,7 +72,7 @@ localstack: environment ## Start LocalStack on port 4566, without an account: Py
 test-openapi: environment ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.fuzzing --examples $(EXAMPLES) --seed $(SEED)
 
-chaos: environment ## Kill workers while receivers fail, storage is late, disks fill, a queue is long: SEED=… PARALLEL=4
+chaos: environment ## Kill workers while receivers fail, storage is late, disks fill, queues grow: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
 mutants: environment ## Put defects into core modules; the tests must notice them: SEED=2026 COUNT=100
