@@ -78,12 +78,14 @@ def _batch_get(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, 
     _only(request, "RequestItems")
     answer: dict[str, Any] = {}
     for name, wanted in request["RequestItems"].items():
-        _only(wanted, "Keys", "ConsistentRead")
+        _only(wanted, "Keys", "ConsistentRead", "ProjectionExpression", "ExpressionAttributeNames")
         places = [_placed({"TableName": name, "Key": key}, tables) for key in wanted["Keys"]]
         if len({place for _, place in places}) < len(places):
             raise Invalid("Provided list of item keys contains duplicates")
         found = (_found(table, place) for table, place in places)
-        answer[name] = [dict(row) for row in found if row is not None]
+        shown = set(wanted.get("ExpressionAttributeNames", {}).values())
+        rows_found = [dict(row) for row in found if row is not None]
+        answer[name] = [{each: row[each] for each in row if not shown or each in shown} for row in rows_found]
     if sum(len(wanted["Keys"]) for wanted in request["RequestItems"].values()) > _MOST_TOGETHER:
         raise Invalid("Too many items requested for the BatchGetItem call")
     return {"Responses": answer, "UnprocessedKeys": {}}

@@ -93,7 +93,7 @@ class Delivery:
     @classmethod
     def from_item(cls, item: Item) -> Delivery:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        return cls(**members | {"history": tuple(_unpack_entry(entry) for entry in item["history"])})
+        return cls(**members | {"history": tuple(_unpack_entry(entry) for entry in item.get("history", ()))})
 
     @property
     def last(self) -> Mapping[str, Any]:
@@ -181,6 +181,21 @@ def update_claim(delivery: Delivery, claim: str, now: int, *, sending: bool) -> 
 def update_due_time(delivery: Delivery, until: int) -> Update:
     """The write that postpones an unclaimed delivery."""
     return Update(*record_key(delivery.delivery_id), set={"due_at": until}, condition=_is_unchanged(delivery))
+
+
+SWEPT = (
+    "delivery_id",
+    "part",
+    "kind",
+    "state",
+    "due_at",
+    "give_up_at",
+    "claimed_by",
+    "delivered_at",
+    "failed_at",
+    "swept_at",
+)
+"""The attributes of a delivery that a sweep needs; its history can be long."""
 
 
 def update_sweep(delivery: Delivery, swept_at: int | None) -> Update:

@@ -11,6 +11,7 @@ from chalice.app import Blueprint, Rate, SQSEvent
 
 from chalicelib.bootstrap import hub
 from chalicelib.delivery.slots import WORKERS
+from chalicelib.delivery.tasks import is_task
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.metrics import Metrics
@@ -48,13 +49,13 @@ def attempt_all(worker: Worker, measure: Measure, metrics: Metrics, event: SQSEv
     return {"batchItemFailures": [{"itemIdentifier": message} for message in broken]}
 
 
-def _attempt(worker: Worker, measure: Measure, delivery_id: str) -> bool:
-    """Attempt a delivery in its own thread, with its own log context; returns whether it was attempted."""
+def _attempt(worker: Worker, measure: Measure, message: str) -> bool:
+    """Process a message in its own thread, with its own log context; returns whether it was processed."""
     with _measure_attempt(measure):
         try:
-            worker.attempt(delivery_id)
+            worker.attempt(message)
         except Exception:
-            log.exception("attempt aborted", delivery_id=delivery_id)
+            log.exception("attempt aborted", **({} if is_task(message) else {"delivery_id": message}))
             return False
     return True
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
-from chalicelib.delivery.delivery_record import DUE, Delivery, record_key, update_sweep
+from chalicelib.delivery.delivery_record import DUE, SWEPT, Delivery, record_key, update_sweep
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS, SWEEP_WAITS, next_sweep
 from chalicelib.foundation.aws import Queue
@@ -26,6 +26,7 @@ _READ = 100
 """Records per read."""
 _MARKED_TOGETHER = 20
 """Deliveries per transaction, which is limited to 100 writes."""
+_CALLER_SECONDS = max(plan.lasts for plan in PLANS.values() if plan.has_caller)
 _TRIES = 5
 """Attempts at a transaction, each without the deliveries that have changed meanwhile."""
 
@@ -54,16 +55,23 @@ class Sweeper:
         self.metrics.write({"DueDeliveries": len(rows), "OldestDueSeconds": oldest})
         if not room:
             return 0
+        if len(rows) == BACKLOG:  # deliveries with a waiting caller may be hidden by so many older ones
+            rows = [*self._latest(now), *rows]
         found = sorted(self._find(rows, now, first), key=lambda delivery: not PLANS[delivery.kind].has_caller)
         groups = [partial(self._queue_unchanged, group, now) for group in pieces(found[:room], _MARKED_TOGETHER)]
         return sum(sum(together(wave)) for wave in pieces(groups, WIDTH))
 
     # -- internals
 
+    def _latest(self, now: int) -> Sequence[Item]:
+        """The index rows of deliveries that became due while a caller of theirs may still wait, the latest first."""
+        return DUE.rows(self.store, since=now - _CALLER_SECONDS, until=now, limit=BACKLOG, newest_first=True)
+
     def _find(self, rows: Sequence[Item], now: int, first: int) -> Iterator[Delivery]:
         """The deliveries of index rows that are to be queued now, in the order of the rows."""
-        for piece in pieces([record_key(row["delivery_id"]) for row in rows], _READ * WIDTH):
-            read = together([partial(self.store.batch_get, keys) for keys in pieces(piece, _READ)])
+        numbers = dict.fromkeys(row["delivery_id"] for row in rows)
+        for piece in pieces([record_key(number) for number in numbers], _READ * WIDTH):
+            read = together([partial(self.store.batch_get, keys, SWEPT) for keys in pieces(piece, _READ)])
             deliveries = [Delivery.from_item(item) for items in read for item in items if item is not None]
             yield from (delivery for delivery in deliveries if _is_next(delivery, now, first))
 

@@ -32,13 +32,18 @@ class Tasks:
 
     def carry_out(self, message: str) -> bool:
         """Carry out a task; false if the message is none. Raises: whatever the handler does; the queue repeats it."""
-        if not message.startswith("{"):
+        if not is_task(message):
             return False
         task = jsontext.loads(message)
         log.bind(request_id=task["request_id"], task=task["task"])
         details = self._vault.unseal(base64.b64decode(task["sealed"]), _context(task["task"]))
         self._handlers()[task["task"]](details)
         return True
+
+
+def is_task(message: str) -> bool:
+    """Whether a message is a task, not the id of a delivery."""
+    return message.startswith("{")
 
 
 def _context(kind: str) -> str:

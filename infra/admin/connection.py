@@ -41,10 +41,11 @@ def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:
         raise StageUnknown(
             f"{variable} is set but STAGE is not: set STAGE to the intended stage; STAGE=local is the local stack"
         )
-    if environ.get("AWS_ENDPOINT_URL"):
-        return {}
     stack = stackfile.find_running(stackfile.location(environ))
     variables = stack.get("environment") if stack else None
+    endpoint = environ.get("AWS_ENDPOINT_URL")
+    if endpoint and not (isinstance(variables, dict) and variables.get("AWS_ENDPOINT_URL") == endpoint):
+        return {}
     if not isinstance(variables, dict):
         raise StageUnknown("no local stack is running: start it with `make run`, or set STAGE and the AWS settings")
     return {str(name): str(value) for name, value in variables.items()}

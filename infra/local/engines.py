@@ -59,6 +59,9 @@ class Engines:
             self.kind = "localstack"
         else:
             self.kind = "endpoint" if "AWS_ENDPOINT_URL" in environ else engine
+        for variable in _HONOURED:
+            if not environ.get(variable, "http://").startswith(("http://", "https://")):
+                raise EngineFailed(f"{variable} must begin with http:// or https://")
         region = environ.get("AWS_DEFAULT_REGION") or environ.get("AWS_REGION") or REGION
         environ.update({"AWS_DEFAULT_REGION": region, "AWS_REGION": region, "AWS_EC2_METADATA_DISABLED": "true"})
         _bypass_proxies(environ)

@@ -39,7 +39,7 @@ def summary_rows(content: Mapping[str, Any], file: Path) -> list[tuple[str, str]
         rows.append(("DynamoDB", f"{environment['AWS_ENDPOINT_URL_DYNAMODB']}  {content['dynamodb_engine']}"))
     rows += _clock_rows(content)
     rows += [
-        ("Data", f"{content['data']}/  kept; FRESH=1 starts anew" if "data" in content else "kept by the engine"),
+        ("Data", f"{content['data']}/  kept; FRESH=1 starts anew" if "data" in content else "kept at the endpoint"),
         ("Log", str(content["log"])),
         ("Mails", str(content["mails"])),
         ("Written to", str(file)),

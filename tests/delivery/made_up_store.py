@@ -55,7 +55,7 @@ class MadeUpStore(Store):
         page = found[: which.get("limit")]
         return Page(page, page[-1] if len(page) < len(found) else None)
 
-    def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
+    def batch_get(self, keys: Sequence[tuple[str, Item]], attributes: Sequence[str] = ()) -> list[Item | None]:
         self.calls.append("BatchGetItem")
         assert len(keys) <= 100
         items = {row["delivery_id"]: row for row in self.deliveries}

@@ -34,7 +34,7 @@ class MemoryStore(Store):
     def wait(self, attempt: int, at_most: float = inf) -> None:
         """Simulated workers do not wait inside of an attempt."""
 
-    def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
+    def batch_get(self, keys: Sequence[tuple[str, Item]], attributes: Sequence[str] = ()) -> list[Item | None]:
         self.calls += 1
         return [self._items.get(_place(key)) for _, key in keys]
 

@@ -18,7 +18,7 @@ from chalicelib.delivery.sweeper import BACKLOG, Sweeper
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws import Queue
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
-from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
+from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.parallel import WIDTH
 from tests.conftest import DYNAMODB_ENGINE
@@ -200,6 +200,39 @@ def test_what_a_caller_waits_for_comes_before_all_events(
     monkeypatch.setattr(Queue, "count_messages", lambda queue: BACKLOG - 1)
 
     assert sweep() == [payment]
+
+
+def test_a_payment_is_queued_although_more_events_than_a_sweep_reads_are_older(
+    world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep()
+    for _ in range(5):
+        record(world)
+    world.clock.advance(10 * MINUTE)
+    payment = record(world, "payment")
+    monkeypatch.setattr("chalicelib.delivery.sweeper.BACKLOG", 3)
+    monkeypatch.setattr(Queue, "count_messages", lambda queue: 2)
+
+    assert sweep() == [payment]
+
+
+def test_a_sweep_reads_no_history(
+    world: World, sweep: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record(world)
+    world.clock.advance(FIRST)
+    real = Store.batch_get
+    read: list[Item | None] = []
+
+    def batch_get(store: Store, *arguments: Any) -> list[Item | None]:
+        found = real(store, *arguments)
+        read.extend(found)
+        return found
+
+    monkeypatch.setattr(Store, "batch_get", batch_get)
+
+    assert len(sweep()) >= 1
+    assert all(item is not None and "history" not in item for item in read)
 
 
 def test_deliveries_that_have_their_message_do_not_hide_one_that_has_none(

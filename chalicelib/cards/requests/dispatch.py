@@ -322,9 +322,16 @@ class Dispatcher:
                     pending.queue_place.queue_for(operations[failure.failed[0]])
                 raise
         except AnswerLost as failure:
-            looks_later = pending.action.late is not None  # the late outcome finds it
-            if looks_later or not was_written(context, operations):
+            if pending.action.late is not None or not self._finds(context, operations):  # a late outcome looks itself
                 raise OutcomeUnknown(str(failure)) from failure
+
+    def _finds(self, context: RequestContext, operations: Sequence[Operation]) -> bool:
+        """Whether an attempt whose response was lost is stored, as far as storage says."""
+        try:
+            return was_written(context, operations)
+        except StoreError:
+            log.exception("storage did not respond")
+            return False
 
     def _claim_alone(self, claim: IdempotencyClaim, now: int, put: Put) -> None:
         """Claim a reference without other writes."""

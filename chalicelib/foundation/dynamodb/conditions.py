@@ -1,7 +1,8 @@
-"""Conditions as members of DynamoDB requests."""
+"""Conditions and projections as members of DynamoDB requests."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from boto3.dynamodb.conditions import ConditionBase, ConditionExpressionBuilder
@@ -31,3 +32,11 @@ def query_members(key: ConditionBase, filter: ConditionBase | None) -> dict[str,
         members["FilterExpression"], more_names, more_values = builder.build_expression(filter)
         names, values = {**names, **more_names}, {**values, **more_values}
     return members | {"ExpressionAttributeNames": names, "ExpressionAttributeValues": pack(values)}
+
+
+def projection_members(attributes: Sequence[str]) -> dict[str, Any]:
+    """The members of a read of some attributes; none reads all."""
+    if not attributes:
+        return {}
+    names = {f"#p{number}": attribute for number, attribute in enumerate(attributes)}
+    return {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}

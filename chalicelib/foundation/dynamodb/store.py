@@ -9,7 +9,7 @@ the call is sent again where this is safe, for up to ``PATIENCE`` seconds:
 - Reads, and puts and deletes without a condition, are idempotent. The repeat overwrites any write made in between,
   as if the call had come later.
 - Conditional puts: if an earlier attempt was applied, the repeat's condition fails. A failed condition counts as
-  success if the stored item equals the new one.
+  success if the stored item equals the new one: there is nothing else that the put would have written.
 - Transactions are repeated with their token until the deadline. DynamoDB recognises the token, completes a transaction
   that is still in progress, and applies it once. Some emulators do not, so a condition that fails in a repeat counts
   as success if the item of a conditional put is stored.
@@ -35,7 +35,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.foundation import time_limit
-from chalicelib.foundation.dynamodb.conditions import query_members
+from chalicelib.foundation.dynamodb.conditions import projection_members, query_members
 from chalicelib.foundation.dynamodb.errors import (
     FAILED_ON_THE_WAY,
     NEVER_SENT,
@@ -161,15 +161,16 @@ class Store:
         """One item, strongly consistent."""
         return self.batch_get([(table, key)])[0]
 
-    def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
+    def batch_get(self, keys: Sequence[tuple[str, Item]], attributes: Sequence[str] = ()) -> list[Item | None]:
         """Read up to 100 items of any tables, strongly consistent; returned in the order of ``keys``, ``None`` if
-        missing.
+        missing. With ``attributes``, which include the keys, the items have no others.
         """
         if len(keys) > _BATCH:
             raise ValueError(f"at most {_BATCH} items can be read in one call")
         request: dict[str, Any] = {}
+        shown = projection_members(attributes)
         for table, key in keys:
-            wanted = request.setdefault(self._name(table), {"Keys": [], "ConsistentRead": True})["Keys"]
+            wanted = request.setdefault(self._name(table), {"Keys": [], "ConsistentRead": True, **shown})["Keys"]
             packed = pack(key)
             if packed not in wanted:
                 wanted.append(packed)

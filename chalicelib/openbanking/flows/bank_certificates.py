@@ -34,7 +34,7 @@ class BankCertificates:
             raise InvalidCertificate("there is none")
         certificate, subject = read_certificate(pem), bank.certificate_subject or ""
         if presented.get("subjectDN") != subject and not same_subject(subject, certificate.subject):
-            raise InvalidCertificate(f"its subject, {certificate.subject}, is not that of the bank's record")
+            raise InvalidCertificate(f"its subject, {certificate.subject}, is not that of the bank's record, {subject}")
         self.authorities.check(certificate)
         if self.blocklist.is_blocked(certificate.issuer, certificate.serial_number):
             raise InvalidCertificate("it is on the blocklist")

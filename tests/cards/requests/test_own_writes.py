@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 import pytest
 
@@ -43,6 +43,23 @@ def test_a_request_whose_responses_are_lost_is_answered_by_what_it_wrote(
     assert answer.status_code in (None, 6001, 6004), answer.raw
     if with_reference:
         assert case.do(scene, **members).duplicated == 1
+
+
+def test_an_outcome_is_unknown_if_storage_does_not_show_what_was_written_either(scene: Scene) -> None:
+    warmed(scene)
+    store = scene.hub.store
+
+    with pytest.MonkeyPatch.context() as patching:
+
+        def lose(operations: object) -> None:
+            patching.setattr(store, "batch_get", Mock(side_effect=AnswerLost("no answer came in time")))
+            raise AnswerLost("no answer came in time")
+
+        patching.setattr(store, "transact", lose)
+        answer = scene.do("createAccount", **ACCOUNT, **HOLDER_BLOCK)
+
+    assert answer.status_code == 9001
+    assert "it is not known whether the request was carried out" in answer.message
 
 
 def test_an_unknown_outcome_is_9001_and_does_not_say_that_nothing_changed(scene: Scene) -> None:

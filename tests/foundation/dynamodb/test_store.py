@@ -166,6 +166,14 @@ def test_reads_together_keep_their_order_are_one_call_and_strongly_consistent(st
     assert all(table["ConsistentRead"] for table in request["RequestItems"].values())
 
 
+def test_a_read_of_some_attributes_returns_no_others(store: Store, key: Item) -> None:
+    store.put(ROWS, {**key, "name": "a", "status": "b", "title": "c"})
+
+    assert store.batch_get([(ROWS, key)], ["claim", "name", "status", "absent"]) == [
+        {**key, "name": "a", "status": "b"}
+    ]
+
+
 def test_items_of_one_partition_are_told_apart_by_their_sort_key(store: Store) -> None:
     consent_id = new_id()
     keys = [(CONSENTS, {"consent_id": consent_id, "part": part}) for part in ("b", "a", "c")]

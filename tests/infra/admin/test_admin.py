@@ -1166,6 +1166,16 @@ def test_without_settings_the_running_local_stack_is_used(stack_file: Path) -> N
         assert connection.settings_of_local_stack({**environ, **stage}) == the_stacks(stack_file)
 
 
+def test_a_stack_at_the_endpoint_of_the_shell_is_used_and_one_elsewhere_is_not(stack_file: Path) -> None:
+    environ = {"CAUSEWAY_STACK_FILE": str(stack_file)}
+
+    own = connection.settings_of_local_stack({**environ, "AWS_ENDPOINT_URL": "http://127.0.0.1:1"})
+    other = connection.settings_of_local_stack({**environ, "AWS_ENDPOINT_URL": "http://127.0.0.1:2"})
+
+    assert own == the_stacks(stack_file)
+    assert other == {}
+
+
 def the_stacks(file: Path) -> Any:
     """The variables of the stack."""
     return json.loads(file.read_text())["environment"]

@@ -111,7 +111,7 @@ def test_a_documented_command_starts_a_stack_and_prints_its_summary(command: str
     toured = command.startswith("AWS_ENDPOINT_URL=")
     started = start(command, tmp_path, toured=toured)
     data = started.content.get("data")
-    place = f"{stackfile.display_path(Path(data))}/  kept; FRESH=1 starts anew" if data else "kept by the engine"
+    place = f"{stackfile.display_path(Path(data))}/  kept; FRESH=1 starts anew" if data else "kept at the endpoint"
 
     assert started.exit_code == 0
     assert started.content["user"]["password"] in started.output

@@ -46,6 +46,12 @@ class NoDynamoDB(NoChild):
         return "http://127.0.0.1:6666"
 
 
+@pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB"])
+def test_an_endpoint_without_a_scheme_is_refused_in_one_sentence(variable: str, tmp_path: Path) -> None:
+    with pytest.raises(EngineFailed, match=rf"^{variable} must begin with http:// or https://$"):
+        Engines({variable: "127.0.0.1:4566"}, "emulator", tmp_path)
+
+
 @pytest.fixture(autouse=True)
 def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     NoChild.commands = []

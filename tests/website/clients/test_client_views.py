@@ -61,7 +61,7 @@ def test_a_client_shows_the_limit_of_its_calls(world: World, user: Person) -> No
 
     user.get(f"/clients/{client_id}")
     assert "Limit of calls 60,000 a minute in each instance" in user.text
-    assert "The same for every client" in user.text
+    assert "The default of the service" in user.text
     world.hub.openbanking.clients.update(client_id, calls_per_minute=1200)
     user.get(f"/clients/{client_id}")
     assert "Limit of calls 1,200 a minute in each instance" in user.text
