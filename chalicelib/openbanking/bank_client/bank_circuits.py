@@ -11,9 +11,13 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.time_limit import time_limit
 from chalicelib.statistics import current_call
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS, DowntimeProbes, Probe
 from chalicelib.statistics.downtimes import Downtime, OpenDowntimes
+
+STORAGE_SECONDS = 0.5
+"""The time limit of storage once a bank has answered: its answer must still be recorded."""
 
 
 class BankCircuits:
@@ -56,7 +60,8 @@ class BankCircuits:
             current_call.record_end_of_downtime()
         if probe := self._own.pop(bic, None):
             try:
-                self._probes.record_answer(probe)
+                with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
+                    self._probes.record_answer(probe)
             except StoreError:
                 log.warning("probe not recorded", bic=bic)
 
