@@ -6,6 +6,9 @@ from typing import Any
 
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached
+from chalicelib.statistics.days import midnight_after
+from chalicelib.statistics.downtimes import Downtime
+from chalicelib.statistics.hourly_counters import TABLE
 from tests.world import Answer, World
 
 GONE = NotReached("no connection could be made")
@@ -35,6 +38,14 @@ class Reader:
     @property
     def calls(self) -> int:
         return len(self.side.received)
+
+
+def know_downtime(world: World) -> None:
+    """Have the world's instance know an open downtime of the first bank, which is stored."""
+    now = world.clock.time()
+    downtime = Downtime(world.banks[1].bank.bic, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
+    world.hub.store.put(TABLE, downtime.to_item())
+    world.hub.statistics.open_downtimes.note([downtime])
 
 
 def opened(world: World, version: int) -> None:

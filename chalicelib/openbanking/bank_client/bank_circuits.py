@@ -11,9 +11,13 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.time_limit import time_limit
 from chalicelib.statistics import current_call
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS, DowntimeProbes, Probe
 from chalicelib.statistics.downtimes import Downtime, OpenDowntimes
+
+STORAGE_SECONDS = 0.5
+"""The time limit of storage once a bank has answered: its answer must still be recorded."""
 
 
 class BankCircuits:
@@ -32,23 +36,20 @@ class BankCircuits:
         """The latest probe of each bank that this instance knows, sent by any instance."""
         self._own: dict[str, Probe] = {}
         """The probes that this instance sent and that have not ended."""
-        self._reserved: dict[str, Probe] = {}
-        """The probes that ``require_closed`` claimed and no call has used yet."""
 
     def admit(self, bic: str) -> None:
         """Admit a call to a bank; with an open downtime, the next probe only. Raises: CircuitOpen."""
-        reserved = self._reserved.pop(bic, None)
         if (downtime := self._downtimes.find(bic)) is None:
             self._breaker.admit(bic)
-        elif reserved is None or not reserved.pause_at(self._clock.time()):
+        else:
             self._claim_probe(downtime)
 
     def require_closed(self, bic: str) -> None:
-        """Check that ``admit`` will succeed now; with an open downtime, claim the probe for it. Raises: CircuitOpen."""
-        if (downtime := self._downtimes.find(bic)) is None:
+        """Check that ``admit`` may succeed now, without claiming the probe of a downtime. Raises: CircuitOpen."""
+        if self._downtimes.find(bic) is None:
             self._breaker.require_closed(bic)
-        elif bic not in self._reserved and (probe := self._claim_probe(downtime)):
-            self._reserved[bic] = probe
+        else:
+            self._require_due_probe(bic)
 
     def record_success(self, bic: str) -> None:
         """Record a successful call: calls to the bank resume, here at once and elsewhere within a minute."""
@@ -59,7 +60,8 @@ class BankCircuits:
             current_call.record_end_of_downtime()
         if probe := self._own.pop(bic, None):
             try:
-                self._probes.record_answer(probe)
+                with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
+                    self._probes.record_answer(probe)
             except StoreError:
                 log.warning("probe not recorded", bic=bic)
 
@@ -68,15 +70,19 @@ class BankCircuits:
         was_probe = self._own.pop(bic, None) is not None
         return self._breaker.record_failure(bic) or was_probe
 
-    def _claim_probe(self, downtime: Downtime) -> Probe | None:
-        """Claim the next probe; ``None`` if the bank has answered one since the downtime's latest request.
+    def _require_due_probe(self, bic: str) -> None:
+        """Check that the latest probe that this instance knows is old enough for another. Raises: CircuitOpen."""
+        latest = self._latest.get(bic)
+        if latest is not None and (left := latest.pause_at(self._clock.time())):
+            raise CircuitOpen(left)
+
+    def _claim_probe(self, downtime: Downtime) -> None:
+        """Claim the next probe, unless the bank has answered one since the downtime's latest request.
 
         Raises: CircuitOpen.
         """
         bic = downtime.bic
-        latest = self._latest.get(bic)
-        if latest is not None and (left := latest.pause_at(self._clock.time())):
-            raise CircuitOpen(left)
+        self._require_due_probe(bic)
         try:
             probe, is_own = self._probes.claim(bic)
         except StoreError as error:
@@ -84,10 +90,9 @@ class BankCircuits:
             raise CircuitOpen(PROBE_SECONDS) from error
         if is_own:
             self._latest[bic] = self._own[bic] = probe
-            return probe
-        if probe.answered and probe.sent_at >= downtime.latest:
+        elif probe.answered and probe.sent_at >= downtime.latest:
             self._downtimes.forget(bic)
             self._breaker.record_success(bic)
-            return None
-        self._latest[bic] = probe
-        raise CircuitOpen(max(probe.pause_at(self._clock.time()), 1))
+        else:
+            self._latest[bic] = probe
+            raise CircuitOpen(max(probe.pause_at(self._clock.time()), 1))

@@ -1,21 +1,26 @@
 """Limits the calls that wait for a slow bank, so that a hanging bank cannot occupy all instances.
 
-It works before anybody knows that the bank hangs: a call that has waited for ``SLOW_SECONDS`` takes one of the bank's
-slots, or is given up if there is none. Calls that are answered sooner do not notice it.
+A call that has waited for ``SLOW_SECONDS`` takes one of the bank's slots, or is given up if there is none. The limit
+needs no downtime or open circuit, and does nothing to calls that the bank answers sooner. Storage that hangs does not
+hold up a call: each use of it has a time limit.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import Conflict, StoreError
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.time_limit import time_limit
+from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
 
+TAKE_SECONDS = 1.0
+"""The time limit of taking a slot, longer than the store's repeats of a throttled call."""
 NO_SLOT = f"no answer came within {SLOW_SECONDS} s, and {SLOTS} other calls wait for the bank"
 
 
@@ -27,13 +32,15 @@ class SlowCallLimit:
     def limit(self, bic: str, *, may_give_up: bool) -> Iterator[SlowCheck]:
         """The check of a call to a bank, which raises ``GivenUp``; the call's slot is freed afterwards.
 
-        Without ``may_give_up`` the call takes a slot, but goes on if there is none, as it does if storage fails.
+        Without ``may_give_up`` the call takes a slot, but goes on if there is none. Every call goes on if storage fails
+        or hangs.
         """
         taken: list[Slot] = []
 
         def check() -> None:
             try:
-                slot = self.slow_calls.take(bic)
+                with self._storage_limit(TAKE_SECONDS):
+                    slot = self.slow_calls.take(bic)
             except Conflict:  # more calls than one partition takes compete for the slots
                 slot = None
             except StoreError:
@@ -52,6 +59,11 @@ class SlowCallLimit:
 
     def _free(self, slot: Slot) -> None:
         try:
-            self.slow_calls.free(slot)
+            with self._storage_limit(STORAGE_SECONDS):
+                self.slow_calls.free(slot)
         except StoreError:  # it frees itself
             log.warning("slow call not ended", bic=slot.bic)
+
+    def _storage_limit(self, seconds: float) -> AbstractContextManager[None]:
+        clock = self.slow_calls.clock
+        return time_limit(clock.monotonic, clock.monotonic() + seconds)

@@ -265,8 +265,14 @@ class PaymentInitiation:
             return []
 
     def _record_failure(self, order: PaymentOrder, failure: BankFailed, refusal: Refusal, request_id: str) -> None:
-        """Store the refusal for repeats and what is known of the order; if the bank was not reached, release claims."""
-        kept = self._put_outcome(order, lambda claim: self.keys.put_refusal(claim, refusal))
+        """Store the refusal for repeats and what is known of the order; if the bank was not reached, release claims.
+
+        While calls to the bank are paused, the key is released too: a repeat after the pause may be sent.
+        """
+        if failure.not_asked:
+            kept: list[Operation] = [self.keys.put_released(order.claim)] if order.claim else []
+        else:
+            kept = self._put_outcome(order, lambda claim: self.keys.put_refusal(claim, refusal))
         try:
             if failure.reach == "never":
                 self.execution.release_attempt(order.caller, order.record, order.attempt, kept)

@@ -46,7 +46,8 @@ class BlockedCertificate:
 class CertificateBlocklist:
     """The blocked certificates in DynamoDB.
 
-    A change takes effect with the next request of a TPP, and within a minute for banks.
+    A change takes effect with the next request of a TPP, and within a minute for banks. Thread-safe: a thread replaces
+    the cache and never changes it; an entry that another thread's replacement lacks is read again.
     """
 
     def __init__(self, store: Store, clock: Clock) -> None:
@@ -57,10 +58,13 @@ class CertificateBlocklist:
     def is_blocked(self, issuer: str, serial_number: str) -> bool:
         """Whether a trusted certificate is blocked, cached for up to a minute."""
         now, named = self._clock.time(), (issuer, serial_number)
-        if named not in self._cache or now - self._cache[named][1] >= CACHED_SECONDS:
-            self._cache = {each: found for each, found in self._cache.items() if now - found[1] < CACHED_SECONDS}
-            self._cache[named] = self._store.get(*blocklist_key(issuer, serial_number)) is not None, now
-        return self._cache[named][0]
+        cached = self._cache.get(named)
+        if cached is not None and now - cached[1] < CACHED_SECONDS:
+            return cached[0]
+        found = self._store.get(*blocklist_key(issuer, serial_number)) is not None
+        fresh = {each: entry for each, entry in self._cache.items() if now - entry[1] < CACHED_SECONDS}
+        self._cache = fresh | {named: (found, now)}
+        return found
 
     def block(self, issuer: str, serial_number: str, reason: str) -> BlockedCertificate:
         """Refuse a certificate from now on; blocking it again replaces the reason. Raises: InvalidSerialNumber."""

@@ -117,6 +117,11 @@ class IdempotencyKeys:
         }
         return self._put_outcome(claim, {"refusal": members})
 
+    def put_released(self, claim: IdempotencyKeyClaim) -> Put:
+        """The write that frees a key whose request was not sent, as if the claim had expired."""
+        now = self._clock.time()
+        return Put(TABLE, self._item(claim, now) | {"expires_at": now}, Attr("attempt").eq(claim.attempt))
+
     def _put_outcome(self, claim: IdempotencyKeyClaim, outcome: dict[str, Any]) -> Put:
         sealed = self._vault.seal(jsontext.dumps(outcome), claim.name)
         item = self._item(claim, self._clock.time()) | {"outcome": sealed}

@@ -9,16 +9,15 @@ from typing import Any
 import pytest
 
 from chalicelib import bootstrap
-from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.http.outbound import TimedOut
-from chalicelib.statistics.days import midnight_after
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS
-from chalicelib.statistics.downtimes import PARTITION, Downtime, OpenDowntimes
+from chalicelib.statistics.downtimes import PARTITION, OpenDowntimes
 from chalicelib.statistics.hourly_counters import TABLE
 from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests import figures
 from tests.dynamodb_calls import counted
-from tests.openbanking.circuits import Reader
+from tests.openbanking import unattended
+from tests.openbanking.circuits import Reader, know_downtime
 from tests.openbanking.payer import Payer
 from tests.world import Answer, World
 
@@ -75,16 +74,9 @@ class Instances:
         return self.reader.calls
 
 
-def open_downtime(clock: Clock) -> Downtime:
-    now = clock.time()
-    return Downtime(BIC, is_open=True, latest=now, computed_at=now, ends_at=midnight_after(now))
-
-
-def know_downtime(world: World) -> None:
-    """Have the world's instance know an open downtime of the first bank, which is stored."""
-    downtime = open_downtime(world.clock)
-    world.hub.store.put(TABLE, downtime.to_item())
-    world.hub.statistics.open_downtimes.note([downtime])
+def claims_probe(world: World) -> bool:
+    """Whether another instance claims the next probe of the first bank."""
+    return world.another_process().statistics.downtime_probes.claim(BIC)[1]
 
 
 @pytest.fixture
@@ -217,7 +209,7 @@ def test_a_probe_that_fails_counts_as_an_opened_circuit(
 def test_a_payment_during_a_downtime_is_not_sent_and_can_be_sent_later(world: World) -> None:
     payer = Payer(world, 1, consent_type="one_time")
     know_downtime(world)
-    world.another_process().statistics.downtime_probes.claim(BIC)
+    assert claims_probe(world)
 
     refused = payer.pay("key-1")
 
@@ -239,6 +231,42 @@ def test_a_payment_is_refused_before_any_claim_once_the_instance_knows_the_lates
     assert (refused.status, payer.calls) == (502, 0)
 
 
+def test_a_payment_whose_claims_fail_leaves_the_probe_to_another_instance(world: World) -> None:
+    payer = Payer(world, 1, consent_type="one_time")
+    know_downtime(world)
+
+    with world.storage_gone("transact"):
+        assert payer.pay("key-1").status == 500
+
+    assert claims_probe(world)
+
+
+# -- unattended reads
+
+
+def test_a_read_above_its_limit_leaves_the_probe_to_another_instance(world: World) -> None:
+    unattended.limit_reads(world, 1)
+    reader = unattended.Reader(world, 1)
+    reader.use_up()
+    know_downtime(world)
+
+    assert reader.read().status == 429
+
+    assert claims_probe(world)
+
+
+def test_a_read_whose_probe_another_instance_sent_is_not_counted(world: World) -> None:
+    unattended.limit_reads(world, 1)
+    reader = unattended.Reader(world, 1)
+    know_downtime(world)
+    assert claims_probe(world)
+
+    refused = reader.read()
+
+    assert (refused.status, refused.headers["retry-after"]) == (502, "30")
+    assert (reader.calls, reader.counted()) == (0, 0)
+
+
 # -- what it costs
 
 
@@ -256,7 +284,7 @@ def test_during_a_downtime_an_instance_writes_at_most_once_in_30_s(world: World)
     reader = Reader(world)
     assert reader.ask().status == 200
     know_downtime(world)
-    world.another_process().statistics.downtime_probes.claim(BIC)
+    assert claims_probe(world)
 
     with counted(world) as calls:
         assert [reader.ask().status for _ in range(3)] == [502] * 3

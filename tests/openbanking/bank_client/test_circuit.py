@@ -208,12 +208,12 @@ def test_a_payment_that_another_call_outran_is_given_back(world: World) -> None:
     bic = payer.side.bank.bic
 
     with world.meanwhile("transact", lambda: world.hub.openbanking.bank_client.breaker.admit(bic)):
-        refused = payer.pay()
+        refused = payer.pay("key-1")
 
     assert (refused.status, payer.calls) == (502, 0)
     assert "not sent" in refused.body["title"]
     world.hub.openbanking.bank_client.breaker.record_success(bic)
-    assert (payer.pay().status, payer.calls) == (200, 1)
+    assert (payer.pay("key-1").status, payer.calls) == (200, 1)
 
 
 def test_payments_count_like_other_calls(world: World) -> None:

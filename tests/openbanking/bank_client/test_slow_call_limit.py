@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from chalicelib.foundation.dynamodb.store import Conflict
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import dumps
+from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
+from chalicelib.openbanking.bank_client.slow_call_limit import TAKE_SECONDS
+from chalicelib.statistics.hourly_counters import TABLE
 from chalicelib.statistics.slow_calls import HELD_SECONDS, SLOTS, SLOW_SECONDS, SlowCalls
 from tests.dynamodb_calls import counted
-from tests.openbanking.circuits import GOOD, Reader
+from tests.openbanking.circuits import GOOD, Reader, know_downtime
+from tests.openbanking.hanging_table import HangingTable
 from tests.openbanking.meter import measured, of
 from tests.openbanking.payer import WEBHOOKS, Payer, taken
 from tests.world import World
@@ -134,3 +140,51 @@ def test_a_slot_is_free_after_a_read_that_timed_out(world: World) -> None:
     for _ in range(SLOTS + 1):
         with pytest.raises(TimedOut):
             time_out()
+
+
+# -- storage that hangs
+
+
+def test_taking_a_slot_ends_at_its_time_limit_if_storage_hangs(world: World) -> None:
+    limit, started = world.hub.openbanking.bank_client.slow_calls, world.clock.monotonic()
+
+    with HangingTable(world, TABLE), limit.limit(world.banks[1].bank.bic, may_give_up=True) as slow_check:
+        slow_check.check()
+
+    assert world.clock.monotonic() - started == pytest.approx(TAKE_SECONDS)
+
+
+def test_freeing_a_slot_ends_at_its_time_limit_if_storage_hangs(world: World) -> None:
+    limit, started = world.hub.openbanking.bank_client.slow_calls, world.clock.monotonic()
+
+    with ExitStack() as steps:
+        slow_check = steps.enter_context(limit.limit(world.banks[1].bank.bic, may_give_up=True))
+        slow_check.check()
+        hanging = HangingTable(world, TABLE).__enter__()
+    hanging.__exit__()
+
+    assert world.clock.monotonic() - started == pytest.approx(STORAGE_SECONDS)
+
+
+@pytest.mark.parametrize("is_probe", [False, True])
+def test_a_payment_is_recorded_soon_after_its_slow_answer_if_the_statistics_hang(world: World, is_probe: bool) -> None:
+    payer = Payer(world, 1)
+    answered_at, recorded_at = [], []
+    if is_probe:
+        know_downtime(world)
+
+    with ExitStack() as steps:
+
+        def answer(sent: object) -> Reply:
+            world.clock.advance(10)
+            answered_at.append(world.clock.monotonic())
+            steps.enter_context(world.meanwhile("transact", lambda: recorded_at.append(world.clock.monotonic())))
+            steps.enter_context(HangingTable(world, TABLE))
+            return slow_reply(taken(1), 10)
+
+        payer.side.answers[WEBHOOKS[1, "single"]] = answer
+        paid = payer.pay()
+
+    assert (paid.status, paid.body["payment_id"]) == (200, "P-1")
+    assert recorded_at[0] - answered_at[0] == pytest.approx(TAKE_SECONDS + STORAGE_SECONDS * is_probe)
+    assert payer.report(1).status == 200
