@@ -141,6 +141,7 @@ _PORTAL_ROWS = (
     Action(PortalFlow.show_card, "Show a card and its related records", effect="read"),
     Action(PortalFlow.list_activity, "List the latest activity", effect="read"),
     Action(PortalFlow.list_programmes, "List the card programmes for a new card", effect="read"),
+    Action(PortalFlow.list_credentials, "List the credentials with their limits of calls", effect="read"),
     Action(PortalFlow.show_statement, "Show the statement of a card's account", effect="read"),
 )
 PORTAL_ACTIONS: Mapping[str, Action] = {row.name: row for row in _PORTAL_ROWS}

@@ -64,6 +64,7 @@ class CardFlows:
         payments = PaymentOrders(store, programmes, cards.payment_provider, posting)
         addresses, debits = AddressOpening(store, cards.payment_provider), DirectDebits(posting)
         secrets = CardSecrets(card_data)
+        limits = CredentialLimits(clock, shared.settings.credential_calls, metrics)
         self.authorizer = Authorizer(CardholderVerification(secrets))
         flows = (
             AccountFlow(sequences),
@@ -80,7 +81,7 @@ class CardFlows:
             HolderFlow(sequences),
             LimitFlow(),
             PaymentSimulatorFlow(sequences, posting, debits),
-            PortalFlow(secrets),
+            PortalFlow(secrets, programmes, cards.credentials, limits),
             hold_release,
             ReportFlow(sequences),
             ReturnFlow(programmes, posting, completion, payments),
@@ -96,7 +97,6 @@ class CardFlows:
         self.decline_recovery = DeclineRecovery(
             store, clock, programmes, references, self.authorizer, hold_release, events
         )
-        limits = CredentialLimits(clock, shared.settings.credential_calls, metrics)
         in_time = AnswersInTime(clock, cards.delivery.tasks, metrics)
         new_reservation = partial(RowReservation, store, clock)
         callers = partial(Dispatcher, store, clock, cards.credentials, limits)

@@ -18,6 +18,9 @@ from chalicelib.cards.ledger.entries import MOVEMENT
 from chalicelib.cards.ledger.past_balances import balance_before
 from chalicelib.cards.payments.address_record import ExternalAddress
 from chalicelib.cards.payments.serializers import serialize_address
+from chalicelib.cards.programs.credential_limits import CredentialLimits
+from chalicelib.cards.programs.credentials import Credentials
+from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol import portal_messages as messages
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.payment_messages import AddressRecord
@@ -45,6 +48,9 @@ class PortalFlow:
     """Reads and combines the records for a page."""
 
     secrets: CardSecrets
+    programmes: Programmes
+    credentials: Credentials
+    limits: CredentialLimits
 
     def list_cards(self, request: messages.ListCards, context: RequestContext) -> Outcome[list[messages.ListedCard]]:
         before = None if request.before is None else card_record.row_part(request.before)
@@ -156,6 +162,22 @@ class PortalFlow:
         shipping = {str(number): each.name for number, each in catalogue.of("shipping_method").items()}
         data: messages.NewCardChoices = {"programmes": programmes, "shipping_methods": shipping}
         return Outcome(data, beside={"programme_manager": catalogue.name})
+
+    def list_credentials(
+        self,
+        request: messages.ListCredentials,  # noqa: ARG002 - it is the action's model
+        context: RequestContext,
+    ) -> Outcome[list[messages.CredentialSummary]]:
+        digests = [key_digest for _, key_digest in sorted(self.programmes.credentials(context.manager_id).items())]
+        listed: list[messages.CredentialSummary] = [
+            {
+                "name": each.name,
+                "calls_per_minute": self.limits.limit_of(each),
+                "has_own_limit": each.calls_per_minute is not None,
+            }
+            for each in self.credentials.current(digests[: messages.CREDENTIALS])
+        ]
+        return _listing(context, listed, more=len(digests) > messages.CREDENTIALS)
 
     def show_statement(self, request: messages.ShowStatement, context: RequestContext) -> Outcome[messages.Statement]:
         card = context.find(Card, request.card_id)

@@ -18,9 +18,13 @@ class CredentialLimits:
         self._default = default
         self._metrics = metrics
 
+    def limit_of(self, credential: Credential) -> int:
+        """The credential's own limit, or the default."""
+        return credential.calls_per_minute or self._default
+
     def admit(self, credential: Credential) -> None:
         """Count a call, with whichever of the credential's keys. Raises: Refused."""
-        limit = credential.calls_per_minute or self._default
+        limit = self.limit_of(credential)
         try:
             self._limits.admit(credential.identity, limit)
         except LimitReached as reached:

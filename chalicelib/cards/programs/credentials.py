@@ -120,6 +120,23 @@ class Credentials:
         credential = self._from_cache(key_digest, NEW_SECONDS)  # a new key may have been added since
         return credential if _has_key(credential, parts) else None
 
+    def current(self, digests: Sequence[str]) -> list[Credential]:
+        """The credentials with these access key digests, at most 100, as ``check`` knows them; without ended ones.
+
+        Raises: StoreError.
+        """
+        now = self._clock.time()
+        cached = {each: entry for each in digests if (entry := self._cache.get(each))}
+        found = {each: credential for each, (read_at, credential) in cached.items() if now - read_at < CACHED_SECONDS}
+        outdated = [each for each in digests if each not in found]
+        items = self._store.batch_get([credential_key(each) for each in outdated]) if outdated else []
+        for key_digest, item in zip(outdated, items, strict=True):
+            self._cache.pop(key_digest, None)
+            if item is not None:
+                found[key_digest] = _credential(item)
+                self._cache[key_digest] = (now, found[key_digest])
+        return [found[each] for each in digests if each in found]
+
     # -- operator actions
 
     def get(self, manager_id: int, name: str) -> Credential:

@@ -45,7 +45,7 @@ class EntryGone(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class SetUp:
-    """A programme manager's items as stored, for making changes.
+    """A programme manager's items as stored.
 
     ``revision`` counts the changes, 0 for a new programme manager; ``used`` are the entries that cannot
     be removed; ``credentials`` are access key digests by name.
@@ -63,16 +63,16 @@ class Programmes:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._cache: dict[int, tuple[int, Catalogue]] = {}
+        self._cache: dict[int, tuple[int, SetUp]] = {}
         self._used: set[tuple[int, EntryId]] = set()
 
     def catalogue(self, manager_id: int) -> Catalogue:
         """A programme manager's configuration. Raises: UnknownManager; StoreError, if nothing is cached."""
-        read_at, catalogue = self._cache.get(manager_id, (0, None))
-        if catalogue is None or self._clock.time() - read_at >= CACHED_SECONDS:
-            catalogue = self._refresh(manager_id, catalogue)
-            self._cache[manager_id] = (self._clock.time(), catalogue)
-        return catalogue
+        return self._cached(manager_id).catalogue
+
+    def credentials(self, manager_id: int) -> Mapping[str, str]:
+        """The access key digests of a programme manager's credentials, by name. Raises: as ``catalogue``."""
+        return self._cached(manager_id).credentials
 
     def mark_used(self, catalogue: Catalogue, references: Iterable[EntryId]) -> None:
         """Mark entries as used, before the transaction that uses them; entries already marked are not written
@@ -94,7 +94,14 @@ class Programmes:
         """The stored configuration, for the operator's command line; empty for an unknown programme manager."""
         return _set_up(manager_id, self._store.rows(TABLE, ("owner", owner(manager_id))))
 
-    def _refresh(self, manager_id: int, before: Catalogue | None) -> Catalogue:
+    def _cached(self, manager_id: int) -> SetUp:
+        read_at, found = self._cache.get(manager_id, (0, None))
+        if found is None or self._clock.time() - read_at >= CACHED_SECONDS:
+            found = self._refresh(manager_id, found)
+            self._cache[manager_id] = (self._clock.time(), found)
+        return found
+
+    def _refresh(self, manager_id: int, before: SetUp | None) -> SetUp:
         try:
             found = self.set_up(manager_id)
         except Exception:
@@ -105,7 +112,7 @@ class Programmes:
         if not found.revision:
             raise UnknownManager(manager_id)
         self._used |= {(manager_id, reference) for reference in found.used}
-        return found.catalogue
+        return found
 
     def _mark(self, manager_id: int, reference: EntryId) -> bool:
         """Mark an entry; returns false if it no longer exists."""

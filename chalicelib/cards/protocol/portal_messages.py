@@ -14,10 +14,12 @@ from chalicelib.cards.protocol.report_messages import CardActivityRecord, Transa
 
 CARDS, ACCOUNTS = 20, 4
 """Cards per page and accounts per card, which are read in one batch."""
+CREDENTIALS = 100
+"""The maximum number of credentials in a list, which are read in one batch."""
 STATEMENT_ROWS = 1000
 """The maximum number of transactions of a statement."""
 LIST_CARDS, SHOW_CARD, LIST_ACTIVITY = "listCards", "showCard", "listActivity"
-SHOW_STATEMENT, LIST_PROGRAMMES = "showStatement", "listProgrammes"
+SHOW_STATEMENT, LIST_PROGRAMMES, LIST_CREDENTIALS = "showStatement", "listProgrammes", "listCredentials"
 
 
 class ListCards(Request):
@@ -84,6 +86,18 @@ class ShowStatement(Request):
 
 class ListProgrammes(Request):
     """listProgrammes: list the card programmes, with what a form for a new card offers."""
+
+
+class ListCredentials(Request):
+    """listCredentials: list the first ``CREDENTIALS`` credentials by name, with their limits of calls; without keys."""
+
+
+class CredentialSummary(Answer):
+    """A credential with its limit of calls in each process, which is its own or the default."""
+
+    name: str
+    calls_per_minute: int
+    has_own_limit: bool
 
 
 class ProgrammeSummary(Answer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from chalice.app import Response
@@ -33,6 +34,9 @@ from chalicelib.website.pagination import PAGE
 from chalicelib.website.questions import Question
 from chalicelib.website.records.attempts import TooManyAttempts
 
+if TYPE_CHECKING:
+    from chalicelib.website.cards.credential_summaries import CredentialList
+
 _REPEATED = "The form was sent twice: this is the client created the first time."
 _FIELDS = ("title", "callback_urls", "registration_number", "events_url", "active", "secret")
 """The fields of the form for a new client."""
@@ -41,7 +45,8 @@ _FIELDS = ("title", "callback_urls", "registration_number", "events_url", "activ
 def list_clients(visit: Visit) -> Response:
     """``GET /clients``: the user's clients, newest first, filtered by ``title``, ``client_id`` and ``active``.
 
-    Archived clients are left out, unless ``active`` is ``archived``. ``after`` is the cursor of the page before.
+    Archived clients are left out, unless ``active`` is ``archived``. ``after`` is the cursor of the page before. The
+    first page without a filter also has the card API credentials of the linked programme manager.
     """
     wanted, after = filled_in(visit.field, ("title", "client_id", "active")), visit.field("after")
     part = visit.website.openbanking.client_list.page(visit.user, _read_filter(wanted), PAGE, after)
@@ -52,6 +57,7 @@ def list_clients(visit: Visit) -> Response:
         wanted=wanted,
         is_first=not after,
         has_none=not (part.examined or wanted or after),
+        credentials=None if wanted or after else _read_credentials(visit),
     )
 
 
@@ -217,6 +223,16 @@ def _derive_identity(visit: Visit) -> Identity:
         secret=drafts.derive_text(draft, owner, f"client secret {of}"),
         events_secret=event_signing.secret_of(drafts.derive_bytes(draft, owner, f"events secret {of}")),
     )
+
+
+def _read_credentials(visit: Visit) -> CredentialList | None:
+    """The card API credentials of the linked programme manager; ``None`` if the user is not linked to one."""
+    manager_id = visit.signed_in_user.manager_id
+    if manager_id is None:
+        return None
+    from chalicelib.website.cards.credential_summaries import read_credentials
+
+    return read_credentials(visit.website.portal, manager_id)
 
 
 def _read_filter(wanted: Mapping[str, str]) -> ClientFilter:

@@ -16,7 +16,9 @@ from chalicelib.cards.programs.credentials import (
     UnknownCredential,
 )
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from chalicelib.foundation.identifiers import digest
 from tests.cards.setups import ABSENT, credential, loaded, manager, shown
+from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
 from tests.world import World
 
@@ -218,3 +220,29 @@ def test_of_two_rotations_at_a_time_one_is_refused(caller: Caller) -> None:
     ):
         caller.world.hub.cards.credentials.rotate(caller.id, "app")
     assert len(caller.world.hub.cards.credentials.get(caller.id, "app").keys) == 2
+
+
+def test_current_credentials_are_read_once_a_minute_in_the_given_order(caller: Caller) -> None:
+    credentials = caller.world.another_process().cards.credentials
+    digests = [digest(parts[0]) for parts in (caller.others, caller.parts)]
+    with counted(caller.world) as calls:
+        assert [each.name for each in credentials.current(digests)] == ["other", "app"]
+        assert caller.passes(caller.parts, credentials)
+        caller.world.clock.advance(59)
+        assert [each.name for each in credentials.current(digests[::-1])] == ["app", "other"]
+        assert calls == ["BatchGetItem"]
+        caller.world.clock.advance(1)
+        assert len(credentials.current(digests)) == 2
+
+    assert calls == ["BatchGetItem"] * 2
+
+
+def test_a_current_credential_that_ended_is_left_out_after_a_minute(caller: Caller) -> None:
+    credentials = caller.world.another_process().cards.credentials
+    digests = [digest(parts[0]) for parts in (caller.others, caller.parts)]
+    assert len(credentials.current(digests)) == 2
+    loaded(caller.world.hub, caller.content | {"credentials": caller.content["credentials"][1:]})
+    caller.world.clock.advance(60)
+
+    assert [each.name for each in credentials.current(digests)] == ["other"]
+    assert not caller.passes(caller.parts, credentials)

@@ -1,0 +1,33 @@
+"""The card API credentials of the linked programme manager, with their limits of calls; without keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from chalicelib.cards.portal.portal import Portal
+from chalicelib.cards.protocol.portal_messages import LIST_CREDENTIALS
+from chalicelib.cards.protocol.status_codes import Refused
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialList:
+    """Credentials, as ``CredentialSummary``, and the programme manager's name.
+
+    ``has_more`` says that there are more than those listed, ``is_unreadable`` that they could not be read.
+    """
+
+    manager: str = ""
+    rows: Sequence[Mapping[str, Any]] = ()
+    has_more: bool = False
+    is_unreadable: bool = False
+
+
+def read_credentials(portal: Portal, manager_id: int) -> CredentialList:
+    """Read the credentials for a page about something else, which goes on without them if they cannot be read."""
+    try:
+        found = portal.read(manager_id, LIST_CREDENTIALS)
+    except Refused:
+        return CredentialList(is_unreadable=True)
+    return CredentialList(found["programme_manager"], found["data"], found["has_more_records"] == "Y")

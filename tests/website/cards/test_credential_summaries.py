@@ -1,0 +1,144 @@
+"""The credentials of the card API below the list of clients: their names and limits of calls, for linked users only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.cards.programs.credentials import Credentials
+from chalicelib.cards.protocol import portal_messages
+from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from tests.cards.scenes import MANAGER, OTHER_MANAGER, Scene
+from tests.dynamodb_calls import counted
+from tests.website.cards.cards import link
+from tests.website.page_costs import BYTES, SECONDS, quickest
+from tests.website.person import Person
+from tests.world import World
+
+HEADING = "Credentials of the card API"
+
+
+def limits(user: Person) -> Mapping[str, str]:
+    """The shown limits by the credential's name."""
+    rows = user.get("/clients").text.partition(HEADING)[2]
+    found = re.findall(
+        r'<td data-label="Credential"[^>]*>([^<]+)</td>\s*<td data-label="Limit of calls">(.+?)</td>', rows
+    )
+    return {name: re.sub("<[^>]+>", " ", limit).strip() for name, limit in found}
+
+
+def test_a_linked_user_sees_a_credential_with_its_own_limit(scene: Scene, colleague: Person) -> None:
+    scene.lend("own-limit", calls_per_minute=1200)
+
+    assert limits(colleague)["own-limit"] == "1,200 a minute Its own"
+
+
+def test_a_credential_without_its_own_limit_is_shown_with_the_one_of_the_setting(
+    shared_world: World, email: str
+) -> None:
+    world = shared_world.again(replace(shared_world.hub.settings, credential_calls=4321))
+    with world.installed():
+        colleague = Person.signed_in(world, email)
+        link(world, email)
+
+        assert limits(colleague)["full"] == "4,321 a minute The default"
+
+
+def test_keys_and_secrets_of_credentials_are_not_on_the_page(scene: Scene, colleague: Person) -> None:
+    scene.lend("key-holder")
+    text = colleague.get("/clients").text
+
+    assert "key-holder" in text
+    stored = scene.hub.cards.credentials.get(MANAGER, "key-holder").keys[0]
+    digests = scene.hub.cards.programmes.set_up(MANAGER).credentials.values()
+    secrets = [part for parts in scene.secrets.values() for part in parts.values()]
+    assert not [part for part in (*secrets, *digests, stored.api_id, stored.api_key) if part in text]
+
+
+def test_users_who_are_not_linked_see_no_credentials(scene: Scene, user: Person) -> None:
+    scene.lend("own-limit", calls_per_minute=1200)
+
+    assert HEADING not in user.get("/clients").text
+
+
+def test_users_of_another_programme_manager_see_only_its_credentials(world: World, scene: Scene, email: str) -> None:
+    scene.lend("not-theirs")
+    other = Person.signed_in(world, email)
+    link(world, email, OTHER_MANAGER)
+    scene.lend("theirs", manager=OTHER_MANAGER)
+
+    assert "theirs" in limits(other)
+    assert "not-theirs" not in limits(other)
+
+
+def test_a_programme_manager_without_credentials_has_no_such_section(
+    colleague: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Credentials, "current", lambda *_: [])
+
+    assert HEADING not in colleague.get("/clients").text
+
+
+def test_a_user_with_clients_sees_the_credentials_on_the_first_page_without_a_filter(colleague: Person) -> None:
+    colleague.create_client()
+
+    assert "full" in limits(colleague)
+    assert HEADING not in colleague.get("/clients?active=yes").text
+    assert HEADING not in colleague.get("/clients?after=1-x").text
+
+
+def test_credentials_take_two_calls_and_none_within_the_next_minute(world: World, colleague: Person) -> None:
+    colleague.get("/")
+    world.hub.cards.programmes._cache.clear()
+    world.hub.cards.credentials._cache.clear()
+    with counted(world) as first:
+        colleague.get("/clients")
+    world.clock.advance(59)
+    with counted(world) as later:
+        colleague.get("/clients")
+    world.clock.advance(1)
+    with counted(world) as after_a_minute:
+        colleague.get("/clients")
+
+    assert first == ["BatchGetItem", "Query", "Query", "BatchGetItem"]
+    assert later == ["BatchGetItem", "Query"]
+    assert after_a_minute == first
+
+
+def test_clients_are_listed_although_the_credentials_cannot_be_read(
+    colleague: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise StoreUnavailable
+
+    colleague.create_client("Budget Friend")
+    monkeypatch.setattr(Credentials, "current", fail)
+
+    assert colleague.get("/clients").status == 200
+    assert "Budget Friend" in colleague.text
+    assert "The credentials could not be read." in colleague.text
+
+
+def test_of_more_credentials_than_a_list_has_the_page_shows_the_first_by_name(
+    scene: Scene, colleague: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = sorted(scene.hub.cards.programmes.credentials(MANAGER))
+    monkeypatch.setattr(portal_messages, "CREDENTIALS", 2)
+
+    assert [*limits(colleague)] == names[:2]
+    assert "There are more: these are the first 2 by name." in colleague.text
+
+
+def test_a_page_with_as_many_credentials_as_a_list_has_is_small_and_takes_little_time(
+    scene: Scene, colleague: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = scene.hub.cards.credentials.get(MANAGER, "full")
+    many = [replace(one, name=f"{'partner-' * 8}{number}") for number in range(portal_messages.CREDENTIALS)]
+    monkeypatch.setattr(Credentials, "current", lambda *_: many)
+
+    assert len(limits(colleague)) == len(many)
+    assert len(colleague.last.text.encode()) <= BYTES
+    assert quickest(lambda: colleague.get("/clients")) <= SECONDS
