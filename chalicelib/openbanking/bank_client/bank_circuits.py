@@ -84,7 +84,8 @@ class BankCircuits:
         bic = downtime.bic
         self._require_due_probe(bic)
         try:
-            probe, is_own = self._probes.claim(bic)
+            with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
+                probe, is_own = self._probes.claim(bic)
         except StoreError as error:
             log.warning("probe not claimed", bic=bic)
             raise CircuitOpen(PROBE_SECONDS) from error
