@@ -143,7 +143,7 @@ def test_without_the_deployed_python_a_target_ends_with_one_sentence_before_anyt
     assert {file.name for file in project.rglob("*")} == {"Makefile", "infra", "find_python.sh"}
 
 
-def test_without_the_python_of_localstack_its_start_ends_with_one_sentence_before_anything_is_made(
+def test_localstack_without_its_python_ends_with_one_sentence_before_anything_is_made(
     machine: Machine, tmp_path: Path
 ) -> None:
     project = tmp_path / "project"
