@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -33,42 +34,50 @@ def is_refused(path: str, answer: Answer) -> bool:
     return 400 <= answer.status < 500
 
 
-@pytest.mark.parametrize(("path", "method"), CALLS)
-def test_a_header_that_is_not_utf_8_is_refused_at_every_route(
-    world: World, monkeypatch: pytest.MonkeyPatch, path: str, method: str
+Request = tuple[str, bytes | None, dict[str, str]]
+"""An address, a body and headers."""
+
+
+def spoilt_headers(path: str, known: dict[str, str]) -> list[Request]:
+    names = ("x-anything", "authorization", "dpop", "x-client-assertion", "x-request-id", *known)
+    return [(address(path), None, known | {name: f"a{HALF}"}) for name in names]
+
+
+def spoilt_queries(path: str, known: dict[str, str]) -> list[Request]:
+    queries = (f"{HALF}=1", f"state={HALF}", f"client_id={known['x-api-key']}&code={HALF}")
+    return [(f"{address(path)}?{query}", None, known) for query in queries]
+
+
+def spoilt_paths(path: str, known: dict[str, str]) -> list[Request]:
+    return [(address(path, HALF), None, known)]
+
+
+def spoilt_forms(path: str, known: dict[str, str]) -> list[Request]:
+    bodies = (b"email=\xed\xa0\x80", f"email={OCTETS}".encode(), f"{OCTETS}=1".encode())
+    return [(address(path), body, known) for body in bodies]
+
+
+SPOILT = {spoilt_headers: CALLS, spoilt_queries: CALLS, spoilt_paths: PARAMETRISED, spoilt_forms: FORMS}
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "path", "method"),
+    [
+        pytest.param(spoilt, path, method, id=f"{spoilt.__name__}-{method}-{path}")
+        for spoilt, calls in SPOILT.items()
+        for path, method in calls
+    ],
+)
+def test_a_part_of_a_request_that_is_not_utf_8_is_refused_at_every_route(
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    spoilt: Callable[[str, dict[str, str]], list[Request]],
+    path: str,
+    method: str,
 ) -> None:
-    known = headers(world)
+    requests = spoilt(path, headers(world))
     with nothing_changes(world, monkeypatch):
-        for name in ("x-anything", "authorization", "dpop", "x-client-assertion", "x-request-id", *known):
-            answer = world.call(method, address(path), headers=known | {name: f"a{HALF}"})
-            assert is_refused(path, answer), name
+        for request in requests:
+            answer = world.call(method, *request)
+            assert is_refused(path, answer), request
             assert len(answer.headers["x-request-id"]) == 36
-
-
-@pytest.mark.parametrize(("path", "method"), CALLS)
-def test_a_query_that_is_not_utf_8_is_refused_at_every_route(
-    world: World, monkeypatch: pytest.MonkeyPatch, path: str, method: str
-) -> None:
-    known = headers(world)
-    with nothing_changes(world, monkeypatch):
-        for query in (f"{HALF}=1", f"state={HALF}", f"client_id={world.client.client_id}&code={HALF}"):
-            assert is_refused(path, world.call(method, f"{address(path)}?{query}", headers=known)), query
-
-
-@pytest.mark.parametrize(("path", "method"), PARAMETRISED)
-def test_a_path_that_is_not_utf_8_is_refused_at_every_route(
-    world: World, monkeypatch: pytest.MonkeyPatch, path: str, method: str
-) -> None:
-    known = headers(world)
-    with nothing_changes(world, monkeypatch):
-        assert is_refused(path, world.call(method, address(path, HALF), headers=known))
-
-
-@pytest.mark.parametrize(("path", "method"), FORMS)
-def test_a_form_that_is_not_utf_8_is_refused_at_every_route(
-    world: World, monkeypatch: pytest.MonkeyPatch, path: str, method: str
-) -> None:
-    known = headers(world)
-    with nothing_changes(world, monkeypatch):
-        for body in (b"email=\xed\xa0\x80", f"email={OCTETS}".encode(), f"{OCTETS}=1".encode()):
-            assert is_refused(path, world.call(method, address(path), body, known)), body

@@ -90,7 +90,7 @@ class Worker:
         outbox: Outbox,
         dead: Queue,
         senders: Mapping[Kind, Sender],
-        tasks: Tasks | None = None,
+        tasks: Tasks,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -105,7 +105,7 @@ class Worker:
 
         A duplicate or early message has no effect.
         """
-        if self._tasks is not None and self._tasks.carry_out(message):
+        if self._tasks.carry_out(message):
             return
         attempt = self.begin(message)
         if attempt is not None:

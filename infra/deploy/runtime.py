@@ -9,14 +9,8 @@ PYTHON = "3.13"
 """The deployed Python version. Packaging requires the same version, because compiled modules belong to one version."""
 INTERPRETER = f".venv-{PYTHON}/bin/python"
 """The interpreter that packages, deploys and rehearses, as a path relative to the repository."""
-GLIBC: Mapping[str, tuple[int, int]] = {
-    "3.10": (2, 26),
-    "3.11": (2, 26),
-    "3.12": (2, 34),
-    "3.13": (2, 34),
-    "3.14": (2, 34),
-}
-"""The glibc of Lambda's runtimes: Amazon Linux 2 until Python 3.11, Amazon Linux 2023 since 3.12."""
+GLIBC = (2, 34)
+"""The glibc of Lambda's runtime of that version: Amazon Linux 2023."""
 MACHINES: Mapping[str, str] = {"arm64": "aarch64", "x86_64": "x86_64"}
 """Lambda's processors, and Linux's names for them."""
 _OLDEST_GLIBC = 17
@@ -37,9 +31,9 @@ def check_python() -> None:
         )
 
 
-def platforms(processor: str, python: str = PYTHON) -> list[str]:
+def platforms(processor: str) -> list[str]:
     """The platform tags of wheels that run on a processor of Lambda, the newest first."""
-    machine, (major, newest) = MACHINES[processor], GLIBC[python]
+    machine, (major, newest) = MACHINES[processor], GLIBC
     tags = [f"manylinux_{major}_{minor}_{machine}" for minor in range(newest, _OLDEST_GLIBC - 1, -1)]
     return [*tags, f"manylinux2014_{machine}"]
 

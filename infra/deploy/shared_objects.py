@@ -31,14 +31,14 @@ def _is_elf(path: Path) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def problems(folder: Path, processor: str, python: str = runtime.PYTHON) -> Iterator[str]:
+def problems(folder: Path, processor: str) -> Iterator[str]:
     """Why shared objects below ``folder`` would not load in Lambda, one sentence without a full stop for each reason.
 
     Args:
         processor: ``arm64`` or ``x86_64``.
-        python: the runtime's version.
     """
     objects = find(folder)
+    glibc = ".".join(map(str, runtime.GLIBC))
     there = {path.name for path in objects}
     for path in objects:
         name = path.relative_to(folder).as_posix()
@@ -50,8 +50,8 @@ def problems(folder: Path, processor: str, python: str = runtime.PYTHON) -> Iter
                 if library not in there and not _SYSTEM.fullmatch(library):
                     yield f"{name} needs {library}, which neither layer nor runtime has"
             for version in needed_glibc(elf):
-                if not _has(runtime.GLIBC[python], version):
-                    yield f"{name} needs {version}, and python{python} has glibc {_dotted(runtime.GLIBC[python])}"
+                if not _has(version):
+                    yield f"{name} needs {version}, and python{runtime.PYTHON} has glibc {glibc}"
 
 
 def needed_libraries(elf: ELFFile) -> list[str]:
@@ -68,11 +68,7 @@ def needed_glibc(elf: ELFFile) -> list[str]:
     return sorted({each.name for each in needed if each.name.startswith("GLIBC_") and not each["vna_flags"] & _WEAK})
 
 
-def _has(glibc: tuple[int, int], version: str) -> bool:
-    """Whether a glibc has a version of its symbols. ``GLIBC_ABI_DT_RELR`` is a feature of 2.36, no number."""
+def _has(version: str) -> bool:
+    """Whether the runtime's glibc has a version of symbols. ``GLIBC_ABI_DT_RELR`` is a feature of 2.36, no number."""
     found = re.fullmatch(r"GLIBC_(\d+)\.(\d+)(?:\.\d+)?", version)
-    return found is not None and (int(found[1]), int(found[2])) <= glibc
-
-
-def _dotted(version: tuple[int, int]) -> str:
-    return ".".join(map(str, version))
+    return found is not None and (int(found[1]), int(found[2])) <= runtime.GLIBC

@@ -104,10 +104,6 @@ class MessageQueue:
         received = sum(message.received > 0 for message in hidden)
         return len(self._messages) - len(hidden), received, len(hidden) - received
 
-    def next_visible(self) -> float | None:
-        """The earliest time at which a message can be received, which may be past; ``None`` if there is none."""
-        return min((message.visible_at for message in self._messages.values()), default=None)
-
     # -- internals
 
     def _enter(self, message: Message) -> None:

@@ -1,4 +1,4 @@
-"""A DynamoDB over HTTP that keeps callers waiting: it carries held calls out later, when nobody waits any more."""
+"""A DynamoDB over HTTP that keeps callers waiting: it carries calls out later, when nobody waits any more."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import base64
 import contextlib
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,34 +21,46 @@ from tests.tables import Refused, carried_out
 
 @dataclass
 class SlowEngine:
-    """``made`` has the operations that arrived; those in ``held`` are not answered, and wait for ``carry_out``."""
+    """``made`` has the operations that arrived; they are not answered, and wait for ``carry_out``.
 
-    held: frozenset[str]
+    ``arrived`` is called when one has arrived.
+    """
+
+    arrived: Callable[[], None]
     made: list[str] = field(default_factory=list)
     _waiting: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _arrival: threading.Condition = field(default_factory=threading.Condition)
 
     def carry_out(self) -> list[int]:
-        """Carry out what is held; answers the status of each call."""
-        waiting, self._waiting = self._waiting, []
+        """Carry out what is held, at least one call; answers the status of each."""
+        with self._arrival:
+            assert self._arrival.wait_for(lambda: self._waiting, 60)
+            waiting, self._waiting = self._waiting, []
         return [_answer(*call)[0] for call in waiting]
 
     def serve(self, connection: Connection) -> None:
-        while request := connection.request():
-            head, _, body = request.partition(b"\r\n\r\n")
-            [target] = [line for line in head.split(b"\r\n") if line.lower().startswith(b"x-amz-target")]
-            operation, call = target.decode().rpartition(".")[2], json.loads(body)
-            with self._lock:
-                self.made.append(operation)
-                if operation not in self.held:
-                    status, answer = _answer(operation, call)
-                else:
-                    self._waiting.append((operation, call))
-                    status = 0
-            if not status:
-                connection.stop.wait(60)
-                return
-            connection.answer(answer, f"{status} ", b"Content-Type: application/x-amz-json-1.0\r\n")
+        request = connection.request()
+        head, _, body = request.partition(b"\r\n\r\n")
+        [target] = [line for line in head.split(b"\r\n") if line.lower().startswith(b"x-amz-target")]
+        operation = target.decode().rpartition(".")[2]
+        with self._arrival:
+            self.made.append(operation)
+            self._waiting.append((operation, json.loads(body)))
+            self.arrived()
+            self._arrival.notify_all()
+        connection.stop.wait(60)
+
+
+@dataclass
+class _Client:
+    """A client that makes the calls in ``held`` over HTTP, and others of storage that answers at once."""
+
+    held: Collection[str]
+    over_http: Any
+    at_once: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.over_http if name in self.held else self.at_once, name)
 
 
 def _answer(operation: str, request: Mapping[str, Any]) -> tuple[int, bytes]:
@@ -67,10 +80,14 @@ def _encode(value: bytes) -> str:
 
 
 @contextlib.contextmanager
-def slow_engine(scene: Scene, monkeypatch: pytest.MonkeyPatch, *held: str) -> Iterator[SlowEngine]:
-    """The scene's storage over HTTP, with operations that are held."""
-    engine, store = SlowEngine(frozenset(held)), scene.hub.store
+def slow_engine(scene: Scene, monkeypatch: pytest.MonkeyPatch, *held: str, seconds: float = 0) -> Iterator[SlowEngine]:
+    """Storage whose calls ``held`` are made over HTTP and not answered; each takes ``seconds`` on the scene's clock.
+
+    The client waits for a moment.
+    """
+    engine, store = SlowEngine(partial(scene.clock.advance, seconds)), scene.hub.store
     with serving(engine.serve) as server, monkeypatch.context() as patch:
+        patch.setattr(aws, "READ_SECONDS", 0.05)
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{server.port}")
-        patch.setattr(store, "_client", aws.client("dynamodb"))
+        patch.setattr(store, "_client", _Client(held, aws.client("dynamodb"), store._client))
         yield engine

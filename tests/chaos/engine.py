@@ -10,6 +10,7 @@ import threading
 
 from infra.local.emulator import Emulator, EmulatorServer, load_moto
 from infra.local.engines import DYNAMODB_ENGINES, ENGINES
+from infra.local.message_queue import MessageQueue
 from infra.local.resources import create_resources
 from tests import lean_emulator
 from tests.chaos.filling_disk import FillingDisk
@@ -54,7 +55,7 @@ class Engine:
 
     def next_message(self, queue: str) -> float | None:
         """When a message of a queue can be received next, in Unix seconds; ``None`` when it has none."""
-        return self._emulator.sqs.queue(queue).next_visible()
+        return next_visible(self._emulator.sqs.queue(queue))
 
     def backlog(self, queue: str) -> int:
         """How many messages of a queue can be received now."""
@@ -65,3 +66,9 @@ class Engine:
         self._server.server_close()
         if self._dynamodb:
             self._dynamodb.stop()
+
+
+def next_visible(queue: MessageQueue) -> float | None:
+    """The earliest time at which a message can be received, which may be past; ``None`` if there is none."""
+    messages = filter(None, map(queue.get, queue.ids()))
+    return min((message.visible_at for message in messages), default=None)

@@ -57,7 +57,7 @@ def worker_of(world: World, receiver: Receiver) -> Worker:
     """A worker that sends everything to ``receiver``."""
     hub, senders = world.hub, {kind: Sender(receiver.send, receiver.give_up) for kind in PLANS}
     dead = Queue(f"{hub.settings.prefix}-deliveries-dead")
-    return Worker(hub.store, hub.clock, hub.delivery.bodies, hub.delivery.outbox, dead, senders)
+    return Worker(hub.store, hub.clock, hub.delivery.bodies, hub.delivery.outbox, dead, senders, hub.delivery.tasks)
 
 
 def intended(world: World, kind: Kind = "event", **members: Any) -> RecordedDeliveries:

@@ -16,9 +16,10 @@ from typing import Any
 
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, Undeliverable
-from chalicelib.delivery.schedule import MINUTE
+from chalicelib.delivery.schedule import MINUTE, Kind
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.sweeper import Sweeper
+from chalicelib.delivery.tasks import Tasks
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws import Queue
 from tests.delivery.memory import MemoryStore
@@ -77,8 +78,9 @@ class Simulation:
         self._outbox = Outbox(bodies, queue, self._clock)
         self._sweeper = Sweeper(self._store, self._clock, queue, self._outbox, _NO_METRICS)
         self._after(MINUTE, self._sweep)
-        sender = {"event": Sender(self._send)}
-        self._worker = Worker(self._store, self._clock, bodies, self._outbox, queue, sender)  # type: ignore[arg-type]
+        sender: dict[Kind, Sender] = {"event": Sender(self._send)}
+        tasks = Tasks(_NO_VAULT, queue, dict)
+        self._worker = Worker(self._store, self._clock, bodies, self._outbox, queue, sender, tasks)
 
     @property
     def now(self) -> float:

@@ -64,6 +64,18 @@ class Server:
     scheme: str
     requests: list[tuple[int, bytes]] = field(default_factory=list)
     connections: int = 0
+    _arrival: threading.Condition = field(default_factory=threading.Condition)
+
+    def note(self, number: int, request: bytes) -> None:
+        """Note what a connection received."""
+        with self._arrival:
+            self.requests.append((number, request))
+            self._arrival.notify_all()
+
+    def wait(self, count: int) -> None:
+        """Wait until so many requests have arrived; it fails where they do not."""
+        with self._arrival:
+            assert self._arrival.wait_for(lambda: len(self.requests) >= count, 60), self.requests
 
     @property
     def url(self) -> str:
@@ -112,7 +124,7 @@ def serving(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
         for thread in (acceptor, *threads):
-            thread.join(5)
+            thread.join(60)
 
 
 @dataclass
@@ -122,7 +134,7 @@ class _Recording(Connection):
     def request(self) -> bytes:
         content = super().request()
         if content:
-            self.server.requests.append((self.number, content))
+            self.server.note(self.number, content)
         return content
 
 

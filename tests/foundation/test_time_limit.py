@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from math import inf
@@ -64,10 +62,10 @@ def test_a_limit_holds_in_parallel_calls(clock: ManualClock) -> None:
         assert together([time_limit.seconds_left] * 2) == [2, 2]
 
 
-def test_parallel_calls_are_not_waited_for_longer_than_the_limit() -> None:
+def test_parallel_calls_are_not_waited_for_longer_than_the_limit(clock: ManualClock) -> None:
     goes_on = threading.Event()
     try:
-        with time_limit.time_limit(time.monotonic, time.monotonic() + 0.01), pytest.raises(TimeoutError):
+        with limited(clock, 0.01), pytest.raises(TimeoutError):
             together([partial(goes_on.wait, 60)] * 2)
     finally:
         goes_on.set()
@@ -76,16 +74,10 @@ def test_parallel_calls_are_not_waited_for_longer_than_the_limit() -> None:
 # -- clients
 
 
-@pytest.fixture
-def silent() -> Iterator[Server]:
-    """A server that takes requests and never answers."""
-
-    def behave(connection: Connection) -> None:
-        while connection.request():
-            connection.stop.wait(60)
-
-    with serving(behave) as server:
-        yield server
+def silence(connection: Connection) -> None:
+    """Take a request and never answer."""
+    while connection.request():
+        connection.stop.wait(60)
 
 
 def client(service: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -95,7 +87,7 @@ def client(service: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> Any
 
 @pytest.mark.parametrize("service", ["dynamodb", "kms", "sqs", "secretsmanager"])
 def test_a_call_is_not_waited_for_longer_than_the_limit_and_not_repeated(
-    service: str, silent: Server, monkeypatch: pytest.MonkeyPatch
+    service: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = {
         "dynamodb": lambda made: made.list_tables(),
@@ -103,43 +95,45 @@ def test_a_call_is_not_waited_for_longer_than_the_limit_and_not_repeated(
         "sqs": lambda made: made.list_queues(),
         "secretsmanager": lambda made: made.list_secrets(),
     }
-    made = client(service, silent, monkeypatch)
+    with serving(silence) as server:
+        made = client(service, server, monkeypatch)
+        with limited(clock, 0.1), pytest.raises(ReadTimeoutError):
+            calls[service](made)
+        server.wait(1)
 
-    with time_limit.time_limit(time.monotonic, time.monotonic() + 0.1), pytest.raises(ReadTimeoutError):
-        calls[service](made)
-
-    assert len(silent.requests) == 1
-
-
-def test_no_call_is_sent_after_the_limit(silent: Server, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = client("sqs", silent, monkeypatch)
-
-    with limited(clock, 0), pytest.raises(ConnectTimeoutError):
-        made.list_queues()
-
-    assert silent.requests == []
+    assert len(server.requests) == 1
 
 
-def test_a_call_that_hangs_leaves_time_for_its_repeat(
-    silent: Server, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_call_is_sent_after_the_limit(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(silence) as server:
+        made = client("sqs", server, monkeypatch)
+        with limited(clock, 0), pytest.raises(ConnectTimeoutError):
+            made.list_queues()
+
+    assert server.requests == []
+
+
+def test_a_call_that_hangs_leaves_time_for_its_repeat(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(aws, "READ_SECONDS", 0.05)
-    store = Store(client("dynamodb", silent, monkeypatch), "any", lambda seconds: None)
+    with serving(silence) as server:
+        store = Store(client("dynamodb", server, monkeypatch), "any", lambda seconds: None)
+        with limited(clock, 60), pytest.raises(AnswerLost):
+            store.get("any", {"id": "1"})
+        server.wait(3)
 
-    with limited(clock, 2), pytest.raises(AnswerLost):
-        store.get("any", {"id": "1"})
-
-    assert len(silent.requests) == 3
+    assert len(server.requests) == 3
 
 
 def test_a_refused_call_is_reported_at_once(monkeypatch: pytest.MonkeyPatch, clock: ManualClock) -> None:
+    monkeypatch.setattr(aws, "READ_SECONDS", 60)
+
     def behave(connection: Connection) -> None:
         while connection.request():
             connection.answer(b'{"__type": "ServiceUnavailable"}', "503 Service Unavailable")
 
     with serving(behave) as server:
         made = client("sqs", server, monkeypatch)
-        with limited(clock, 2), pytest.raises(ClientError):
+        with limited(clock, 60), pytest.raises(ClientError):
             made.list_queues()
 
     assert len(server.requests) == 1

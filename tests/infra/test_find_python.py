@@ -123,7 +123,7 @@ def test_without_a_version_any_from_the_oldest_supported_one_is_found(machine: M
     assert machine.find() == sys.executable
 
 
-@pytest.mark.parametrize("target", ["package", "deploy", "rehearse"])
+@pytest.mark.parametrize("target", ["bench", "deploy", "package", "rehearse", "stage-python"])
 def test_without_the_deployed_python_a_target_ends_with_one_sentence_before_anything_is_made(
     machine: Machine, tmp_path: Path, target: str
 ) -> None:
@@ -141,6 +141,23 @@ def test_without_the_deployed_python_a_target_ends_with_one_sentence_before_anyt
         f"that runs it, and compiled modules belong to one version: {HOW.replace(VERSION, runtime.PYTHON)}."
     )
     assert {file.name for file in project.rglob("*")} == {"Makefile", "infra", "find_python.sh"}
+
+
+def test_localstack_without_its_python_ends_with_one_sentence_before_anything_is_made(
+    machine: Machine, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    for name in ("infra/localstack/start.sh", "infra/find_python.sh"):
+        shutil.copy2(ROOT / name, machine.add(project / name))
+
+    done = machine.run(project / "infra/localstack/start.sh", folder=project)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "causeway: Python 3.13 is needed, because LocalStack's pinned packages fit no other version: "
+        f"{HOW.replace(VERSION, '3.13')}.\n"
+    )
+    assert {file.name for file in project.rglob("*")} == {"infra", "localstack", "start.sh", "find_python.sh"}
 
 
 def test_the_makefile_has_the_deployed_python() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import time
 from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
@@ -21,7 +20,7 @@ from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
 from tests.cards.network_books import check
 from tests.cards.scenes import GBP, LEFT_OUT, Envelope, Scene
 from tests.cards.slow_engine import slow_engine
-from tests.cards.slow_storage import ANSWERING, READS, SlowStorage, every, first
+from tests.cards.slow_storage import ANSWERING, DECIDING, READS, SlowStorage, every, first
 from tests.openbanking.faults import items
 
 REFUSED = EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
@@ -319,23 +318,14 @@ def test_nothing_is_sent_after_the_time_is_up(user: Buyer) -> None:
     assert sent.call_count == 1
 
 
-# -- over HTTP, with the client's own timeouts and real time
+# -- over HTTP, with the client's own timeouts
 
 
-@pytest.fixture
-def real_time(user: Buyer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time goes by for the limits of requests; two seconds are two tenths."""
-    started, clock = time.monotonic(), user.scene.clock
-    began = clock.monotonic()
-    monkeypatch.setattr(clock, "monotonic", lambda: began + (time.monotonic() - started) * 10)
-
-
-@pytest.mark.usefixtures("real_time")
 def test_an_engine_that_does_not_answer_reads_is_not_waited_for(user: Buyer, monkeypatch: pytest.MonkeyPatch) -> None:
-    with slow_engine(user.scene, monkeypatch, "BatchGetItem") as engine:
+    with slow_engine(user.scene, monkeypatch, "batch_get_item", TRANSACTION, seconds=DECIDING) as engine:
         assert ask(user).data["response_code"] == "91"
 
-    assert "TransactWriteItems" not in engine.made
+    assert set(engine.made) == {"BatchGetItem"}
     assert len(work(user.scene)) == 1
     assert listed(user) == [("91", 1)]
 
@@ -344,7 +334,7 @@ def test_an_engine_that_carries_transactions_out_late_holds_nothing(
     user: Buyer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reference = user.scene.reference()
-    with slow_engine(user.scene, monkeypatch, "TransactWriteItems") as engine:
+    with slow_engine(user.scene, monkeypatch, TRANSACTION) as engine:
         monkeypatch.setattr(user.scene.hub.store, "_pause", lambda seconds: user.scene.clock.advance(1))
         answer = ask(user, request_reference_id=reference)
         assert 200 in engine.carry_out()

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.foundation.http.outbound import Outbound, Reply
 from tests.foundation.servers import Connection
 
-AMPLE = 5.0
+AMPLE = 60.0
 
 SLACK = 0.5
 

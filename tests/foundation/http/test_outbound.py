@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -345,8 +346,10 @@ def test_a_slow_call_that_its_check_gives_up_ends_at_once(behaviour: Callable[[C
         raise GivenUp("too slow")
 
     slow_check, ran = slow_checks(give_up)
-    with serving(behaviour) as server, pytest.raises(GivenUp, match="too slow"):
-        Outbound(public_only=False).post(server.url, BODY, {}, repeat=True, fresh=fresh, slow_check=slow_check)
+    with serving(behaviour) as server:
+        with pytest.raises(GivenUp, match="too slow"):
+            Outbound(public_only=False).post(server.url, BODY, {}, repeat=True, fresh=fresh, slow_check=slow_check)
+        server.wait(1)
 
     assert len(ran) == 1
     assert len(server.requests) == 1
@@ -364,17 +367,21 @@ def test_a_slow_call_that_its_check_lets_go_on_gets_its_answer(fresh: bool) -> N
     slow_check, ran = slow_checks(checked.set)
     with serving(late) as server:
         outbound = Outbound(public_only=False)
-        for _ in range(2):
-            reply = outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh, slow_check=slow_check)
+        for check in (slow_check, SlowCheck(60, slow_check.check)):
+            reply = outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh, slow_check=check)
             assert reply.body == b'{"status":"success"}'
 
     assert len(ran) == 1
 
 
-def test_a_slow_call_still_has_its_time_limit_after_its_check() -> None:
-    slow_check, ran = slow_checks(lambda: None)
+def test_a_slow_call_still_has_its_time_limit_after_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The check takes as long as the call may, on the clock of the connection."""
+    passed = [0.0]
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + sum(passed))
+    monkeypatch.setattr(module, "time", clock)
+    slow_check, ran = slow_checks(lambda: passed.append(60))
     with serving(silence) as server, pytest.raises(TimedOut):
-        Outbound(public_only=False, total_seconds=SHORT).post(server.url, BODY, {}, repeat=False, slow_check=slow_check)
+        Outbound(public_only=False, total_seconds=60).post(server.url, BODY, {}, repeat=False, slow_check=slow_check)
 
     assert len(ran) == 1
 
@@ -382,9 +389,7 @@ def test_a_slow_call_still_has_its_time_limit_after_its_check() -> None:
 def test_a_call_that_is_answered_in_time_runs_no_check() -> None:
     slow_check, ran = slow_checks(lambda: None)
     with serving(good) as server:
-        Outbound(public_only=False).post(
-            server.url, BODY, {}, repeat=False, slow_check=SlowCheck(AMPLE, slow_check.check)
-        )
+        Outbound(public_only=False).post(server.url, BODY, {}, repeat=False, slow_check=SlowCheck(60, slow_check.check))
 
     assert ran == []
 

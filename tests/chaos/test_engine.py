@@ -1,0 +1,22 @@
+"""The kill test goes on at the time at which the next message can be received."""
+
+from __future__ import annotations
+
+import threading
+
+from infra.local.message_queue import Message, MessageQueue
+from tests.chaos.engine import next_visible
+from tests.manual_clock import ManualClock
+from tests.world import START
+
+
+def test_the_next_message_is_the_one_that_can_be_received_first_and_none_of_an_empty_queue() -> None:
+    clock = ManualClock(START)
+    now = clock.monotonic()
+    with (lock := threading.Lock()):
+        queue = MessageQueue(lock, clock.monotonic)
+        assert next_visible(queue) is None
+        for name, delay in (("later", 20), ("next", 10)):
+            queue.add(Message(name, "", 0, now + delay))
+
+        assert next_visible(queue) == now + 10
