@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
+from chalicelib.cards.authorization.late_declines import KEPT, KIND
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
@@ -77,6 +78,13 @@ def finish(scene: Scene) -> int:
     """The schedule that adds late declines to the lists of their cards."""
     done: int = scene.hub.cards.flows.hold_expiry.expire()
     return done
+
+
+def late_decline(scene: Scene, number: int) -> Item:
+    """The item that has a decline added to its card's list."""
+    item = scene.hub.store.get("card-activity", {"owner": f"{KIND}#{number}", "part": KIND})
+    assert item is not None
+    return item
 
 
 def work(scene: Scene) -> int:
@@ -256,6 +264,17 @@ def test_its_row_follows_those_that_its_card_has_when_it_is_listed(issuer: Scene
     assert listed(user, item_count=3) == ([first, second, late], True)
     assert listed(user, last_id=late) == ([third], False)
     assert finish(issuer) == 0, "it is listed once"
+
+
+def test_a_late_decline_expires_a_day_after_its_card_lists_it(issuer: Scene) -> None:
+    user = held(issuer)
+    with crowded(user):
+        late = user.asked(2_00)["authorize_id"]
+    assert "expires_at" not in late_decline(issuer, late)
+
+    assert finish(issuer)
+
+    assert late_decline(issuer, late)["expires_at"] == issuer.clock.time() + KEPT
 
 
 def test_its_row_follows_those_of_a_clock_that_is_ahead(issuer: Scene) -> None:
