@@ -103,7 +103,7 @@ def listed(user: Buyer, **members: Any) -> tuple[list[int], bool]:
     return [row["authorize_id"] for row in answer.data], answer.members["has_more_records"] == "Y"
 
 
-def test_what_others_are_in_the_way_of_for_two_seconds_is_declined_with_91_within_three(issuer: Scene) -> None:
+def test_an_authorization_that_others_block_for_two_seconds_is_declined_within_three(issuer: Scene) -> None:
     user = held(issuer, **LIMITED)
     reference = {"request_reference_id": issuer.reference()}
     use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP} | reference
@@ -138,7 +138,7 @@ def test_what_others_are_in_the_way_of_for_two_seconds_is_declined_with_91_withi
     assert issuer.sim("simulateReversal", trans_link=link).status_code == 4008
 
 
-def test_its_writes_have_no_condition_on_what_others_write(issuer: Scene) -> None:
+def test_a_late_decline_has_no_condition_on_items_that_others_write(issuer: Scene) -> None:
     user = held(issuer)
 
     with transactions(issuer.world) as made, crowded(user):
@@ -147,7 +147,7 @@ def test_its_writes_have_no_condition_on_what_others_write(issuer: Scene) -> Non
     assert sorted(made[-1]) == ["Put activity", "Put authorization", "Put late-decline"]
 
 
-def test_what_is_decided_too_late_is_not_written(issuer: Scene) -> None:
+def test_a_decision_that_comes_too_late_is_not_written(issuer: Scene) -> None:
     """Nobody was in the way at last, but the network waits no more."""
     user, read = held(issuer), Store.batch_get
 
@@ -177,7 +177,7 @@ def test_the_waits_between_attempts_end_when_time_is_up(issuer: Scene) -> None:
     assert took == [pytest.approx(2)]
 
 
-def test_however_often_it_is_overtaken_within_two_seconds_it_is_answered(issuer: Scene) -> None:
+def test_an_authorization_is_answered_however_often_it_is_overtaken(issuer: Scene) -> None:
     user = held(issuer)
 
     with crowded(user, step=0):
@@ -188,7 +188,7 @@ def test_however_often_it_is_overtaken_within_two_seconds_it_is_answered(issuer:
     assert len(messages(user)) == 1
 
 
-def test_where_storage_takes_nothing_at_all_it_is_91_and_a_worker_records_it(issuer: Scene) -> None:
+def test_a_worker_records_a_decline_that_storage_does_not_take(issuer: Scene) -> None:
     user = held(issuer)
     issuer.world.queued()
 
@@ -215,7 +215,7 @@ def test_advices_and_increments_are_tried_for_ten_seconds(issuer: Scene) -> None
     assert len(messages(user)) == 1
 
 
-def test_a_number_that_no_card_has_is_14_however_late(issuer: Scene) -> None:
+def test_an_unknown_number_is_declined_with_14_even_late(issuer: Scene) -> None:
     user = reissued(issuer)
     unknown = {"pan": "4111110000000000", "transaction_type": 0, "amount": 1_00, "currency_ison": GBP}
     read = Store.batch_get
@@ -230,7 +230,7 @@ def test_a_number_that_no_card_has_is_14_however_late(issuer: Scene) -> None:
     assert messages(user) == []
 
 
-def test_it_is_told_as_other_declines_are(stage: Scene) -> None:
+def test_a_late_decline_has_the_events_of_other_declines(stage: Scene) -> None:
     with stage.world.manager_wants_events():
         scene = stage
         card = scene.spendable(5000)
