@@ -20,7 +20,7 @@ _ONE_RUN_ONLY = frozenset(
     (
         *("owner", "part", "id", "at", "last_at", "written_by", "movement", "auth_code", "trans_link", "of"),
         *("authorize_id", "authorization_id", "transaction_id", "parent_id", "due_shard", "part_of_account"),
-        *("transmission_time", "transaction_local_time"),
+        *("transmission_time", "transaction_local_time", "expires_at"),
         *("stan", "trace_id", "trace_number", "retrieval_reference_number", "delivery_id", "body", "added"),
     )
 )

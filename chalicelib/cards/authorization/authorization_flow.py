@@ -27,7 +27,12 @@ from chalicelib.cards.authorization.card_context import (
 )
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.cardholder_verification import PresentedData
-from chalicelib.cards.authorization.new_authorizations import first_message, late_decline, new_authorization
+from chalicelib.cards.authorization.new_authorizations import (
+    first_message,
+    follow_up_message,
+    late_decline,
+    new_authorization,
+)
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account, LedgerAccount
 from chalicelib.cards.issuing.card_record import Card, number_key, update_listed
@@ -217,17 +222,16 @@ class AuthorizationFlow:
                 counted=join_usage(authorization.counted, decision.counted),
                 due_at=until,
             )
-        message = NetworkMessage(
-            number=reserved.number,
-            kind=values.INCREMENT,
-            card=card_context.card,
-            trans_link=authorization.trans_link,
-            use=authorization.card_use,
-            code=decision.code,
-            amount=decision.amount if decision.is_approved else request.amount,
-            currency=authorization.currency,
-            charge=decision.charge,
-            holder_currency=account.currency,
+        message = replace(
+            follow_up_message(
+                reserved.number,
+                values.INCREMENT,
+                card_context,
+                authorization,
+                code=decision.code,
+                amount=decision.amount if decision.is_approved else request.amount,
+                charge=decision.charge,
+            ),
             auth_code=_auth_code() if decision.is_approved else None,
             holds_until=until if decision.is_approved else None,
         )

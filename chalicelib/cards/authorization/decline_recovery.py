@@ -20,7 +20,7 @@ from chalicelib.cards.authorization.card_context import CardContext, read_by_num
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.hold_release import HoldRelease
 from chalicelib.cards.authorization.late_declines import put_late_decline
-from chalicelib.cards.authorization.new_authorizations import late_decline
+from chalicelib.cards.authorization.new_authorizations import follow_up_message, late_decline
 from chalicelib.cards.events.card_events import CardEvent, CardEvents
 from chalicelib.cards.issuing.card_record import Card, number_key
 from chalicelib.cards.programs.programmes import Programmes
@@ -199,17 +199,14 @@ class DeclineRecovery:
         card_context = read_with_card(self.store.batch_get, catalogue, authorization)
         entry = self.hold_release.new_entry(authorization.manager_id)
         account, reserved = card_context.accounts[0], self._reserve(entry, reservations).row
-        message = activity_record.NetworkMessage(
-            number=reserved.number,
-            kind=values.AUTHORIZATION,
-            card=card_context.card,
-            trans_link=authorization.trans_link,
-            use=authorization.card_use,
+        message = follow_up_message(
+            reserved.number,
+            values.AUTHORIZATION,
+            card_context,
+            authorization,
             code=NOT_AVAILABLE,
             amount=decline.amount,
-            currency=decline.currency,
             charge=authorization.charge_details,
-            holder_currency=account.currency,
         )
         listed_at = reserved.listed_at(stamp.at)
         listed = replace(authorization, id=message.number, at=stamp.at, listed_at=listed_at)

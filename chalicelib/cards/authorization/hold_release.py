@@ -9,9 +9,9 @@ from typing import Any
 
 from chalicelib.cards.authorization import activity_record, event_payloads, late_declines
 from chalicelib.cards.authorization import authorization_record as records
-from chalicelib.cards.authorization.activity_record import NetworkMessage
-from chalicelib.cards.authorization.card_context import CardContext, Read, read_with_card
+from chalicelib.cards.authorization.card_context import Read, read_with_card
 from chalicelib.cards.authorization.late_declines import LateDeclines
+from chalicelib.cards.authorization.new_authorizations import follow_up_message
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.ledger.conversion import portion
 from chalicelib.cards.ledger.entries import Movement
@@ -110,7 +110,16 @@ class HoldRelease:
         at = WriteStamp(after.last_at if released else movement.at, stamp.write_id)
         movement.continue_card_list(card_context.of_card, at.at)
         reserved = reservation.row
-        message = _new_message(reserved.number, card_context, authorization, amount, kind)
+        charge = authorization.charge_details
+        message = follow_up_message(
+            reserved.number,
+            kind,
+            card_context,
+            authorization,
+            code=APPROVED,
+            amount=amount,
+            charge=charge.share(amount) if charge else None,
+        )
         operations: list[Operation] = [
             authorization.update(stamp.write_id, **members),
             records.put_message_number(message, authorization, at, reserved.listed_at(at.at)),
@@ -163,21 +172,3 @@ class HoldExpiry:
             return False
         self.events.dispatch(told)
         return True
-
-
-def _new_message(
-    number: int, card_context: CardContext, authorization: records.Authorization, amount: int, kind: int
-) -> NetworkMessage:
-    charge = authorization.charge_details
-    return NetworkMessage(
-        number=number,
-        kind=kind,
-        card=card_context.card,
-        trans_link=authorization.trans_link,
-        use=authorization.card_use,
-        code=APPROVED,
-        amount=amount,
-        currency=authorization.currency,
-        charge=charge.share(amount) if charge else None,
-        holder_currency=card_context.accounts[0].currency,
-    )

@@ -21,6 +21,8 @@ from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 KIND = "late-decline"
+KEPT = 24 * 3600
+"""Seconds for which a late decline is kept after its card's list got its row."""
 _ATTEMPTS = 5
 
 
@@ -63,7 +65,12 @@ class LateDeclines:
         table, place = activity_record.of_card(card_id).key(at, number)
         self.store.transact(
             [
-                Update(*_key(number), remove=("due_at", DUE.partition), condition=Attr("due_at").exists()),
+                Update(
+                    *_key(number),
+                    set={"expires_at": at // 1000 + KEPT},
+                    remove=("due_at", DUE.partition),
+                    condition=Attr("due_at").exists(),
+                ),
                 Update(*Authorization.key(number), set={"at": at, "listed_at": row_at}, condition=Attr("at").exists()),
                 Put(table, {**row, **place, "at": at}, absent("owner")),
                 *changes.operations(write_id),

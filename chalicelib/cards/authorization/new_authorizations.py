@@ -1,4 +1,4 @@
-"""New authorizations: the first message of a ``trans_link``, its record, and the writes of a late decline."""
+"""Messages of authorizations: the first of a ``trans_link`` with its record, follow-ups, and late declines."""
 
 from __future__ import annotations
 
@@ -33,6 +33,31 @@ def first_message(
         charge=charge,
         holder_currency=decision.account.currency,
         fired=decision.fired,
+    )
+
+
+def follow_up_message(
+    number: int,
+    kind: int,
+    card_context: CardContext,
+    authorization: Authorization,
+    *,
+    code: str,
+    amount: int,
+    charge: Charge | None,
+) -> NetworkMessage:
+    """A further message of an authorization, without a hold; ``card_context`` is of ``read_with_card``."""
+    return NetworkMessage(
+        number=number,
+        kind=kind,
+        card=card_context.card,
+        trans_link=authorization.trans_link,
+        use=authorization.card_use,
+        code=code,
+        amount=amount,
+        currency=authorization.currency,
+        charge=charge,
+        holder_currency=card_context.accounts[0].currency,
     )
 
 

@@ -207,6 +207,8 @@ class Dispatcher:
                 own = pending.written_attempt(failure) if isinstance(failure, ConditionFailed) else None
                 if own is not None:
                     return own
+                if pending.action.late is None and isinstance(failure, ConditionFailed):
+                    pending.reservation.give_up_if_cancelled(failure)
                 self._wait(pending, attempt, failure)
             except Unanswered:
                 if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:

@@ -8,11 +8,11 @@ position (``time_ordered.written_rows``).
 A reader sees every reservation that precedes what it shows: it shows no rows of the last ``CERTAIN_AFTER``
 milliseconds, and a reservation is used only if storage confirmed it within ``CONFIRMED_WITHIN`` of its time. The
 rest is for the difference between two clocks. All attempts at a request use the same reservation, so at most one is
-applied.
+applied; if it is cancelled, none was, and further attempts may use a new one.
 
 A reader cancels a reservation after ``ABANDONED_AFTER``, since its writer is dead or will decide again. A mark remains
-in its place, so that neither the reservation nor its transaction can still be written. A request that writes no row
-after all does the same.
+in its place for a day, so that neither the reservation nor its transaction can still be written. A request that
+writes no row after all does the same.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ AHEAD = 10_000
 """Milliseconds that a second reservation is ahead of the clock, because storage confirmed the first one too late."""
 ABANDONED_AFTER = 15_000
 """Milliseconds after which a reader cancels a reservation; requests give up earlier."""
+MARK_KEPT = 24 * 3600
+"""Seconds after the time of a cancelled reservation for which its mark is kept."""
 
 NewEntry = Callable[[], tuple[Timeline, int]]
 """Gives a new row its list and number."""
@@ -76,6 +78,11 @@ class ReservedRow:
             return
         except StoreError:
             log.exception("reserved row not released")
+
+    def has_mark(self, item: Item) -> bool:
+        """Whether an item is the mark of this position's cancelled reservation."""
+        _, key = self.place
+        return CANCELLED in item and key.items() <= item.items()
 
     def listed_at(self, at: int) -> int | None:
         """The time of this position, unless it is ``at``, the time of the row's recording."""
@@ -122,6 +129,14 @@ class RowReservation:
         if row is not None:
             row.release(self._store)
 
+    def give_up_if_cancelled(self, failure: ConditionFailed) -> None:
+        """Have the next attempt reserve anew, if a failed transaction shows the mark of a cancelled reservation.
+
+        No attempt was written in that position, and none can be any more.
+        """
+        if self._row is not None and any(item and self._row.has_mark(item) for item in failure.items):
+            self._row = None
+
     def _reserve(self, timeline: Timeline, number: int) -> None:
         row = ReservedRow(timeline, milliseconds(self._clock), number, new_id())
         _put(self._store, row.put_reservation())
@@ -130,6 +145,7 @@ class RowReservation:
             row = ReservedRow(timeline, milliseconds(self._clock) + AHEAD, number, new_id())
             self._store.transact([_put_mark(table, key, token), row.put_reservation()])
             if self._is_late(row):
+                row.release(self._store)
                 raise Conflict("storage confirms reservations too late")
         self._row = row
 
@@ -158,7 +174,8 @@ def _put(store: Store, put: Put) -> None:
 
 
 def _put_mark(table: str, key: Item, token: str) -> Put:
-    return Put(table, key | {CANCELLED: True}, Attr(RESERVED_BY).eq(token))
+    mark = {CANCELLED: True, "expires_at": _time_of(key) // 1000 + MARK_KEPT}
+    return Put(table, key | mark, Attr(RESERVED_BY).eq(token))
 
 
 def _time_of(row: Item) -> int:

@@ -161,7 +161,7 @@ def test_an_approval_whose_answer_is_late_is_found_and_answered(user: Buyer, wit
     assert authorizes(user) == [answer.data["authorize_id"]]
 
 
-def test_where_the_queue_takes_nothing_either_a_metric_counts_it_and_the_hold_expires(
+def test_a_metric_counts_a_decline_that_the_queue_does_not_take_and_its_hold_expires(
     user: Buyer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (
@@ -228,9 +228,7 @@ def test_a_card_named_by_its_number_is_found_by_the_worker(user: Buyer) -> None:
 
 
 @pytest.mark.parametrize("unknown", [{"card_id": 10**9}, {"card_id": LEFT_OUT, "pan": "4111110000000000"}])
-def test_of_a_card_that_the_caller_does_not_have_only_the_answer_is_recorded(
-    user: Buyer, unknown: dict[str, Any]
-) -> None:
+def test_a_worker_records_only_the_answer_if_the_caller_has_no_such_card(user: Buyer, unknown: dict[str, Any]) -> None:
     reference = user.scene.reference()
     with SlowStorage(user.scene, every("never", *READS)):
         answer = ask(user, request_reference_id=reference, **unknown)

@@ -11,6 +11,7 @@ from unittest.mock import patch
 
 import pytest
 
+from chalicelib.cards.authorization.late_declines import KEPT, KIND
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
@@ -79,6 +80,13 @@ def finish(scene: Scene) -> int:
     return done
 
 
+def late_decline(scene: Scene, number: int) -> Item:
+    """The item that has a decline added to its card's list."""
+    item = scene.hub.store.get("card-activity", {"owner": f"{KIND}#{number}", "part": KIND})
+    assert item is not None
+    return item
+
+
 def work(scene: Scene) -> int:
     """Have a worker carry out the tasks in the queue; answers how many there were."""
     tasks = scene.world.queued()
@@ -95,7 +103,7 @@ def listed(user: Buyer, **members: Any) -> tuple[list[int], bool]:
     return [row["authorize_id"] for row in answer.data], answer.members["has_more_records"] == "Y"
 
 
-def test_what_others_are_in_the_way_of_for_two_seconds_is_declined_with_91_within_three(issuer: Scene) -> None:
+def test_an_authorization_that_others_block_for_two_seconds_is_declined_within_three(issuer: Scene) -> None:
     user = held(issuer, **LIMITED)
     reference = {"request_reference_id": issuer.reference()}
     use = {"card_id": user.card_id, "transaction_type": 0, "amount": 10_00, "currency_ison": GBP} | reference
@@ -130,7 +138,7 @@ def test_what_others_are_in_the_way_of_for_two_seconds_is_declined_with_91_withi
     assert issuer.sim("simulateReversal", trans_link=link).status_code == 4008
 
 
-def test_its_writes_have_no_condition_on_what_others_write(issuer: Scene) -> None:
+def test_a_late_decline_has_no_condition_on_items_that_others_write(issuer: Scene) -> None:
     user = held(issuer)
 
     with transactions(issuer.world) as made, crowded(user):
@@ -139,7 +147,7 @@ def test_its_writes_have_no_condition_on_what_others_write(issuer: Scene) -> Non
     assert sorted(made[-1]) == ["Put activity", "Put authorization", "Put late-decline"]
 
 
-def test_what_is_decided_too_late_is_not_written(issuer: Scene) -> None:
+def test_a_decision_that_comes_too_late_is_not_written(issuer: Scene) -> None:
     """Nobody was in the way at last, but the network waits no more."""
     user, read = held(issuer), Store.batch_get
 
@@ -169,7 +177,7 @@ def test_the_waits_between_attempts_end_when_time_is_up(issuer: Scene) -> None:
     assert took == [pytest.approx(2)]
 
 
-def test_however_often_it_is_overtaken_within_two_seconds_it_is_answered(issuer: Scene) -> None:
+def test_an_authorization_is_answered_however_often_it_is_overtaken(issuer: Scene) -> None:
     user = held(issuer)
 
     with crowded(user, step=0):
@@ -180,7 +188,7 @@ def test_however_often_it_is_overtaken_within_two_seconds_it_is_answered(issuer:
     assert len(messages(user)) == 1
 
 
-def test_where_storage_takes_nothing_at_all_it_is_91_and_a_worker_records_it(issuer: Scene) -> None:
+def test_a_worker_records_a_decline_that_storage_does_not_take(issuer: Scene) -> None:
     user = held(issuer)
     issuer.world.queued()
 
@@ -207,7 +215,7 @@ def test_advices_and_increments_are_tried_for_ten_seconds(issuer: Scene) -> None
     assert len(messages(user)) == 1
 
 
-def test_a_number_that_no_card_has_is_14_however_late(issuer: Scene) -> None:
+def test_an_unknown_number_is_declined_with_14_even_late(issuer: Scene) -> None:
     user = reissued(issuer)
     unknown = {"pan": "4111110000000000", "transaction_type": 0, "amount": 1_00, "currency_ison": GBP}
     read = Store.batch_get
@@ -222,7 +230,7 @@ def test_a_number_that_no_card_has_is_14_however_late(issuer: Scene) -> None:
     assert messages(user) == []
 
 
-def test_it_is_told_as_other_declines_are(stage: Scene) -> None:
+def test_a_late_decline_has_the_events_of_other_declines(stage: Scene) -> None:
     with stage.world.manager_wants_events():
         scene = stage
         card = scene.spendable(5000)
@@ -256,6 +264,17 @@ def test_its_row_follows_those_that_its_card_has_when_it_is_listed(issuer: Scene
     assert listed(user, item_count=3) == ([first, second, late], True)
     assert listed(user, last_id=late) == ([third], False)
     assert finish(issuer) == 0, "it is listed once"
+
+
+def test_a_late_decline_expires_a_day_after_its_card_lists_it(issuer: Scene) -> None:
+    user = held(issuer)
+    with crowded(user):
+        late = user.asked(2_00)["authorize_id"]
+    assert "expires_at" not in late_decline(issuer, late)
+
+    assert finish(issuer)
+
+    assert late_decline(issuer, late)["expires_at"] == issuer.clock.time() + KEPT
 
 
 def test_its_row_follows_those_of_a_clock_that_is_ahead(issuer: Scene) -> None:

@@ -178,7 +178,7 @@ def test_a_transaction_that_there_is_not_is_3012(stage: Scene) -> None:
 # -- what it takes
 
 
-def test_an_addendum_takes_a_look_a_reservation_and_a_transaction_and_a_page_a_look_and_a_query(stage: Scene) -> None:
+def test_an_addendum_takes_three_round_trips_and_a_page_of_a_transaction_two(stage: Scene) -> None:
     number = transaction(stage)
     with counted(stage.world) as telling:
         addendum = told(stage, number)

@@ -11,8 +11,8 @@ from unittest.mock import patch
 
 import pytest
 
-from chalicelib.cards.storage.reserved_rows import ABANDONED_AFTER, CONFIRMED_WITHIN
-from chalicelib.cards.storage.time_ordered import RESERVED_BY
+from chalicelib.cards.storage.reserved_rows import ABANDONED_AFTER, AHEAD, CONFIRMED_WITHIN, MARK_KEPT, cancel_abandoned
+from chalicelib.cards.storage.time_ordered import CANCELLED, RESERVED_BY
 from chalicelib.foundation.dynamodb.store import (
     ConditionFailed,
     Conflict,
@@ -189,7 +189,7 @@ def test_a_transaction_whose_answer_was_lost_is_listed_when_it_lands(
     assert other in listed.poller.seen
 
 
-def test_a_writer_that_died_holds_a_list_up_for_15_seconds_and_its_transaction_cannot_land_later(
+def test_a_list_waits_15_seconds_for_a_writer_that_died_and_then_refuses_its_row(
     stage: Scene, listed: ListOfAll
 ) -> None:
     with sent_but_not_applied() as sent, contextlib.suppress(NotWritten):
@@ -221,7 +221,7 @@ def test_a_page_cancels_in_one_round_trip_more_and_only_where_a_writer_died(stag
     assert calls == [[*SHARDS], [*SHARDS, "PutItem"], [*SHARDS]]
 
 
-def test_a_writer_whose_reservation_was_cancelled_decides_again_or_is_told_that_nothing_changed(
+def test_a_transaction_slower_than_15_seconds_fails_and_its_row_is_never_listed(
     stage: Scene, listed: ListOfAll
 ) -> None:
     """Its time is up by then: requests are decided again for ten seconds."""
@@ -240,6 +240,16 @@ def test_a_writer_whose_reservation_was_cancelled_decides_again_or_is_told_that_
     assert listed.poller.follow() == [after]
 
 
+def test_a_request_reserves_a_row_anew_if_its_reservation_was_cancelled(stage: Scene, listed: ListOfAll) -> None:
+    """The clock of the process that cancels it is ahead."""
+    cancel = [lambda: cancel_abandoned(stage.hub.store, "card-activity", reserved_rows(stage), 10**13)]
+    with landing(lambda: cancel.pop()() if cancel else None):
+        row = listed.write()
+    stage.clock.advance(2)
+
+    assert listed.poller.follow() == [row]
+
+
 @pytest.mark.parametrize("milliseconds", [CONFIRMED_WITHIN, CONFIRMED_WITHIN + 1, 8_000])
 def test_no_row_is_skipped_however_late_its_reservation_is_confirmed(
     stage: Scene, listed: ListOfAll, milliseconds: int
@@ -254,7 +264,27 @@ def test_no_row_is_skipped_however_late_its_reservation_is_confirmed(
     assert sorted(listed.poller.seen) == sorted([late, other])
 
 
-def test_a_request_that_others_were_in_the_way_of_leaves_no_reservation(stage: Scene, listed: ListOfAll) -> None:
+def test_a_request_leaves_no_reservation_if_storage_confirms_each_one_late(stage: Scene, listed: ListOfAll) -> None:
+    before = reserved_rows(stage)
+    with late_confirmations(stage), pytest.raises(NotWritten, match="8003"):
+        listed.write()
+
+    assert reserved_rows(stage) == before
+    other = listed.rival()
+    stage.clock.advance(2)
+    assert listed.poller.follow() == [other]
+
+
+def test_the_mark_of_a_row_that_was_not_written_expires_after_a_day(stage: Scene, listed: ListOfAll) -> None:
+    with patch.object(Store, "transact", side_effect=Conflict("busy")), pytest.raises(NotWritten):
+        listed.write()
+
+    marks = [row for row in stage.hub.store.scan("card-activity") if CANCELLED in row]
+    assert marks
+    assert {row["expires_at"] - int(row["part"].split("#")[1]) // 1000 for row in marks} == {MARK_KEPT}
+
+
+def test_a_request_that_fails_in_conflicts_leaves_no_reservation(stage: Scene, listed: ListOfAll) -> None:
     with patch.object(Store, "transact", side_effect=Conflict("busy")), pytest.raises(NotWritten):
         listed.write()
     other = listed.rival()
@@ -350,6 +380,31 @@ def slow_reservations(scene: Scene, milliseconds: int, meanwhile: Callable[[], o
 
     with patch.object(Store, "put", slowly):
         yield
+
+
+@contextlib.contextmanager
+def late_confirmations(scene: Scene) -> Iterator[None]:
+    """Storage confirms each reservation later than a reader could have passed it."""
+    put, transact = Store.put, Store.transact
+
+    def wait(is_reserving: bool) -> None:
+        scene.clock.advance((AHEAD + CONFIRMED_WITHIN + 1) / 1000 if is_reserving else 0)
+
+    def put_late(self: Store, table: str, item: Item, condition: Any = None) -> None:
+        put(self, table, item, condition)
+        wait(RESERVED_BY in item)
+
+    def transact_late(self: Store, operations: Sequence[Operation]) -> None:
+        transact(self, operations)
+        wait(any(isinstance(each, Put) and RESERVED_BY in each.item for each in operations))
+
+    with patch.object(Store, "put", put_late), patch.object(Store, "transact", transact_late):
+        yield
+
+
+def reserved_rows(scene: Scene) -> list[Item]:
+    """The reservations that are neither used nor cancelled."""
+    return [row for row in scene.hub.store.scan("card-activity") if RESERVED_BY in row]
 
 
 def _numbers(operations: Sequence[Operation]) -> list[int]:

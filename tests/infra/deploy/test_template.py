@@ -164,6 +164,7 @@ def test_records_that_expire_do_so_by_one_attribute() -> None:
     assert set(expiring.values()) == {"expires_at"}
     assert {name.removeprefix("causeway-prod-") for name in expiring} == {
         "authorizations",
+        "card-activity",
         "cards",
         "consents",
         "deliveries",
