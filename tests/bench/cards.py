@@ -55,7 +55,7 @@ class Instant(Store):
     def settle(self) -> None:
         self._settled = True
 
-    def batch_get(self, keys: Sequence[tuple[str, Item]]) -> list[Item | None]:
+    def batch_get(self, keys: Sequence[tuple[str, Item]], attributes: Sequence[str] = ()) -> list[Item | None]:
         return [self._items.get(_place(table, key)) for table, key in keys]
 
     def put(self, table: str, item: Item, condition: Any = None) -> None:
