@@ -127,8 +127,7 @@ class Play:
     def _begin(self) -> None:
         self._beginning.restore()
         if self._cold:
-            for name in _PARTS_OF_A_PROCESS:
-                vars(self._world.hub.cards).pop(name, None)
+            forget_process(self._world)
 
     def _repeated(self, answer: Envelope) -> None:
         """The same request, until its answer is known and once more."""
@@ -174,6 +173,12 @@ class EventPlay:
             self._world.hub.delivery.worker.attempt(event.delivery_id)
         assert self._world.delivery(event.delivery_id).state == "delivered"
         assert {sent.headers["webhook-id"] for sent in self._world.receiver.received} == {event.delivery_id}
+
+
+def forget_process(world: World) -> None:
+    """Have the card API know as little as a new process."""
+    for name in _PARTS_OF_A_PROCESS:
+        vars(world.hub.cards).pop(name, None)
 
 
 def nothing_in_use(world: World) -> None:

@@ -5,12 +5,27 @@ Whatever happens, nothing is lost, doubled or half done. With a reference a repe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
+from chalicelib.cards.protocol.status_codes import Refused, Status
 from tests.cards.case import Case
-from tests.cards.cases import CARD_CASES
-from tests.cards.fault_plays import MANNERS, MONEY, NETWORK, PROVING, WITH_REFERENCE, WITHOUT, EventPlay, Play, Targets
-from tests.cards.scenes import Envelope, Scene
+from tests.cards.cases import CARD_CASES, warmed
+from tests.cards.fault_plays import (
+    MANNERS,
+    MONEY,
+    NETWORK,
+    PROVING,
+    WITH_REFERENCE,
+    WITHOUT,
+    EventPlay,
+    Play,
+    Targets,
+    forget_process,
+)
+from tests.cards.scenes import MANAGER, Envelope, Scene
 from tests.openbanking.call_sites import CARDS, STORE, call_sites
 from tests.openbanking.faults import Fault
 from tests.source_code import within
@@ -57,6 +72,34 @@ def test_a_fault_of_storage_loses_and_doubles_nothing_in_reads_of_several_batche
     TARGETS.play("read in pieces", Play(scene, case, WITHOUT), scene.world)
 
 
+class CredentialsPlay:
+    """The list of a manager's credentials, read by a process that knows none: it is right, or refused."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._world = warmed(scene).world
+        self.untouched = Fault(self._world)
+        with self.untouched:
+            self._seen = self._list()
+        assert self._seen["data"]
+
+    def with_fault(self, fault: Fault) -> None:
+        with fault:
+            if not fault.lasting:
+                assert self._list() == self._seen
+                return
+            with pytest.raises(Refused) as refusal:
+                self._list()
+        assert refusal.value.status is Status.INTERNAL
+
+    def _list(self) -> Mapping[str, Any]:
+        forget_process(self._world)
+        return self._world.hub.cards.flows.portal.read(MANAGER, "listCredentials")
+
+
+def test_a_fault_of_storage_never_changes_the_list_of_credentials(scene: Scene) -> None:
+    TARGETS.play("credentials", CredentialsPlay(scene), scene.world)
+
+
 class UnansweredPlay(Play):
     """A case in which storage never answers the transaction, although it applies it."""
 
@@ -80,7 +123,7 @@ def test_an_event_is_written_once_with_its_cause_and_arrives_whatever_storage_do
 
 def test_every_call_of_the_storage_by_the_card_api_was_hit_by_every_fault() -> None:
     """Payments, the network and the rolling proof have plays of their own."""
-    if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 4:
+    if len(TARGETS.plays) < len(MANNERS) * (len(CARD_CASES) + len(_COLD)) + 5:
         pytest.skip("not every scene was played in this run")
 
     elsewhere = (*MONEY, *NETWORK, PROVING)

@@ -11,6 +11,7 @@ import sys
 import uuid
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -508,6 +509,24 @@ def sweep(world: World, why: str) -> Run:
         world.hub.delivery.sweeper.sweep()
         assert set(queue.ids) == {record["delivery_id"]}
         assert len(queue.ids) == 2 or fault.lasting
+
+    return run
+
+
+@scene()
+def sweep_more_deliveries_than_one_reading_shows(world: World) -> Run:
+    revoked(world)
+    (record,) = records(world)
+    world.clock.advance(SWEEP_WAITS[0])
+
+    def run(fault: Fault) -> None:
+        queue: Any = world.hub.delivery.queue
+        queue.ids.clear()
+        with patch("chalicelib.delivery.sweeper.BACKLOG", 1):
+            during(fault, world.hub.delivery.sweeper.sweep)
+            world.clock.advance(SWEEP_WAITS[1])
+            world.hub.delivery.sweeper.sweep()
+        assert set(queue.ids) == {record["delivery_id"]}
 
     return run
 
