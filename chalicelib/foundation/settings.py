@@ -117,6 +117,11 @@ class Settings:
         return urlsplit(self.public_url).path
 
     @property
+    def own_urls(self) -> tuple[str, ...]:
+        """The addresses of this service: the public one, and those of banks and of mutual TLS."""
+        return (self.public_url, self.bank_api_url, *([self.mtls_url] if self.mtls_url else []))
+
+    @property
     def is_sandbox(self) -> bool:
         """Whether the stage has demonstration banks and TPPs need no approval."""
         return self.stage != "prod"

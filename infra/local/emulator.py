@@ -17,7 +17,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -27,6 +27,7 @@ from infra.local import moto_patches
 from infra.local.emulator_state import EmulatorState, StateUnusable
 from infra.local.process import exit_with_parent
 from infra.local.sqs import Answer, Sqs
+from infra.strict_http import StrictHandler, Unreadable
 
 Environ = dict[str, Any]
 
@@ -71,7 +72,7 @@ class Emulator:
         return status, headers, chunks
 
 
-class EmulatorHandler(BaseHTTPRequestHandler):
+class EmulatorHandler(StrictHandler):
     """Handles one connection: HTTP/1.1 with keep-alive."""
 
     protocol_version = "HTTP/1.1"
@@ -80,8 +81,12 @@ class EmulatorHandler(BaseHTTPRequestHandler):
     server: EmulatorServer
 
     def _answer(self) -> None:
-        length = int(self.headers.get("Content-Length") or 0)
-        status, headers, body = self.server.emulator(self._environ(), self.rfile.read(length))
+        try:
+            sent = self.read_body()
+        except Unreadable as error:
+            self.refuse(error)
+            return
+        status, headers, body = self.server.emulator(self._environ(), sent)
         code, _, phrase = status.partition(" ")
         self.send_response(int(code), phrase)
         for name, value in headers:

@@ -3,7 +3,7 @@
 With TLS, the handshake takes place in the connection's thread, and the application sees a client's certificate as API
 Gateway would pass it on.
 
-Chalice's own handler trusts ``Content-Length``, leaves Nagle's algorithm on (40 ms per request on a kept-alive
+Chalice's own handler leaves Nagle's algorithm on (40 ms per request on a kept-alive
 connection), sends a body in response to ``HEAD``, handles ``OPTIONS`` itself, and has a backlog of five. Routes, events
 and responses remain Chalice's, including API Gateway's 403 for an unknown path.
 """
@@ -17,14 +17,15 @@ import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import HTTPServer
 from socketserver import ThreadingMixIn
 from typing import Any
+from urllib.parse import urlsplit
 
 from chalice.app import Chalice
 from chalice.config import Config
@@ -34,17 +35,13 @@ from cryptography import x509
 from infra.local.client_certificate import describe_certificate
 from infra.local.compression import compress
 from infra.local.stackfile import HEADER
+from infra.strict_http import LOOPBACK, StrictHandler, Unreadable, end_connection
 
 HOST = "127.0.0.1"
-LARGEST_BODY = 10 * 1024 * 1024
-"""API Gateway's limit on the request body, in bytes."""
-
 HANDSHAKE_SECONDS = 10.0
 """Seconds that a TLS handshake may take."""
 
 _WITHOUT_BODY = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
-_DRAINED = 1024 * 1024
-_CHUNK = 64 * 1024
 _NO_ROUTE = b'{"message": "Missing Authentication Token"}'
 _FAILED = b'{"message": "Internal server error"}'
 
@@ -56,15 +53,7 @@ _all_headers: ContextVar[Mapping[str, list[str]]] = ContextVar("all_headers", de
 """All values of the headers of this thread's request, as API Gateway passes them on: ``multiValueHeaders``."""
 
 
-class Unreadable(Exception):
-    """A request is invalid HTTP or too large; its connection must be closed."""
-
-    def __init__(self, status: HTTPStatus, message: str) -> None:
-        self.status = status
-        super().__init__(message)
-
-
-class ApiHandler(ChaliceRequestHandler):
+class ApiHandler(StrictHandler, ChaliceRequestHandler):
     """Handles one connection: reads requests, passes them to the gateway, writes the responses."""
 
     disable_nagle_algorithm = True
@@ -72,9 +61,10 @@ class ApiHandler(ChaliceRequestHandler):
     timeout = 60
     server: ApiServer
 
-    def __init__(self, request: Any, client_address: Any, server: HTTPServer, gateway: LocalGateway) -> None:
+    def __init__(self, request: Any, client_address: Any, server: ApiServer, gateway: LocalGateway) -> None:
         self.local_gateway = gateway
-        BaseHTTPRequestHandler.__init__(self, request, client_address, server)
+        self.hosts = server.hosts
+        StrictHandler.__init__(self, request, client_address, server)
 
     def __getattr__(self, name: str) -> Any:
         """Pass unknown methods to the application, which refuses them."""
@@ -89,9 +79,9 @@ class ApiHandler(ChaliceRequestHandler):
 
     def _answer(self) -> None:
         try:
-            body = self._read_body()
+            body = self.read_body() or None
         except Unreadable as error:
-            self._refuse(error)
+            self.refuse(error)
             return
         try:
             status, headers, content = self._gateway_answer(body)
@@ -115,32 +105,10 @@ class ApiHandler(ChaliceRequestHandler):
         response = self._handle_binary(response)
         return response["statusCode"], {**response["headers"], **response["multiValueHeaders"]}, response["body"]
 
-    def _read_body(self) -> bytes | None:
-        """The request body, or ``None`` if it is empty. Raises: Unreadable."""
-        if self.headers.get("Transfer-Encoding"):
-            raise Unreadable(HTTPStatus.LENGTH_REQUIRED, "Length Required")
-        lengths = set(self.headers.get_all("Content-Length") or ["0"])
-        length = lengths.pop().strip()
-        if lengths or not (length.isascii() and length.isdigit()):
-            raise Unreadable(HTTPStatus.BAD_REQUEST, "Bad Request")
-        if len(length) > 18 or int(length) > LARGEST_BODY:
-            raise Unreadable(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Request Too Long")
-        body = self.rfile.read(int(length))
-        if len(body) < int(length):
-            raise Unreadable(HTTPStatus.BAD_REQUEST, "Bad Request")
-        return body or None
-
-    def _refuse(self, error: Unreadable) -> None:
-        """Send an error, then read part of the request."""
-        self.send_error(error.status, str(error))
-        with suppress(OSError):
-            self.wfile.flush()
-            _end(self.connection)
-
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Send an error in API Gateway's format for an unreadable request, and close the connection."""
         self.close_connection = True
-        self.command = getattr(self, "command", None) or "GET"
+        self.command = self.command or "GET"
         self.request_version = self.protocol_version  # http.server treats an unreadable first line as HTTP/0.9
         status = code if code < 500 else int(HTTPStatus.BAD_REQUEST)
         body = json.dumps({"message": message or HTTPStatus(status).phrase})
@@ -148,9 +116,7 @@ class ApiHandler(ChaliceRequestHandler):
 
     def _send_http_response_with_body(self, code: int, headers: dict[str, Any], body: str | bytes) -> None:
         content = body.encode() if isinstance(body, str) else body
-        given = getattr(self, "headers", None)  # none, if the request could not be read
-        accepted = given.get_all("Accept-Encoding") if given else None
-        content = compress(content, headers, accepted, self.server.compressed_from)
+        content = compress(content, headers, self.headers.get_all("Accept-Encoding"), self.server.compressed_from)
         self.send_response(code)
         if content or not (self.command == "HEAD" or code in _WITHOUT_BODY):  # 0 would misstate the length for GET
             self.send_header("Content-Length", str(len(content)))
@@ -204,8 +170,10 @@ class ApiServer(ThreadingMixIn, HTTPServer):
         stack_id: str = "",
         tls: ssl.SSLContext | None = None,
         compressed_from: int | None = None,
+        hosts: frozenset[str] = LOOPBACK,
     ) -> None:
         self.stack_id = stack_id
+        self.hosts = hosts
         self.compressed_from = compressed_from
         self._tls = tls
         self._numbers = itertools.count()
@@ -266,14 +234,21 @@ def take_port(port: int) -> socket.socket:
 
 
 def build_server(
-    application: Chalice, config: Config, taken: socket.socket, stack_id: str = "", tls: ssl.SSLContext | None = None
+    application: Chalice,
+    config: Config,
+    taken: socket.socket,
+    stack_id: str = "",
+    tls: ssl.SSLContext | None = None,
+    own_urls: Iterable[str] = (),
 ) -> ApiServer:
     """A server for ``application``, started by ``serve_forever``; ``/health`` returns ``stack_id`` in a header.
 
-    Bodies are compressed from the configuration's ``minimum_compression_size`` on.
+    Bodies are compressed from the configuration's ``minimum_compression_size`` on. Requests are for this machine or for
+    the hosts of ``own_urls``, at any port.
     """
+    hosts = {urlsplit(url).hostname or "" for url in own_urls}
     handler = partial(ApiHandler, gateway=Gateway(application, config))
-    return ApiServer(taken, handler, stack_id, tls, config.minimum_compression_size)
+    return ApiServer(taken, handler, stack_id, tls, config.minimum_compression_size, LOOPBACK | hosts)
 
 
 def _shake_hands(connection: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocket | None:
@@ -284,7 +259,7 @@ def _shake_hands(connection: socket.socket, tls: ssl.SSLContext) -> ssl.SSLSocke
         secured.do_handshake()
     except OSError:
         with suppress(OSError):
-            _end(secured)
+            end_connection(secured)
         secured.close()
         return None
     return secured
@@ -301,12 +276,3 @@ def _close_secured(secured: ssl.SSLSocket) -> None:
         secured.settimeout(1)
         secured.unwrap()
     secured.close()
-
-
-def _end(connection: socket.socket) -> None:
-    """Send nothing more and read a part of what comes: closing with unread data could discard what was sent."""
-    connection.settimeout(1)
-    connection.shutdown(socket.SHUT_WR)
-    left = _DRAINED
-    while left > 0 and (read := connection.recv(_CHUNK)):
-        left -= len(read)

@@ -119,6 +119,8 @@ class Stack:
         )
         laid = _run_in_thread(self._create_resources, engines)
         application, config = _load_application()
+        from chalicelib.bootstrap import hub
+
         self._wait_for(laid)
         log = logfile.log_path(self._options.file)
         logfile.attach(log)
@@ -126,7 +128,8 @@ class Stack:
             terminal_log.attach()
         content = {**self._content(port, engines), "log": str(log), "mails": str(mails), "operator_key": operator_key}
         content |= {"ca_file": str(tls.ca_file)} if tls else {}
-        self._server = build_server(application, config, taken, self._id, tls.context if tls else None)
+        context, own_urls = tls.context if tls else None, hub().settings.own_urls
+        self._server = build_server(application, config, taken, self._id, context, own_urls)
         threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
         self._runner = _create_runner(application)
         self._runner.start()

@@ -6,11 +6,12 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from causeway.tpp import EventVerifier, InvalidEvent, ReceivedEvent
+from infra.strict_http import StrictHandler, Unreadable
 from infra.tour import polling
 from infra.tour.polling import TourFailed
 
@@ -87,14 +88,20 @@ class _ReceiverServer(ThreadingHTTPServer):
     receiver: EventReceiver
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(StrictHandler):
     server: _ReceiverServer
     timeout = 10
 
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+    def _handle(self) -> None:
+        try:
+            body = self.read_body()
+        except Unreadable as error:
+            self.refuse(error)
+            return
         self.send_response(self.server.receiver.receive(dict(self.headers), body))
         self.end_headers()
+
+    do_POST = _handle  # noqa: N815 - http.server's name
 
     def log_message(self, format: str, *args: Any) -> None:
         """Log nothing: the tour prints the events."""

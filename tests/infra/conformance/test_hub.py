@@ -286,6 +286,21 @@ def test_a_body_is_read_in_one_piece_or_in_chunks(body: bytes) -> None:
     assert b"the body is not valid JSON" in answered
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"Transfer-Encoding: chunked\r\n\r\n-1\r\n",
+        b"no colon\r\n\r\n",
+    ],
+)
+def test_a_body_that_cannot_be_read_ends_the_connection(body: bytes) -> None:
+    answered = sent_raw(b"POST /bank/v2/consent HTTP/1.1\r\nHost: kit\r\n" + body + b"GET / HTTP/1.1\r\n\r\n")
+
+    assert answered.startswith(b"HTTP/1.1 400 ")
+    assert answered.count(b"HTTP/1.1 ") == 1
+
+
 def test_a_path_before_the_kit_is_left_out() -> None:
     caller = Caller(VERSIONS[1])
     caller.hub.bank = replace(caller.hub.bank, public_url="https://tunnel.example.com/kit")

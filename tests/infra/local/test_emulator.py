@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import boto3
 import pytest
@@ -90,3 +92,15 @@ def test_a_short_poll_of_an_empty_queue_returns_at_once(emulator: str) -> None:
     sqs = client("sqs", emulator)
     url = sqs.create_queue(QueueName="empty")["QueueUrl"]
     assert "Messages" not in sqs.receive_message(QueueUrl=url)
+
+
+@pytest.mark.parametrize(
+    "headers", ["Host: evil.example", "Host: localhost\r\nno colon", "Host: localhost\r\nContent-Length: -1"]
+)
+def test_what_a_web_page_could_send_does_not_reach_the_emulator(emulator: str, headers: str) -> None:
+    address = urlsplit(emulator)
+    with socket.create_connection((address.hostname, address.port), timeout=60) as opened:
+        opened.sendall(f"POST / HTTP/1.1\r\n{headers}\r\n\r\n".encode())
+        received = b"".join(iter(lambda: opened.recv(65536), b""))
+
+    assert received.startswith(b"HTTP/1.1 400 ")

@@ -14,7 +14,7 @@ from chalice.app import Chalice, Response
 from chalice.config import Config
 
 from infra.local import server
-from infra.local.server import LARGEST_BODY
+from infra.strict_http import LARGEST_BODY
 from tests import http_servers
 
 
@@ -22,7 +22,8 @@ from tests import http_servers
 def serving(app: Chalice) -> Iterator[int]:
     """Serve an application; gives the port."""
     config = Config(chalice_stage="local", user_provided_params={"chalice_app": app, "lambda_memory_size": 128})
-    with http_servers.serving(server.build_server(app, config, server.take_port(0))) as running:
+    built = server.build_server(app, config, server.take_port(0), own_urls=["https://Public.example:8443/dev"])
+    with http_servers.serving(built) as running:
         yield running.server_port
 
 
@@ -71,7 +72,9 @@ def raw(port: int, request: bytes) -> tuple[bytes, bytes]:
 
 
 def post(length: str, body: bytes = b"") -> bytes:
-    return b"POST /echo HTTP/1.1\r\nHost: x\r\nContent-Type: text/plain\r\n" + length.encode() + b"\r\n\r\n" + body
+    return (
+        b"POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n" + length.encode() + b"\r\n\r\n" + body
+    )
 
 
 def test_a_connection_serves_many_requests(connection: http.client.HTTPConnection) -> None:
@@ -95,7 +98,7 @@ def test_head_has_no_body(connection: http.client.HTTPConnection) -> None:
 
 @pytest.mark.parametrize("path", ["/echo", "/nowhere"])
 def test_nothing_follows_the_headers_of_an_answer_to_head(port: int, path: str) -> None:
-    head, body = raw(port, f"HEAD {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    head, body = raw(port, f"HEAD {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert head.startswith(b"HTTP/1.1 4")
     assert re.search(rb"\r\nContent-Length: [1-9]", head)
     assert body == b""
@@ -113,7 +116,7 @@ def test_an_answer_without_a_body_does_not_say_how_long_it_is(method: str, statu
     import app
 
     with serving(app.app) as port:
-        head, body = raw(port, f"{method} /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        head, body = raw(port, f"{method} /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert (head.split()[1], body) == (status, b"")
     assert b"Content-Length" not in head
 
@@ -124,7 +127,7 @@ def test_the_service_refuses_another_method_in_its_own_words(method: str) -> Non
     import app
 
     with serving(app.app) as port:
-        head, body = raw(port, f"{method} /tpp/token HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+        head, body = raw(port, f"{method} /tpp/token HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
     assert head.startswith(b"HTTP/1.1 401")
     assert method == "HEAD" or json.loads(body)["code"] == "API_ACTION_DOES_NOT_EXIST"
 
@@ -136,7 +139,9 @@ def test_an_unknown_route_gets_api_gateways_answer(connection: http.client.HTTPC
 
 
 def test_an_unknown_route_with_a_strange_authorization_header_too(port: int) -> None:
-    head, body = raw(port, b"GET /nowhere HTTP/1.1\r\nAuthorization: \xe9\r\nConnection: close\r\n\r\n")
+    head, body = raw(
+        port, b"GET /nowhere HTTP/1.1\r\nHost: localhost\r\nAuthorization: \xe9\r\nConnection: close\r\n\r\n"
+    )
     assert head.startswith(b"HTTP/1.1 403")
     assert json.loads(body) == {"message": "Missing Authentication Token"}
 
@@ -199,3 +204,31 @@ def test_all_values_of_a_repeated_header_are_passed_on(connection: http.client.H
     connection.endheaders()
 
     assert json.loads(connection.getresponse().read())["DPoP"] == ["one", "two"]
+
+
+def test_blanks_around_a_header_do_not_reach_the_application(connection: http.client.HTTPConnection) -> None:
+    connection.request("GET", "/headers", headers={"X-Request-Id": " \t value \t "})
+
+    assert json.loads(connection.getresponse().read())["X-Request-Id"] == ["value"]
+
+
+@pytest.mark.parametrize("header", [b"no colon", b"X-Name : value", b" folded", b"Content-Length: 0"])
+def test_a_body_never_runs_as_a_second_request(port: int, header: bytes) -> None:
+    body = b"GET /cookies HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    head, rest = raw(port, post(header.decode() + f"\r\nContent-Length: {len(body)}", body))
+
+    assert head.startswith(b"HTTP/1.1 400")
+    assert b"\r\nConnection: close" in head
+    assert [*json.loads(rest)] == ["message"]
+
+
+@pytest.mark.parametrize(
+    ("host", "status"), [("public.example", 405), ("Public.example:1", 405), ("evil.example", 400)]
+)
+def test_the_server_serves_this_machine_and_its_public_address_only(port: int, host: str, status: int) -> None:
+    head, body = raw(port, f"DELETE /echo HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+
+    assert head.startswith(b"HTTP/1.1 %d" % status)
+    assert status == 405 or json.loads(body) == {
+        "message": "The Host header must name this server: 127.0.0.1, ::1, localhost, public.example."
+    }

@@ -192,7 +192,7 @@ def _answer_of_a_slow_caller(stack: dict[str, Any], meanwhile: Callable[[], None
     """The answer to a request that needs the records, and whose body ends a second after ``meanwhile``."""
     body = json.dumps({"bic": "DEMOGB21", "scopes": ["account.list"]}).encode()
     head = (
-        "POST /tpp/authorize HTTP/1.1\r\nHost: stack\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        "POST /tpp/authorize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
         f"X-Api-Key: {stack['client']['client_id']}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     with socket.create_connection(("127.0.0.1", int(stack["environment"]["PORT"])), timeout=30) as caller:

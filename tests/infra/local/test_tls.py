@@ -108,7 +108,7 @@ def test_a_plain_request_gets_a_closed_connection_and_leaves_no_trace(
     port: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG), socket.create_connection(("127.0.0.1", port), timeout=5) as plain:
-        plain.sendall(b"GET /identity HTTP/1.1\r\nHost: x\r\n\r\n")
+        plain.sendall(b"GET /identity HTTP/1.1\r\nHost: localhost\r\n\r\n")
         received = b"".join(iter(lambda: plain.recv(1024), b""))
 
     assert b"HTTP" not in received

@@ -1,0 +1,254 @@
+"""Requests by the letter of RFC 9112, for the local servers: what is ambiguous gets 400, and the connection closes.
+
+``http.server`` ends the headers at a line that it cannot parse. A ``Content-Length`` behind such a line is lost, and
+the body runs as a second request.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import suppress
+from http import HTTPStatus
+from http.client import HTTPMessage
+from http.server import BaseHTTPRequestHandler
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+LARGEST_BODY = 10 * 1024 * 1024
+"""API Gateway's limit on the request body, in bytes."""
+
+LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Names of this machine that no foreign domain can take (RFC 6761, 6.3)."""
+
+_LONGEST_LINE = 65536
+_MOST_HEADERS = 100
+_LONGEST_NUMBER = 18
+_DRAINED = 1024 * 1024
+_PIECE = 64 * 1024
+_TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_REQUEST_LINE = re.compile(_TOKEN + rb" [\x21-\x7e\x80-\xff]+ HTTP/[0-9]\.[0-9]")
+_HEADER = re.compile(rb"(%s):([\t\x20-\x7e\x80-\xff]*)" % _TOKEN)
+_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,8})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?")
+_AUTHORITY = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._~%-]+))(?::[0-9]*)?")
+
+Headers = list[tuple[str, str]]
+
+
+class Unreadable(Exception):
+    """A request is invalid HTTP, too large, or for another host; its connection must be closed."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class Head(NamedTuple):
+    """What comes before the body; the values of headers are without the optional blanks around them."""
+
+    target: str
+    version: str
+    headers: Headers
+
+    def values(self, name: str) -> list[str]:
+        """The values of a header, whose name is given in lower case."""
+        return [value for each, value in self.headers if each.lower() == name]
+
+    def encode(self) -> bytes:
+        """The lines of the headers, and the empty line after them."""
+        lines = [f"{name}: {value}\r\n".encode("latin-1") for name, value in self.headers]
+        return b"".join(lines) + b"\r\n"
+
+
+class StrictHandler(BaseHTTPRequestHandler):
+    """Handles one connection. Subclasses read a request's body with ``read_body``.
+
+    Attributes:
+        largest_body: the limit on a body, in bytes; larger ones get 413.
+        reads_chunks: whether ``Transfer-Encoding: chunked`` is read; it gets 411 otherwise.
+        hosts: the names by which the server is called, in lower case; ``None`` for any.
+    """
+
+    largest_body = LARGEST_BODY
+    reads_chunks = False
+    hosts: frozenset[str] | None = LOOPBACK
+    raw_requestline: bytes
+    _length: int | None = 0
+    """The body's length in bytes; ``None`` if it comes in chunks."""
+
+    def handle_one_request(self) -> None:
+        """Read and handle a request; an error before its headers must not follow the request before it."""
+        self.requestline, self.command, self.path, self.headers = "", "", "", HTTPMessage()
+        self.request_version = self.protocol_version
+        super().handle_one_request()
+
+    def parse_request(self) -> bool:
+        """Read the request line and the headers. Returns whether there is a request to handle."""
+        try:
+            head = read_head(self.raw_requestline, self.rfile)
+            check_host(head, self.hosts)
+            self._length = body_length(head, self.largest_body, self.reads_chunks)
+        except Unreadable as error:
+            self.refuse(error)
+            return False
+        connection, self.rfile = self.rfile, io.BytesIO(head.encode())
+        try:
+            return super().parse_request()
+        finally:
+            self.rfile = connection
+
+    def read_body(self) -> bytes:
+        """The body of the request. Raises: Unreadable."""
+        if self._length is None:
+            return read_chunks(self.rfile, self.largest_body)
+        body = self.rfile.read(self._length)
+        if len(body) < self._length:
+            raise _bad("The body is shorter than Content-Length.")
+        return body
+
+    def refuse(self, error: Unreadable) -> None:
+        """Send an error and close the connection."""
+        self.send_error(error.status, str(error))
+        self.close_connection = True
+        with suppress(OSError):
+            self.wfile.flush()
+            end_connection(self.connection)
+
+
+def read_head(request_line: bytes, lines: io.BufferedIOBase) -> Head:
+    """The request line and the headers that follow it. Raises: Unreadable."""
+    first = _strip_end(request_line)
+    if not _REQUEST_LINE.fullmatch(first):
+        raise _bad("The request line is not that of HTTP/1.1.")
+    _, target, version = first.decode("latin-1").split(" ")
+    return Head(target, version, list(_read_headers(lines)))
+
+
+def body_length(head: Head, largest: int, reads_chunks: bool = False) -> int | None:
+    """The length of the body in bytes; ``None`` if it comes in chunks (RFC 9112, 6.3). Raises: Unreadable."""
+    lengths, encodings = head.values("content-length"), head.values("transfer-encoding")
+    if lengths and encodings:
+        raise _bad("Content-Length and Transfer-Encoding exclude each other.")
+    if encodings:
+        _check_encodings(encodings, reads_chunks)
+        return None
+    if len(lengths) > 1:
+        raise _bad("Content-Length is repeated.")
+    return _read_length(lengths[0], largest) if lengths else 0
+
+
+def check_host(head: Head, hosts: frozenset[str] | None) -> None:
+    """Check that the request is for this server (RFC 9112, 3.2). Raises: Unreadable.
+
+    A foreign domain whose address was changed to this machine's (DNS rebinding) would let any page read the answers.
+    """
+    given = head.values("host")
+    if len(given) > 1 or (not given and head.version != "HTTP/1.0"):
+        raise _bad("A request has exactly one Host header.")
+    named = [_read_host(each) for each in (*given, *_authority(head.target))]
+    if hosts is not None and not hosts.issuperset(named):
+        raise _bad(f"The Host header must name this server: {', '.join(sorted(hosts))}.")
+
+
+def read_chunks(lines: io.BufferedIOBase, largest: int) -> bytes:
+    """A body that comes in chunks (RFC 9112, 7.1); its trailers are dropped. Raises: Unreadable."""
+    body = b""
+    while size := _read_chunk_size(lines):
+        if len(body) + size > largest:
+            raise _too_large()
+        body += lines.read(size)
+        if lines.readline(3) not in (b"\r\n", b"\n"):
+            raise _bad("A chunk of the body has another length than it says.")
+    for _ in _read_headers(lines):
+        """Skip the trailers."""
+    return body
+
+
+def end_connection(connection: socket.socket) -> None:
+    """Send nothing more and read a part of what comes: closing with unread data could discard what was sent."""
+    connection.settimeout(1)
+    connection.shutdown(socket.SHUT_WR)
+    left = _DRAINED
+    while left > 0 and (read := connection.recv(_PIECE)):
+        left -= len(read)
+
+
+def _read_headers(lines: io.BufferedIOBase) -> Iterator[tuple[str, str]]:
+    """Headers up to the empty line that ends them. Raises: Unreadable."""
+    for _ in range(_MOST_HEADERS + 1):
+        line = _strip_end(_read_line(lines))
+        if not line:
+            return
+        if (found := _HEADER.fullmatch(line)) is None:
+            raise _bad(_explain_header(line))
+        yield found[1].decode("ascii"), found[2].decode("latin-1").strip(" \t")
+    raise Unreadable(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"There are more than {_MOST_HEADERS} headers.")
+
+
+def _explain_header(line: bytes) -> str:
+    name, colon, _ = line.partition(b":")
+    if line[:1] in (b" ", b"\t"):
+        return "A header is folded over two lines."
+    if not colon:
+        return "A header line has no colon."
+    if name != name.rstrip():
+        return "A header has a blank before its colon."
+    return "A header holds a character that headers cannot hold."
+
+
+def _read_line(lines: io.BufferedIOBase) -> bytes:
+    line = lines.readline(_LONGEST_LINE + 1)
+    if len(line) > _LONGEST_LINE:
+        raise Unreadable(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "A header is too long.")
+    if not line.endswith(b"\n"):
+        raise _bad("The request ends too early.")
+    return line
+
+
+def _strip_end(line: bytes) -> bytes:
+    """A line without its end; a bare line feed ends it, too (RFC 9112, 2.2)."""
+    return line.removesuffix(b"\n").removesuffix(b"\r")
+
+
+def _check_encodings(encodings: list[str], reads_chunks: bool) -> None:
+    if not reads_chunks:
+        raise Unreadable(HTTPStatus.LENGTH_REQUIRED, "A body needs a Content-Length.")
+    if [each.lower() for each in encodings] != ["chunked"]:
+        raise _bad("Transfer-Encoding is not chunked.")
+
+
+def _read_length(length: str, largest: int) -> int:
+    if not (length.isascii() and length.isdigit()):
+        raise _bad("Content-Length is not a number of bytes.")
+    if len(length) > _LONGEST_NUMBER or int(length) > largest:
+        raise _too_large()
+    return int(length)
+
+
+def _read_chunk_size(lines: io.BufferedIOBase) -> int:
+    found = _CHUNK_SIZE.fullmatch(_strip_end(_read_line(lines)))
+    if found is None:
+        raise _bad("A chunk of the body does not begin with its length.")
+    return int(found[1], 16)
+
+
+def _authority(target: str) -> list[str]:
+    """The host of a target in absolute form, which counts more than the Host header (RFC 9112, 3.2.2)."""
+    return [] if target.startswith("/") or "://" not in target else [urlsplit(target).netloc]
+
+
+def _read_host(text: str) -> str:
+    found = _AUTHORITY.fullmatch(text)
+    if found is None:
+        raise _bad("The Host header is not a host and a port.")
+    return (found[1] or found[2]).lower().removesuffix(".")
+
+
+def _bad(message: str) -> Unreadable:
+    return Unreadable(HTTPStatus.BAD_REQUEST, message)
+
+
+def _too_large() -> Unreadable:
+    return Unreadable(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "Request Too Long")
