@@ -342,6 +342,7 @@ class World:
         json.dumps(answer)  # what the Lambda runtime does with it
         several = {name: "\n".join(values) for name, values in answer.get("multiValueHeaders", {}).items()}
         headers = {name.lower(): value for name, value in {**answer["headers"], **several}.items()}
+        assert answer["statusCode"] != 401 or "www-authenticate" in headers, f"RFC 9110, 15.5.2: {method} {path}"
         return Answer(answer["statusCode"], headers, answer["body"])
 
     def tpp(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from chalice.app import Response
 
 from chalicelib.demo_bank.profiles import PROFILES, Profile
-from chalicelib.foundation.http.web import Incoming, Routes, View
+from chalicelib.foundation.http.web import API_KEY_CHALLENGE, Incoming, Routes, View
 
 if TYPE_CHECKING:
     from chalicelib.demo_bank.runtime import Services
@@ -17,7 +17,7 @@ _PATHS = {"": ["GET"], "/{first}": ["GET", "POST"], "/{first}/{second}": ["GET",
 
 def build() -> Routes[Services]:
     """Build the blueprint of all banks."""
-    routes = Routes["Services"](__name__, _answer_failure)
+    routes = Routes["Services"](__name__, _answer_failure, challenge=API_KEY_CHALLENGE)
     for profile in PROFILES:
         for place, methods in _PATHS.items():
             routes.serve(f"/demo-bank/{profile.name}{place}", methods, _view(profile))

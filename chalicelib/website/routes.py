@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from chalice.app import Response
 
-from chalicelib.foundation.http.web import JSON, Incoming, Routes, View, json_answer, text_answer
+from chalicelib.foundation.http.web import FORM_CHALLENGE, JSON, Incoming, Routes, View, json_answer, text_answer
 from chalicelib.website.openapi_documents import DOCUMENTS, load_document
 from chalicelib.website.page_links import LATEST_EVENTS, PAGES, RECEIVER, SIMULATOR
 
@@ -32,14 +32,14 @@ def _page_view(place: str) -> View[WebsiteContainer]:
     return serve
 
 
-website_routes = Routes["WebsiteContainer"](__name__, _answer_failure)
+website_routes = Routes["WebsiteContainer"](__name__, _answer_failure, challenge=FORM_CHALLENGE)
 
 for _place, _methods in PAGES.items():
     website_routes.serve(_place, _methods, _page_view(_place))
 
 website_routes.serve(LATEST_EVENTS, ["GET"], _page_view(LATEST_EVENTS))
 
-sandbox_routes = Routes["WebsiteContainer"](f"{__name__}.sandbox", _answer_failure)
+sandbox_routes = Routes["WebsiteContainer"](f"{__name__}.sandbox", _answer_failure, challenge=FORM_CHALLENGE)
 """Routes that exist in sandboxes only."""
 sandbox_routes.serve(SIMULATOR, ["GET", "POST"], _page_view(SIMULATOR))
 sandbox_routes.serve(RECEIVER, ["POST"], _page_view(RECEIVER))

@@ -209,6 +209,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "consent_type": ("Whether the consent is reusable; `one_time` is allowed with payment scopes only", "reusable"),
     "grant_type": ("The type of grant; inferred when absent", "authorization_code"),
     "redirect_uri": ("Must equal one of the client's Callback URLs, character for character", _CALLBACK),
+    "tpp_calls.TokenRequest.redirect_uri": (
+        "That of the authorization request; mandatory if `GET /oauth/authorize` or a pushed request named it",
+        _CALLBACK,
+    ),
     "refresh_token": ("The latest refresh token, which is exchanged for a new pair of tokens", _REFRESH),
     "response_type": ("Always `code`", "code"),
     "own_calls.FrontDoorQuery.response_type": ("Always `code`; mandatory without `request_uri`", "code"),

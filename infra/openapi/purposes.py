@@ -35,11 +35,11 @@ TPP_CALLS: Mapping[str, Purpose] = {
     ),
     "/oauth/par": Purpose(
         "Push an authorization request (RFC 9126)",
-        "Takes a form with the parameters of `GET /oauth/authorize` and the client's credentials, and returns a "
-        "`request_uri`, valid for 60 seconds. Send the PSU's browser to `GET /oauth/authorize` with `client_id` and "
-        "`request_uri`. A DPoP proof, or `dpop_jkt`, binds the code to the key. Mandatory for clients with the profile "
-        "`fapi2`, which must send `redirect_uri` and a code challenge. Without `bic`, the PSU chooses the bank, within "
-        "30 minutes of opening the request.",
+        "Takes a form, and no JSON, with the parameters of `GET /oauth/authorize` and the client's credentials, and "
+        "returns a `request_uri`, valid for 60 seconds. Send the PSU's browser to `GET /oauth/authorize` with "
+        "`client_id` and `request_uri`. A DPoP proof, or `dpop_jkt`, binds the code to the key. Mandatory for clients "
+        "with the profile `fapi2`, which must send `redirect_uri` and a code challenge. Without `bic`, the PSU chooses "
+        "the bank, within 30 minutes of opening the request.",
     ),
     "/oauth/introspect": Purpose(
         "Describe a token (RFC 7662)",
@@ -49,7 +49,8 @@ TPP_CALLS: Mapping[str, Purpose] = {
     "/tpp/token": Purpose(
         "Exchange a code or a refresh token for tokens",
         "Accepts JSON or a form. A code can be used once, within one minute (ten in the local stage); a second "
-        "use revokes the tokens issued for the first. Refresh tokens rotate: each use returns a new pair, and a "
+        "use revokes the tokens issued for the first. If `GET /oauth/authorize` or a pushed request named "
+        "`redirect_uri`, send the same one with the code. Refresh tokens rotate: each use returns a new pair, and a "
         "repeat within a minute returns the same pair; a client with the profile `fapi2` keeps its refresh token. The "
         "client authenticates by its method: HTTP Basic (user: Client ID, password: client secret), `client_id` and "
         "`client_secret`, or `client_assertion` in the body, or the certificate of the connection. Contradictory "

@@ -14,7 +14,7 @@ from chalicelib.foundation.fields.field_types import Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.breaker import CircuitOpen
 from chalicelib.foundation.http.outbound import GivenUp
-from chalicelib.foundation.http.web import BODY_BYTES, JSON, Incoming, UnreadableBody
+from chalicelib.foundation.http.web import BODY_BYTES, FORM, JSON, Incoming, UnreadableBody
 from chalicelib.openbanking.api.answers import as_refusal
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.bank_client.slow_call_limit import NO_SLOT
@@ -182,7 +182,7 @@ CASES = _by_name(
     ),
     Case("not_json", "The body is not JSON", _unreadable(Incoming.json)),
     Case("too_large", "The body is too large", _unreadable(Incoming.json, bytes(BODY_BYTES + 1))),
-    Case("not_a_form", "The body is not a form", _unreadable(Incoming.form, b"\xff")),
+    Case("not_a_form", "The body is not a form", _unreadable(Incoming.form, b"\xff", FORM)),
     Case(
         "member_wrong", "A member of the body is missing or wrong", _body(AuthorizeRequest, {**_AUTHORIZE, "state": 17})
     ),
@@ -190,6 +190,7 @@ CASES = _by_name(
         "member_unknown", "The call does not have this member", _body(AuthorizeRequest, {**_AUTHORIZE, "colour": "red"})
     ),
     Case("content_type", "Content-Type is not supported", _unreadable(Incoming.json, kind="text/plain")),
+    Case("content_type_form", "Content-Type is not that of a form", _unreadable(Incoming.form)),
     Case(
         "psu_headers",
         "A header about the PSU is not valid",
@@ -253,7 +254,7 @@ CASES = _by_name(
     Case("jkt_other", "dpop_jkt is not the thumbprint of the DPoP proof's key", refusals.DPOP_JKT_OTHER()),
     Case(
         "redirect_uri_missing",
-        "redirect_uri is missing, which a client with the profile `fapi2` must send",
+        "redirect_uri is missing, which the request named, or which a client with the profile `fapi2` must send",
         refusals.REDIRECT_URI_MISSING(),
     ),
     Case(

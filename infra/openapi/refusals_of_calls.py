@@ -34,8 +34,16 @@ _OWN: Mapping[str, tuple[str, ...]] = {
         *(*_REQUEST, "state_used"),
     ),
     "/oauth/par": (
-        *(*_NAMED, *_PROOF_FOR_TOKEN, *_LIMIT, "too_large", "content_type", "not_a_form", "parameter_not_supported"),
-        *("response_type", "member_wrong", "jkt_other", "bank_unknown", "redirect_uri_missing", *_REQUEST),
+        *(*_NAMED, *_PROOF_FOR_TOKEN, *_LIMIT, "too_large", "content_type_form", "not_a_form"),
+        *(
+            "parameter_not_supported",
+            "response_type",
+            "member_wrong",
+            "jkt_other",
+            "bank_unknown",
+            "redirect_uri_missing",
+            *_REQUEST,
+        ),
         "scopes_of_no_version",
     ),
     "/oauth/introspect": (*_TOKEN_CLIENT, *_LIMIT),

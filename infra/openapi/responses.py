@@ -47,7 +47,7 @@ HEADERS: Mapping[str, Json] = {
         "example": "bank;dur=84.2, hub;dur=6.1",
     },
     "WWW-Authenticate": {
-        "description": "The missing or invalid credential, if that caused the refusal",
+        "description": "The credential that is missing or not valid, or that the call takes",
         "schema": {"type": "string"},
         "example": 'Bearer realm="causeway", error="invalid_token"',
     },

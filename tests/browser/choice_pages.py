@@ -55,7 +55,7 @@ def request(visitor: Visitor, **more: str) -> str:
 def pushed(visitor: Visitor) -> str:
     """The address at which a pushed request that names no bank is opened."""
     members = {"response_type": "code", "scope": "accounts accounts.transactions", "state": new_id()}
-    answer = visitor.tpp.call("POST", "/oauth/par", members)
+    answer = visitor.tpp.send_form("/oauth/par", members)
     assert answer.status_code == 201, answer.text
     query = {"client_id": visitor.tpp.client_id, "request_uri": answer.json()["request_uri"]}
     return f"/oauth/authorize?{urlencode(query)}"

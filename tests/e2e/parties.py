@@ -45,6 +45,12 @@ class Tpp:
             session.trust_env = False
             return session.request(method, self.base + path, json=body, headers=headers, timeout=60)
 
+    def send_form(self, path: str, form: Mapping[str, str]) -> requests.Response:
+        """A call whose body is a form."""
+        with requests.Session() as session:
+            session.trust_env = False
+            return session.post(self.base + path, data=form, headers={"X-Api-Key": self.client_id}, timeout=60)
+
     def later(
         self, method: str, path: str, body: Any = None, bearer: str = "", headers: Mapping[str, str] | None = None
     ) -> Any:

@@ -14,7 +14,6 @@ from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, PROOF_ROUTES
 from chalicelib.openbanking.protocol.tpp_calls import (
-    AuthorizationParameters,
     AuthorizeRequest,
     IntrospectionRequest,
     RevokeRequest,
@@ -34,7 +33,6 @@ TPP_BODIES: Mapping[str, Any] = {
     "/tpp/token": TokenRequest,
     "/tpp/token/revoke": RevokeRequest,
     "/oauth/introspect": IntrospectionRequest,
-    "/oauth/par": AuthorizationParameters,
 }
 BANK_BODIES = [(call, version) for version in VERSIONS.values() for call in BANK_CALLS if call.name in version.calls]
 TPP_ROUTES = sorted(

@@ -24,6 +24,10 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 BODY_BYTES = 65536
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+API_KEY_CHALLENGE = 'ApiKey realm="causeway", header="X-Api-Key"'
+"""``WWW-Authenticate`` of calls with an API key, for which no scheme is registered (RFC 9110 §11.1)."""
+FORM_CHALLENGE = 'Form realm="causeway"'
+"""``WWW-Authenticate`` of pages with a form for the password; browsers ask for one themselves only with ``Basic``."""
 OTHERS = "X-AMAZON-APIGATEWAY-ANY-METHOD"
 """API Gateway's OpenAPI name for all methods that a path does not define."""
 _SEGMENTS = ("{first}", "{second}", "{third}", "{fourth}", "{fifth}", "{sixth}")
@@ -140,9 +144,11 @@ class Incoming:
         Fields without a value count as absent (RFC 6749 §3.1).
 
         Raises:
-            UnreadableBody: of kind ``size`` or ``form``.
+            UnreadableBody: of kind ``type``, ``size`` or ``form``.
         """
         self._check_size(BODY_BYTES)
+        if self.content_type != FORM:
+            raise UnreadableBody("type", f"Content-Type must be {FORM}")
         try:
             pairs = parse_qsl(self.body.decode("utf-8"), errors="strict", max_num_fields=100)
         except ValueError:
@@ -235,6 +241,7 @@ class Routes(Blueprint, Generic[P]):
         failed: converts a view's exception into a response.
         otherwise: handles all methods that a path does not define, including HEAD and OPTIONS.
         completed: completes every response, for example with a header.
+        challenge: the ``WWW-Authenticate`` of a 401 that has none (RFC 9110 §15.5.2).
     """
 
     def __init__(
@@ -243,9 +250,11 @@ class Routes(Blueprint, Generic[P]):
         failed: Failed[P],
         otherwise: View[P] | None = None,
         completed: Completed[P] | None = None,
+        challenge: str | None = None,
     ) -> None:
         super().__init__(import_name)
         self._completed = completed
+        self._challenge = challenge
         self._failed = failed
         self._otherwise = otherwise
         self._views: dict[str, dict[str, View[P]]] = {}
@@ -329,6 +338,8 @@ class Routes(Blueprint, Generic[P]):
             if incoming.is_head:
                 response.body = ""
             response.headers.setdefault("X-Request-Id", incoming.request_id)
+            if response.status_code == 401 and self._challenge:
+                response.headers.setdefault("WWW-Authenticate", self._challenge)
             if self._completed:
                 self._completed(parts, incoming, response)
             return response

@@ -9,12 +9,14 @@ from chalice.app import Response
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
+from chalicelib.foundation.http.web import API_KEY_CHALLENGE, Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import AnyOauthError, Challenge, Fault, Refusal, TokenError
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, PROOF_ROUTES, SIGNING_ALGORITHMS
+from chalicelib.openbanking.protocol.version import BANK_ROOT
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS, error_form
+from chalicelib.openbanking.protocol.webhooks import NEEDING_TOKEN
 from chalicelib.statistics import current_call
 
 _ALGORITHMS = f'algs="{" ".join(SIGNING_ALGORITHMS)}"'
@@ -27,6 +29,8 @@ _CHALLENGES: Mapping[Challenge, str] = {
     "use_dpop_nonce": 'DPoP realm="causeway", error="use_dpop_nonce"',
 }
 """``WWW-Authenticate`` values: RFC 7617 for clients, RFC 6750 §3 and RFC 9449 §7.1 for access tokens."""
+_TRIED: Mapping[str, Challenge] = {"basic": "basic", "bearer": "bearer", "dpop": "bearer"}
+"""The challenge of a refusal that names none, by the scheme of the request."""
 _CONTENT = {
     "type": Fault.HEADERS,
     "json": Fault.NOT_JSON,
@@ -44,8 +48,10 @@ def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> R
     form = error_form(route)
     asked = refusal.first or (request_id, now)
     if route in ENDPOINTS.values():
-        return json_answer(token_error(refusal, *asked), _oauth_status(form.status(refusal)), _headers(refusal))
-    return json_answer(form.body(refusal, *asked), form.status(refusal), _headers(refusal))
+        body, status = token_error(refusal, *asked), _oauth_status(form.status(refusal))
+    else:
+        body, status = form.body(refusal, *asked), form.status(refusal)
+    return json_answer(body, status, _headers(refusal) | (_challenge(refusal, route) if status == 401 else {}))
 
 
 def _oauth_status(status: int) -> int:
@@ -84,7 +90,10 @@ def as_refusal(error: Exception) -> Refusal:
 
 def failure_answer(clock: Clock, incoming: Incoming, error: Exception) -> Response:
     """The error response for a view's exception."""
-    answer = refusal_answer(incoming.route, as_refusal(error), incoming.request_id, clock.time())
+    refusal = as_refusal(error)
+    if refusal.challenge is None and not _is_of_bank(incoming.route):
+        refusal.challenge = _TRIED.get(_scheme(incoming))
+    answer = refusal_answer(incoming.route, refusal, incoming.request_id, clock.time())
     if challenge := answer.headers.get("WWW-Authenticate"):
         answer.headers["WWW-Authenticate"] = _in_scheme(str(challenge), incoming)
     return answer
@@ -111,12 +120,27 @@ def _in_scheme(challenge: str, incoming: Incoming) -> str:
 
 
 def _uses_dpop(incoming: Incoming) -> bool:
-    return incoming.headers.get("authorization", "")[:5].lower() == "dpop "
+    return _scheme(incoming) == "dpop"
+
+
+def _scheme(incoming: Incoming) -> str:
+    return incoming.headers.get("authorization", "").partition(" ")[0].lower()
+
+
+def _is_of_bank(route: str) -> bool:
+    return route == BANK_ROOT or route.startswith(f"{BANK_ROOT}/")
+
+
+def _challenge(refusal: Refusal, route: str) -> dict[str, str]:
+    """The challenge that each 401 has (RFC 9110 §15.5.2): the refusal's own, or else that of the call."""
+    if refusal.challenge is None and _is_of_bank(route):
+        return {"WWW-Authenticate": API_KEY_CHALLENGE}
+    return {"WWW-Authenticate": _CHALLENGES[refusal.challenge or ("bearer" if route in NEEDING_TOKEN else "basic")]}
 
 
 def _headers(refusal: Refusal) -> dict[str, str]:
     headers = {}
-    if refusal.challenge:
+    if refusal.challenge == "insufficient_scope":  # the only challenge of another status than 401 (RFC 6750 §3.1)
         headers["WWW-Authenticate"] = _CHALLENGES[refusal.challenge]
     if refusal.bank_seconds is not None:
         headers["Server-Timing"] = f"bank;dur={refusal.bank_seconds * 1000:.1f}"

@@ -62,8 +62,9 @@ def read_token_request(openbanking: OpenBankingContainer, incoming: Incoming, mo
     Raises:
         Refusal, UnreadableBody.
     """
-    members = _read_members(openbanking, incoming)
-    if isinstance(members, dict) and incoming.content_type == FORM:  # unknown form fields are dropped (RFC 6749 §3.2)
+    as_form = incoming.content_type == FORM
+    members = _read_members(openbanking, incoming, as_form)
+    if isinstance(members, dict) and as_form:  # unknown form fields are dropped (RFC 6749 §3.2)
         members = {name: value for name, value in members.items() if name in model.model_fields}
     credentials = read_credentials(openbanking, incoming, members if isinstance(members, dict) else None)
     try:
@@ -76,23 +77,22 @@ def read_token_request(openbanking: OpenBankingContainer, incoming: Incoming, mo
         raise refusal from None
 
 
-def read_client_request(
+def read_pushed_request(
     openbanking: OpenBankingContainer, incoming: Incoming
-) -> tuple[Mapping[str, Any], TppCredentials]:
-    """The members and the credentials of a request with OAuth parameters; empty members count as absent.
+) -> tuple[Mapping[str, str], TppCredentials]:
+    """The members and the credentials of a pushed request, which is a form (RFC 9126 §2.1).
 
     Raises:
         Refusal, UnreadableBody.
     """
-    members = _read_members(openbanking, incoming)
-    sent = {name: value for name, value in members.items() if value} if isinstance(members, dict) else {}
-    return sent, read_credentials(openbanking, incoming, sent)
+    members = _read_members(openbanking, incoming, as_form=True)
+    return members, read_credentials(openbanking, incoming, members)
 
 
-def _read_members(openbanking: OpenBankingContainer, incoming: Incoming) -> Any:
+def _read_members(openbanking: OpenBankingContainer, incoming: Incoming, as_form: bool) -> Any:
     """The members of a form or a JSON body. Raises: UnreadableBody, or first the Refusal of an unknown client."""
     try:
-        return incoming.form(repeatable=REPEATABLE) if incoming.content_type == FORM else incoming.json()
+        return incoming.form(repeatable=REPEATABLE) if as_form else incoming.json()
     except UnreadableBody:
         if (by_headers := read_credentials(openbanking, incoming)).client_id is not None:
             openbanking.tpp_authentication.identify_client(by_headers)

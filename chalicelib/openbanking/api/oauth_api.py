@@ -16,7 +16,7 @@ from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, head_of_redirect, json_answer, redirect
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.api import answers
-from chalicelib.openbanking.api.credentials import bind_code, read_client_request, read_token_request
+from chalicelib.openbanking.api.credentials import bind_code, read_pushed_request, read_token_request
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
@@ -138,7 +138,7 @@ def _chosen_bic(query: Mapping[str, str]) -> str | None:
 @oauth_routes.post("/oauth/par")
 def push(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Store an authorization request that the client's user will open (RFC 9126)."""
-    members, credentials = read_client_request(openbanking, incoming)
+    members, credentials = read_pushed_request(openbanking, incoming)
     caller = openbanking.tpp_authentication.authenticate_client_and_proof(credentials, [])
     request = bind_code(_read_request(members), caller.jkt)
     openbanking.tpp_authentication.check_roles(caller.client, caller.presented, services_of(request.scopes))

@@ -101,6 +101,7 @@ class AuthorizationCodeFlow:
             dpop_jkt=request.dpop_jkt,
             pushed=channel == "pushed",
             chooses_bank=bank is None,
+            names_redirect_uri=request.redirect_uri is not None and channel != "client",
         )
 
     def check_state(self, new: NewAuthorizationRequest) -> None:

@@ -306,7 +306,9 @@ def _read_consent_and_grant(found: list[Item | None]) -> tuple[Consent | None, G
 
 
 def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | None) -> None:
-    """Check redirect URI and code verifier; a mismatch does not use up the code."""
+    """Check redirect URI (RFC 6749 §4.1.3) and code verifier (RFC 7636); a mismatch does not use up the code."""
+    if redirect_uri is None and grant.names_redirect_uri:
+        raise refusals.REDIRECT_URI_MISSING()
     if redirect_uri is not None and redirect_uri != grant.redirect_uri:
         raise refusals.REDIRECT_URI_OTHER()
     if (grant.code_challenge is None) != (verifier is None):

@@ -171,3 +171,9 @@ PAYMENTS: tuple[PaymentCall, ...] = (
     PaymentCall("direct", "/tpp/direct_payment_initiation"),
 )
 STATUS_PATH = "/tpp/payment_status"
+NEEDING_TOKEN = frozenset(
+    {"/tpp/consent", "/tpp/requests/{request_id}", STATUS_PATH}
+    | {call.path for call in RELAYED}
+    | {call.path for call in PAYMENTS if call.kind != "direct"}
+)
+"""The paths of calls that need an access token; a payment's status needs none after a direct payment."""

@@ -51,7 +51,8 @@ class NewAuthorizationRequest:
 
     ``chooses_bank`` is true if the user may choose it. ``returns_state`` is false if the state was generated for the
     bank only; ``dpop_jkt`` is the key to which the code will be bound (RFC 9449 §10). ``pushed`` is true if the client
-    pushed the request (RFC 9126).
+    pushed the request (RFC 9126), ``names_redirect_uri`` if its code must be redeemed with ``redirect_uri`` (RFC 6749
+    §4.1.3).
     """
 
     client_id: str
@@ -66,12 +67,14 @@ class NewAuthorizationRequest:
     dpop_jkt: str | None = None
     pushed: bool = False
     chooses_bank: bool = False
+    names_redirect_uri: bool = False
 
     @classmethod
     def from_item(cls, item: Item) -> NewAuthorizationRequest:
         """Restore a request that was pushed."""
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
-        return cls(**members | {"scopes": tuple(item["scopes"]), "chooses_bank": item.get("chooses_bank", False)})
+        defaults = {name: item.get(name, False) for name in ("chooses_bank", "names_redirect_uri")}
+        return cls(**members | {"scopes": tuple(item["scopes"])} | defaults)
 
     def at(self, bank: Bank) -> NewAuthorizationRequest:
         """The request at the bank that the user has chosen."""
@@ -116,6 +119,7 @@ class AuthorizationRequest:
     dpop_jkt: str | None
     pushed: bool
     chooses_bank: bool
+    names_redirect_uri: bool
     request_url: str
     status: Status
     valid_until: int
@@ -129,7 +133,7 @@ class AuthorizationRequest:
     def from_item(cls, item: Item) -> AuthorizationRequest:
         members: dict[str, Any] = {name: item.get(name) for name in cls.__dataclass_fields__}
         defaults = {"returns_state": item.get("returns_state", True)}
-        defaults |= {name: item.get(name, False) for name in ("pushed", "chooses_bank")}
+        defaults |= {name: item.get(name, False) for name in ("pushed", "chooses_bank", "names_redirect_uri")}
         lists = {"scopes": tuple(item["scopes"]), "replaced": tuple(item.get("replaced", ()))}
         return cls(**members | defaults | lists)
 
@@ -157,8 +161,9 @@ class AuthorizationRequest:
         return self.status == "open" and now < self.valid_until
 
     def is_of(self, new: NewAuthorizationRequest) -> bool:
-        """Whether this request came of ``new``."""
-        return all(getattr(self, name) == getattr(new, name) for name in new.__dataclass_fields__)
+        """Whether this request came of ``new``; requests of earlier releases do not say ``names_redirect_uri``."""
+        compared = new.__dataclass_fields__.keys() - {"names_redirect_uri"}
+        return all(getattr(self, name) == getattr(new, name) for name in compared)
 
     def repeats(self, new: NewAuthorizationRequest, authorization_url: str) -> bool:
         """Whether ``new`` is the same request at the same bank."""

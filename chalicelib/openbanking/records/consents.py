@@ -109,10 +109,12 @@ class Grant:
     """The state of a consent's credentials: the code, the refresh tokens and the latest token pair.
 
     ``dpop_jkt`` is the key to which the code is bound (RFC 9449 §10), ``cnf`` that of the latest pair.
+    ``names_redirect_uri`` is set if the code must be redeemed with ``redirect_uri`` (RFC 6749 §4.1.3).
     """
 
     consent_id: str
     redirect_uri: str
+    names_redirect_uri: bool | None
     code_challenge: str | None
     dpop_jkt: str | None
     cnf: Confirmation | None
@@ -208,6 +210,8 @@ class Consents:
         }
         if authorization.dpop_jkt is not None:
             grant["dpop_jkt"] = authorization.dpop_jkt
+        if authorization.names_redirect_uri:
+            grant["names_redirect_uri"] = True
         operations = [Put(TABLE, each, absent("consent_id")) for each in (item, grant)]
         return NewConsent(Consent.from_item(item), Grant.from_item(grant), operations, code, bank_token)
 

@@ -42,6 +42,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "slow": Behaviour("Answers 200 after 5 s", 200, 5),
 }
 """The receiver's behaviours, by the last part of its address."""
+_SIGNED = {"WWW-Authenticate": 'StandardWebhooks realm="causeway"'}
 
 
 def answer_event(website: WebsiteContainer, incoming: Incoming, wait: Callable[[float], None] = time.sleep) -> Response:
@@ -56,7 +57,7 @@ def answer_event(website: WebsiteContainer, incoming: Incoming, wait: Callable[[
     if len(incoming.body) > BODY_BYTES:
         return json_answer({"message": f"an event has at most {BODY_BYTES} bytes"}, 413)
     if not _is_event(website, incoming):
-        return json_answer({"message": "this is not signed with the client's events secret"}, 401)
+        return json_answer({"message": "this is not signed with the client's events secret"}, 401, _SIGNED)
     wait(behaviour.seconds)
     taken = "received" if behaviour.status == 200 else "not received: this receiver always fails"
     return json_answer({"receiver": "built-in", "event": taken}, behaviour.status)

@@ -189,13 +189,17 @@ def test_an_invalid_request_is_refused_when_it_is_pushed(world: World, members: 
     assert [*world.hub.store.scan("authorizations")] == []
 
 
-def test_a_json_body_is_accepted_like_a_form(world: World) -> None:
+def test_only_a_form_can_be_pushed(world: World) -> None:
     members = {"response_type": "code", "bic": world.banks[2].bank.bic, "scope": "accounts", "unknown": "is ignored"}
 
-    assert world.tpp("POST", "/oauth/par", members).status == 201
-    wrongs: list[Any] = [[], "text", 5]
-    for wrong in wrongs:
-        assert world.tpp("POST", "/oauth/par", wrong).status == 400
+    assert world.tpp("POST", "/oauth/par", form=members).status == 201
+    bodies: list[Any] = [members, [], "text", 5]
+    for body in bodies:
+        answer = world.tpp("POST", "/oauth/par", body)
+        assert (answer.status, answer.body["code"], answer.body["error"]) == (400, "HEADERS_ERROR", "invalid_request")
+        assert answer.body["title"] == "Content-Type must be application/x-www-form-urlencoded"
+    without_type = world.call("POST", "/oauth/par", urlencode(members).encode(), {"x-api-key": world.client.client_id})
+    assert without_type.status == 400
 
 
 def test_a_client_proves_itself_when_it_pushes(world: World) -> None:

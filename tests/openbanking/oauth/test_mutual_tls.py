@@ -173,7 +173,8 @@ def test_a_key_and_a_certificate_bound_token_go_together(mutual: World, authorit
     holder = KeyHolder()
     secure(mutual, holder, tls_client_certificate_bound_access_tokens=True)
     own = issue(authority)
-    form = holder.form(mutual, {"grant_type": "authorization_code", "code": holder.code(mutual), "code_verifier": _V})
+    code = {"code": holder.code(mutual), "code_verifier": _V, "redirect_uri": mutual.client.callback_url}
+    form = holder.form(mutual, {"grant_type": "authorization_code", **code})
 
     without = mutual.tpp("POST", "/tpp/token", form=form, client_id="")
     assert is_refused(without)
@@ -205,9 +206,9 @@ def test_the_roles_of_the_certificate_cover_the_scopes(
     others = [each for each in ("PSP_AS", *ROLES) if each != role]
 
     assert mutual.tpp("POST", "/tpp/authorize", request, certificate=issue(authority, [role])).status == 200
-    for path, body in (("/tpp/authorize", request), ("/oauth/par", _pushed(request))):
-        assert is_refused(mutual.tpp("POST", path, body, certificate=issue(authority, others)))
-        assert is_refused(mutual.tpp("POST", path, body))
+    for certificate in (issue(authority, others), None):
+        assert is_refused(mutual.tpp("POST", "/tpp/authorize", request, certificate=certificate))
+        assert is_refused(mutual.tpp("POST", "/oauth/par", form=_pushed(request), certificate=certificate))
 
 
 def test_every_call_of_a_tpp_that_must_identify_itself_needs_its_certificate(

@@ -58,17 +58,19 @@ def test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer(w
         ("POST", "/tpp/direct_payment_initiation", {"bic": bic}),
         ("GET", f"/tpp/payment_status?payment_id=1&bic={bic}", None),
         ("GET", "/tpp/requests/unknown", None),
-        ("POST", "/oauth/par", {"response_type": "code"}),
         ("POST", "/oauth/introspect", {"token": "x"}),
     ]
     for method, path, body in calls:
         assert is_refused(world.tpp(method, path, body)), path
         with_one = world.tpp(method, path, body, headers={"x-client-assertion": holder.assertion(world)})
         assert with_one.status != 401, path
+    pushed = {"response_type": "code"}
+    assert is_refused(world.tpp("POST", "/oauth/par", form=pushed))
+    assert world.tpp("POST", "/oauth/par", form=holder.form(world, pushed)).status != 401
 
 
 def test_a_bearer_needs_no_assertion_but_a_wrong_one_is_refused(world: World, holder: KeyHolder) -> None:
-    tokens = holder.token_call(world, {"code": holder.code(world), "code_verifier": _VERIFIER}, proof=None).body
+    tokens = holder.redeem(world, holder.code(world), proof=None).body
 
     assert world.tpp("GET", "/tpp/consent", bearer=tokens["access_token"]).status == 200
     wrong = world.tpp(

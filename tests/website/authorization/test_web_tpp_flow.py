@@ -46,7 +46,9 @@ def test_an_exchange_that_was_interrupted_after_the_code_was_used_ends_the_conse
 ) -> None:
     (journey,) = world.hub.website.journeys.list_latest(email)
     verifier = world.hub.website.journeys.unseal_secrets(journey)["code_verifier"]
-    lost = world.hub.openbanking.token_flow.redeem(TppCredentials(client_id), interrupted, None, verifier)
+    lost = world.hub.openbanking.token_flow.redeem(
+        TppCredentials(client_id), interrupted, journey.callback_url, verifier
+    )
     answer = user.post("/authorize/callback", state=user.hidden("state"), action="exchange")
 
     assert answer.status == 400
@@ -68,7 +70,7 @@ def test_a_wrong_secret_does_not_hide_that_an_exchange_was_interrupted(
     world.hub.website.journeys.begin_exchange(journey)
     known = world.hub.website.journeys.unseal_secrets(journey)
     world.hub.openbanking.token_flow.redeem(
-        TppCredentials(client_id, secret), known["code"], None, known["code_verifier"]
+        TppCredentials(client_id, secret), known["code"], journey.callback_url, known["code_verifier"]
     )
     world.clock.advance(30)
     assert user.post("/authorize/callback", state=state, action="exchange", client_secret="x").status == 400
