@@ -8,13 +8,14 @@ from chalicelib.foundation.clock import Clock
 
 
 class ManualClock(Clock):
-    """A clock that stands still until it is advanced."""
+    """A clock that stands still until it is advanced; a negative number sets it back, as an operator would."""
 
     def __init__(self, start: datetime) -> None:
-        self._seconds = start.timestamp()
+        self._seconds = self._monotonic = start.timestamp()
 
     def advance(self, seconds: float) -> None:
         self._seconds += seconds
+        self._monotonic += max(seconds, 0)
 
     def time(self) -> int:
         return int(self._seconds)
@@ -23,4 +24,4 @@ class ManualClock(Clock):
         return datetime.fromtimestamp(self._seconds, UTC)
 
     def monotonic(self) -> float:
-        return self._seconds
+        return self._monotonic

@@ -187,6 +187,8 @@ SWEPT = (
     "delivery_id",
     "part",
     "kind",
+    "receiver",
+    "bic",
     "state",
     "due_at",
     "give_up_at",

@@ -6,7 +6,7 @@ queued it, and the next time comes later each time (see ``schedule.next_sweep``)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -30,6 +30,9 @@ _CALLER_SECONDS = max(plan.lasts for plan in PLANS.values() if plan.has_caller)
 _TRIES = 5
 """Attempts at a transaction, each without the deliveries that have changed meanwhile."""
 
+Choose = Callable[[Iterable[Delivery]], Sequence[Delivery]]
+"""Chooses among due deliveries, in their order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sweeper:
@@ -41,12 +44,12 @@ class Sweeper:
     outbox: Outbox
     metrics: Metrics
 
-    def sweep(self, first: int = SWEEP_WAITS[0]) -> int:
+    def sweep(self, first: int = SWEEP_WAITS[0], choose: Choose = list) -> int:
         """Queue the due deliveries whose turn it is: those with a waiting caller, then the longest due.
 
         ``first`` is how many seconds a delivery must have been due if no caller waits for it: 0 after time was moved,
-        because the queue's delays did not move. Returns how many were queued. The age of the oldest due delivery is
-        measured even if the queue is full.
+        because the queue's delays did not move. ``choose`` leaves out those that would only be postponed. Returns how
+        many were queued. The age of the oldest due delivery is measured even if the queue is full.
         """
         room, now = max(BACKLOG - self.queue.count_messages(), 0), self.clock.time()
         # If there is room for n, fewer than BACKLOG - n of these have a message: they cannot hide those that have none.
@@ -57,7 +60,8 @@ class Sweeper:
             return 0
         if len(rows) == BACKLOG:  # deliveries with a waiting caller may be hidden by so many older ones
             rows = [*self._latest(now), *rows]
-        found = sorted(self._find(rows, now, first), key=lambda delivery: not PLANS[delivery.kind].has_caller)
+        due = choose(self._find(rows, now, first))
+        found = sorted(due, key=lambda delivery: not PLANS[delivery.kind].has_caller)
         groups = [partial(self._queue_unchanged, group, now) for group in pieces(found[:room], _MARKED_TOGETHER)]
         return sum(sum(together(wave)) for wave in pieces(groups, WIDTH))
 

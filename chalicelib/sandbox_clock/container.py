@@ -9,8 +9,8 @@ from chalicelib.cards.authorization import authorization_record
 from chalicelib.cards.container import CardContainer
 from chalicelib.cards.payments import pending_index
 from chalicelib.cards.reconciliation.rolling_proof import RollingProof
-from chalicelib.delivery import delivery_record
 from chalicelib.delivery.container import DeliveryContainer
+from chalicelib.delivery.delivery_record import DUE
 from chalicelib.demo_bank import clearing
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
@@ -18,6 +18,7 @@ from chalicelib.foundation.moved_clock import ClockOffset, MovedClock
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.records.consents import NOTIFY
 from chalicelib.sandbox_clock.clock_advance import ClockAdvance, ScheduledWork
+from chalicelib.sandbox_clock.delivery_sweep import DeliverySweep
 from chalicelib.sandbox_clock.remembered_due import RememberedDue, WriteCounts
 from chalicelib.statistics.container import StatisticsContainer
 from chalicelib.statistics.days import DAY_SECONDS, INGESTED_AT
@@ -65,8 +66,10 @@ class ClockContainer:
         self, name: str, next_due: Callable[[int], int | None], run: Callable[[], int], *subjects: str
     ) -> ScheduledWork:
         """Work whose next due time follows from ``subjects``; ``run`` returns how much of it was done."""
-        remembered = RememberedDue(next_due, partial(self._writes.of, *subjects), self.shared.clock)
-        return ScheduledWork(name, remembered, lambda: run() > 0)
+        return ScheduledWork(name, self._remembered_due(next_due, *subjects), lambda: run() > 0)
+
+    def _remembered_due(self, next_due: Callable[[int], int | None], *subjects: str) -> RememberedDue:
+        return RememberedDue(next_due, partial(self._writes.of, *subjects), self.shared.clock)
 
     @property
     def _settle(self) -> ScheduledWork:
@@ -91,10 +94,13 @@ class ClockContainer:
         )
 
     def _hub_work(self) -> tuple[ScheduledWork, ...]:
-        expiry, sweeper = self.openbanking.consent_expiry, self.delivery.sweeper
+        shared, expiry = self.shared, self.openbanking.consent_expiry
+        circuits = self.openbanking.bank_client.breaker
+        next_due = self._remembered_due(partial(DUE.next_time, shared.store), DUE.table)
+        sweep = DeliverySweep(shared.store, shared.clock, self.delivery.sweeper, circuits, next_due)
         return (
             self._indexed("expire", NOTIFY, expiry.record_due_events),
-            self._indexed("sweep", delivery_record.DUE, partial(sweeper.sweep, 0)),
+            ScheduledWork("sweep", sweep.next_due, sweep.run),
         )
 
     @property

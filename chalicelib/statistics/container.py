@@ -96,7 +96,7 @@ class StatisticsContainer:
     def downtime_probes(self) -> DowntimeProbes:
         from chalicelib.statistics.downtime_probes import DowntimeProbes
 
-        return DowntimeProbes(self.shared.store, self.shared.clock)
+        return DowntimeProbes(self.shared.store, self.shared.clock.real)
 
     @cached_property
     def slow_calls(self) -> SlowCalls:

@@ -24,7 +24,7 @@ PROBE_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The latest probe of a bank: when it was sent (Unix seconds), and whether the bank has answered it."""
+    """The latest probe of a bank: when it was sent (Unix seconds, real time), and whether the bank has answered it."""
 
     bic: str
     probe_id: str
@@ -54,13 +54,16 @@ class Probe:
 
 @dataclass(frozen=True, slots=True)
 class DowntimeProbes:
+    """Claims probes; ``clock`` is the real one."""
+
     store: Store
     clock: Clock
 
-    def claim(self, bic: str) -> tuple[Probe, bool]:
+    def claim(self, bic: str, over: Probe | None = None) -> tuple[Probe, bool]:
         """Claim the next probe of a bank. Returns the stored probe, and whether it is the caller's.
 
-        A probe in the future was sent by an instance whose clock is ahead, and does not count.
+        A probe in the future was sent by an instance whose clock is ahead, and does not count. Neither does ``over``,
+        a probe whose pause has passed according to the caller, whose clock may have been set back meanwhile.
 
         Raises: StoreError.
         """
@@ -68,6 +71,8 @@ class DowntimeProbes:
         probe = Probe(bic, new_id(), now)
         sent_at = Attr("sent_at")
         is_due = sent_at.lte(now - PROBE_SECONDS) | sent_at.gt(now + CLOCK_SKEW_SECONDS)
+        if over is not None:
+            is_due |= Attr("probe_id").eq(over.probe_id)
         try:
             self.store.put(TABLE, probe.to_item(), absent("subject") | is_due)
         except ConditionFailed as failure:

@@ -22,7 +22,7 @@ from infra.local.background import run_stack
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import ENGINES
 from infra.tour.browser import Browser, approve_consent
-from tests.bench import against_bare, backlog, bulk, cards, cold_start, idle, reports
+from tests.bench import against_bare, backlog, bulk, cards, cold_start, idle, moved_day, reports
 from tests.bench.against_bare import Make, bare
 from tests.bench.authorizations import Authorizations
 from tests.bench.bare import Bare
@@ -185,14 +185,25 @@ def _backlog(count: int) -> None:
     print(f"a backlog of {count} events for one receiver drains at {measured}   (goal: {backlog.GOAL})")
 
 
+def _moved_day() -> None:
+    with _silent():
+        measured = moved_day.move_a_day()
+    what = f"clock advance 1d, {moved_day.DELIVERIES} deliveries to {moved_day.BANKS} banks that are gone"
+    print(f"{what}   {measured}   (goal: {moved_day.GOAL} s)")
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
     parser = command.parser("tests.bench", __doc__, runtime.INTERPRETER)
     parser.add_argument("--latency", metavar="ENGINE", choices=ENGINES, help="measure only the latency on this engine")
+    parser.add_argument("--moved-day", action="store_true", help="measure only a move of the clock by a day")
     parser.add_argument("--backlog", metavar="EVENTS", type=int, help="measure only how a backlog of events drains")
     options = parser.parse_args(arguments)
     if options.latency:
         _latency(options.latency)
+        return
+    if options.moved_day:
+        _moved_day()
         return
     if options.backlog:
         _backlog(options.backlog)
@@ -204,6 +215,7 @@ def main(arguments: list[str] | None = None) -> None:
     _on_dynamodb_local()
     _idle()
     _backlog(backlog.EVENTS)
+    _moved_day()
     _latency(ENGINES[0])
     if dynoxide.installed_version() == dynoxide.VERSION:
         _latency("dynoxide")

@@ -69,9 +69,9 @@ class ShardedIndex:
             places = following
         return sorted(rows, key=lambda row: int(row[self.time]), reverse=newest_first)[:limit]
 
-    def next_time(self, store: Store, until: int) -> int | None:
-        """The earliest time in the index, if it is not after ``until``."""
-        rows = self.rows(store, until=until, limit=1)
+    def next_time(self, store: Store, until: int, *, since: int = 0) -> int | None:
+        """The earliest time in the index from ``since`` on, if it is not after ``until``."""
+        rows = self.rows(store, since=since, until=until, limit=1) if since <= until else []
         return int(rows[0][self.time]) if rows else None
 
 

@@ -1,7 +1,7 @@
 """Circuit breaker: pauses calls to a party that keeps failing, then admits a single call as a probe.
 
-State is kept per process, so each process has to see the failures itself. Times come from the clock, which keeps
-running while a Lambda instance is frozen; a clock that is set back prolongs no pause beyond its length.
+State is kept per process, so each process has to see the failures itself. Pauses pass in real time, also while business
+time is moved.
 """
 
 from __future__ import annotations
@@ -31,13 +31,40 @@ class CircuitOpen(Exception):
         super().__init__(f"calls are paused for {retry_after} s")
 
 
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """A period of real time that ends in time whatever happens to the clock; ``seconds`` is its length.
+
+    The wall clock keeps running while a Lambda instance is frozen, the monotonic one while the wall clock is set back;
+    what either says has passed.
+    """
+
+    clock: Clock
+    seconds: int
+    began_at: int
+    began: float
+
+    @classmethod
+    def begin(cls, clock: Clock, seconds: int) -> Pause:
+        return cls(clock.real, seconds, clock.real.time(), clock.real.monotonic())
+
+    def left(self) -> int:
+        """The seconds that are left; 0 when it is over."""
+        passed = max(self.clock.time() - self.began_at, int(self.clock.monotonic() - self.began))
+        return max(0, self.seconds - passed)
+
+
 @dataclass(slots=True)
 class _Circuit:
-    """The recent failures of a party; ``until`` (Unix seconds) ends the open period or the running probe."""
+    """The recent failures of a party; ``pause`` is the open period or the time of the running probe."""
 
     failures: int = 0
-    until: int = 0
+    pause: Pause | None = None
     probing: bool = False
+
+    @property
+    def left(self) -> int:
+        return self.pause.left() if self.pause else 0
 
 
 class Breaker:
@@ -57,12 +84,17 @@ class Breaker:
         with self._lock:
             circuit = self._find_probed(key)
             if circuit is not None:
-                circuit.probing, circuit.until = True, self._clock.time() + OPEN_SECONDS
+                circuit.probing, circuit.pause = True, Pause.begin(self._clock, OPEN_SECONDS)
 
     def require_closed(self, key: str) -> None:
         """Check that ``admit`` would succeed now, without starting a probe. Raises: CircuitOpen."""
         with self._lock:
             self._find_probed(key)
+
+    def needs_probe(self, key: str) -> bool:
+        """Whether the next call to be admitted is a probe."""
+        with self._lock:
+            return key in self._circuits and self._circuits[key].failures >= FAILURES
 
     def record_success(self, key: str) -> None:
         """Record a successful call: close the circuit and reset its failure count."""
@@ -78,7 +110,7 @@ class Breaker:
             circuit = self._circuits.setdefault(key, _Circuit())
             circuit.failures += 1
             if circuit.probing or circuit.failures == FAILURES:
-                circuit.probing, circuit.until = False, self._clock.time() + OPEN_SECONDS
+                circuit.probing, circuit.pause = False, Pause.begin(self._clock, OPEN_SECONDS)
                 return True
             return False
 
@@ -87,9 +119,6 @@ class Breaker:
         circuit = self._circuits.get(key)
         if circuit is None or circuit.failures < FAILURES:
             return None
-        now = self._clock.time()
-        circuit.until = min(circuit.until, now + OPEN_SECONDS)
-        left = circuit.until - now
-        if left > 0:
+        if left := circuit.left:
             raise CircuitOpen(1 if circuit.probing else left)
         return circuit

@@ -2,7 +2,7 @@
 
 While a bank's downtime is open, the instances that know it send one call in ``PROBE_SECONDS``, the probe, among all of
 them. A downtime is known from the rows that an instance reads when it writes its counters, once a minute, so admission
-needs no storage while a bank responds.
+needs no storage while a bank responds. Pauses pass in real time, also while business time is moved.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
+from chalicelib.foundation.http.breaker import Breaker, CircuitOpen, Pause
 from chalicelib.foundation.time_limit import time_limit
 from chalicelib.statistics import current_call
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS, DowntimeProbes, Probe
@@ -32,8 +32,8 @@ class BankCircuits:
         self._breaker = Breaker(clock)
         self._downtimes = downtimes
         self._probes = probes
-        self._latest: dict[str, Probe] = {}
-        """The latest probe of each bank that this instance knows, sent by any instance."""
+        self._latest: dict[str, tuple[Probe, Pause]] = {}
+        """The latest probe of each bank that this instance knows, sent by any instance, and the pause after it."""
         self._own: dict[str, Probe] = {}
         """The probes that this instance sent and that have not ended."""
 
@@ -50,6 +50,15 @@ class BankCircuits:
             self._breaker.require_closed(bic)
         else:
             self._require_due_probe(bic)
+
+    def calls_admitted(self, bic: str) -> int | None:
+        """How many calls to a bank may begin now: 0 in a pause, 1 as a probe, otherwise ``None``, any number."""
+        try:
+            self.require_closed(bic)
+        except CircuitOpen:
+            return 0
+        is_down = self._downtimes.find(bic) is not None or self._breaker.needs_probe(bic)
+        return 1 if is_down else None
 
     def record_success(self, bic: str) -> None:
         """Record a successful call: calls to the bank resume, here at once and elsewhere within a minute."""
@@ -72,8 +81,7 @@ class BankCircuits:
 
     def _require_due_probe(self, bic: str) -> None:
         """Check that the latest probe that this instance knows is old enough for another. Raises: CircuitOpen."""
-        latest = self._latest.get(bic)
-        if latest is not None and (left := latest.pause_at(self._clock.time())):
+        if bic in self._latest and (left := self._latest[bic][1].left()):
             raise CircuitOpen(left)
 
     def _claim_probe(self, downtime: Downtime) -> None:
@@ -83,17 +91,20 @@ class BankCircuits:
         """
         bic = downtime.bic
         self._require_due_probe(bic)
+        known, _ = self._latest.get(bic, (None, None))
         try:
             with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
-                probe, is_own = self._probes.claim(bic)
+                probe, is_own = self._probes.claim(bic, known)
         except StoreError as error:
             log.warning("probe not claimed", bic=bic)
             raise CircuitOpen(PROBE_SECONDS) from error
         if is_own:
-            self._latest[bic] = self._own[bic] = probe
-        elif probe.answered and probe.sent_at >= downtime.latest:
+            self._own[bic] = probe
+            self._latest[bic] = probe, Pause.begin(self._clock, PROBE_SECONDS)
+        elif probe.answered and probe.sent_at + self._clock.offset_seconds >= downtime.latest:
             self._downtimes.forget(bic)
             self._breaker.record_success(bic)
         else:
-            self._latest[bic] = probe
-            raise CircuitOpen(max(probe.pause_at(self._clock.time()), 1))
+            left = max(probe.pause_at(self._clock.real.time()), 1)
+            self._latest[bic] = probe, Pause.begin(self._clock, left)
+            raise CircuitOpen(left)

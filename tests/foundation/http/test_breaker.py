@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.foundation.http.breaker import FAILURES, OPEN_SECONDS, Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
+from chalicelib.foundation.moved_clock import MovedClock
 from tests.manual_clock import ManualClock
 
 
@@ -177,6 +178,29 @@ def test_no_report_of_many_threads_is_lost(breaker: Breaker) -> None:
         thread.join()
 
     assert refused_for(breaker.admit) == 30
+
+
+def test_a_pause_passes_after_a_clock_was_set_back_though_nobody_asks(breaker: Breaker, clock: ManualClock) -> None:
+    fail(breaker, 5)
+    clock.advance(-3600)
+    clock.advance(29.9)
+    assert refused_for(breaker.admit) == 1
+    clock.advance(0.1)
+    breaker.admit("bank")
+    clock.advance(-3600)
+    clock.advance(500)
+    breaker.admit("bank")
+
+
+def test_a_pause_passes_while_business_time_stands_still_and_not_when_it_is_moved(clock: ManualClock) -> None:
+    moved = MovedClock(clock, lambda: 0)
+    breaker = Breaker(moved)
+    fail(breaker, 5)
+
+    moved.move_to(86_400)
+    assert refused_for(breaker.admit) == 30
+    clock.advance(30)
+    breaker.admit("bank")
 
 
 def test_a_clock_that_is_set_back_prolongs_no_pause_beyond_its_length(breaker: Breaker, clock: ManualClock) -> None:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib import bootstrap
+from chalicelib.foundation.http.breaker import OPEN_SECONDS
 from chalicelib.foundation.http.outbound import TimedOut
+from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS
 from chalicelib.statistics.downtimes import PARTITION, OpenDowntimes
 from chalicelib.statistics.hourly_counters import TABLE
@@ -17,7 +19,7 @@ from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests import figures
 from tests.dynamodb_calls import counted
 from tests.openbanking import unattended
-from tests.openbanking.circuits import Reader, know_downtime
+from tests.openbanking.circuits import Reader, know_downtime, opened
 from tests.openbanking.payer import Payer
 from tests.world import Answer, World
 
@@ -179,16 +181,45 @@ def test_a_downtime_of_a_clock_that_was_ahead_pauses_nobody(world: World) -> Non
     assert [reader.ask(HANGS).status, reader.ask().status] == [502, 200]
 
 
-def test_a_probe_from_before_a_clock_was_set_back_pauses_nobody(world: World) -> None:
-    know_downtime(world)
-    circuits = world.hub.openbanking.bank_client.breaker
-    circuits.admit(BIC)
-    world.hub.statistics.open_downtimes.note([])
-    world.clock.advance(-3600)
-    know_downtime(world)
+@pytest.mark.parametrize("back", [3, 3600])
+def test_a_probe_from_before_a_clock_was_set_back_pauses_no_longer_than_its_time(world: World, back: int) -> None:
     reader = Reader(world)
+    know_downtime(world)
+    world.hub.openbanking.bank_client.breaker.admit(BIC)
+    world.clock.advance(-back)
+    know_downtime(world)
 
+    assert reader.ask().headers["retry-after"] == str(PROBE_SECONDS)
+    world.clock.advance(PROBE_SECONDS - 1)
+    assert reader.ask().headers["retry-after"] == "1"
+    world.clock.advance(1)
     assert reader.ask().status == 200
+
+
+def test_a_probe_of_a_clock_that_is_ahead_pauses_no_other_instance(world: World) -> None:
+    world.clock.advance(3600)
+    know_downtime(world)
+    world.hub.openbanking.bank_client.breaker.admit(BIC)
+    world.clock.advance(-3600)
+    other = BankCircuits(world.clock, world.hub.statistics.open_downtimes, world.hub.statistics.downtime_probes)
+    know_downtime(world)
+
+    other.admit(BIC)
+
+
+def test_the_calls_that_a_circuit_admits_are_none_one_or_any(world: World) -> None:
+    circuits = world.hub.openbanking.bank_client.breaker
+    assert circuits.calls_admitted(BIC) is None
+    opened(world, 1)
+    assert circuits.calls_admitted(BIC) == 0
+    world.clock.advance(OPEN_SECONDS)
+    assert circuits.calls_admitted(BIC) == 1
+    know_downtime(world)
+    assert circuits.calls_admitted(BIC) == 1
+    circuits.admit(BIC)
+    assert circuits.calls_admitted(BIC) == 0
+    circuits.record_success(BIC)
+    assert circuits.calls_admitted(BIC) is None
 
 
 def test_a_probe_that_fails_counts_as_an_opened_circuit(

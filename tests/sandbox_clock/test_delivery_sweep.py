@@ -1,0 +1,110 @@
+"""What a move of time costs with deliveries to banks that are gone: their circuits stay open meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from chalicelib.delivery.delivery_record import Delivery
+from chalicelib.delivery.outbox import Outbox
+from chalicelib.delivery.schedule import PLANS
+from chalicelib.foundation import parallel
+from chalicelib.foundation.http.breaker import FAILURES, OPEN_SECONDS
+from chalicelib.openbanking.flows.bank_notifications import record_revoke_token
+from tests.openbanking.circuits import GONE
+from tests.sandbox_clock.operator import Operator
+from tests.world import World, always
+
+MANY = 12
+"""Deliveries to each bank."""
+PATH = "/revoke_token"
+
+
+@dataclass
+class Workers:
+    """Carry out what the sweeper queues at once, and count it."""
+
+    world: World
+    begun: int = 0
+
+    def carry_out(self, delivery_ids: Sequence[str]) -> list[str]:
+        for delivery_id in delivery_ids:
+            self.begun += 1
+            self.world.hub.delivery.worker.attempt(delivery_id)
+        return []
+
+    def calls_to(self, version: int) -> int:
+        return sum(sent.path == PATH for sent in self.world.banks[version].received)
+
+
+@pytest.fixture
+def workers(movable: World, monkeypatch: pytest.MonkeyPatch) -> Workers:
+    """Both banks are gone; each has to be told of ended consents."""
+    monkeypatch.setattr(parallel, "WIDTH", 1)
+    workers = Workers(movable)
+    for version, side in movable.banks.items():
+        side.answers[PATH] = always(GONE)
+        consent_id = movable.tokens(version)["consent_id"]
+        consent = movable.hub.openbanking.consent_list.find(consent_id)
+        assert consent is not None
+        for _ in range(MANY):
+            movable.hub.store.transact(record_revoke_token(movable.hub.delivery.outbox, consent).operations)
+    monkeypatch.setattr(Outbox, "send", lambda outbox, delivery_ids: workers.carry_out(delivery_ids))
+    monkeypatch.setattr(Outbox, "queue_later", lambda outbox, delivery_id, delay: None)
+    return workers
+
+
+def deliveries(world: World) -> list[Delivery]:
+    return world.recorded("revoke_token")
+
+
+def test_a_day_costs_one_look_at_each_delivery_and_no_call_during_a_pause(workers: Workers, operator: Operator) -> None:
+    operator.move("P1D")
+
+    assert workers.begun == 2 * MANY
+    assert [workers.calls_to(version) for version in (1, 2)] == [FAILURES, FAILURES]
+    slots = len(PLANS["revoke_token"].waits) + 1
+    assert all(each.attempts <= slots for each in deliveries(workers.world))
+    assert {each.state for each in deliveries(workers.world)} == {"due"}
+
+
+def test_after_a_pause_a_day_costs_one_probe_of_each_bank(workers: Workers, operator: Operator) -> None:
+    operator.move("P1D")
+    for number in (1, 2):
+        workers.world.clock.advance(OPEN_SECONDS)
+        operator.move("P1D")
+        assert [workers.calls_to(version) for version in (1, 2)] == [FAILURES + number] * 2
+        assert workers.begun == 2 * MANY + 2 * number
+
+
+def test_deliveries_reach_a_bank_that_is_back_while_the_other_is_gone(workers: Workers, operator: Operator) -> None:
+    operator.move("P1D")
+    workers.world.banks[1].answers[PATH] = always({"status": "success"})
+    workers.world.clock.advance(OPEN_SECONDS)
+    operator.move("P1D")
+
+    states = {
+        bic: {each.state for each in deliveries(workers.world) if each.bic == bic} for bic in ("ALPHGB21", "BETADEF1")
+    }
+    assert states == {"ALPHGB21": {"delivered"}, "BETADEF1": {"due"}}
+    assert workers.calls_to(2) == FAILURES + 1
+
+
+def test_events_that_become_due_are_sent_while_banks_are_gone(workers: Workers, operator: Operator) -> None:
+    operator.move("PT2H")
+    workers.world.wants_events()
+    workers.world.tokens(1)
+    operator.move("PT2H")
+
+    assert [event["type"] for event in workers.world.receiver.events] == ["consent.authorised"]
+
+
+def test_deliveries_expire_without_a_call_while_their_bank_is_gone(workers: Workers, operator: Operator) -> None:
+    operator.move("PT1H")
+    calls = [workers.calls_to(version) for version in (1, 2)]
+    operator.move(f"PT{PLANS['revoke_token'].lasts // 3600}H")
+
+    assert {each.state for each in deliveries(workers.world)} == {"failed"}
+    assert [workers.calls_to(version) for version in (1, 2)] == calls
