@@ -228,6 +228,11 @@ CASES = _by_name(
             "AUTHENTICATION_REQUIRED: X-Auth-Token is not the token of a consent that is in force", authorize_again=True
         ),
     ),
+    Case(
+        "unknown_to_bank",
+        "The bank does not know the account or payment",
+        BankFailed("4001: there is no such payment", "refused", unknown_resource=True),
+    ),
     # authorization
     Case("scopes_missing", "scopes is missing", _body(AuthorizeRequest, {"bic": "DEMODEF1"})),
     Case(

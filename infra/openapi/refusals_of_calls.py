@@ -89,7 +89,9 @@ def of_relayed_call(call: RelayedCall) -> list[Case]:
     dates = ("parameter_date",) if "date_from" in members else ()
     accounts = ("account",) if members & _ACCOUNTS else ()
     limit = ("access_exceeded",) if call.reads_accounts else ()
-    return _cases(_CONSENT, ("version", "scope", "psu_headers"), asked, dates, accounts, _BANK_FAILS, limit, _OURS)
+    unknown = ("unknown_to_bank",) if any(row.unknown for row in webhooks_of(call).values()) else ()
+    read = (*dates, *accounts, *unknown)
+    return _cases(_CONSENT, ("version", "scope", "psu_headers"), asked, read, _BANK_FAILS, limit, _OURS)
 
 
 def of_payment_call(call: PaymentCall) -> list[Case]:

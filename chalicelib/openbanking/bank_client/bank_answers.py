@@ -6,13 +6,13 @@ Every failure of a bank becomes a ``BankFailed`` with the bank's own code and me
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, BankFailed
+from chalicelib.openbanking.bank_client.bank_failures import NOT_FOUND, SERVER_ERROR, BankFailed
 from chalicelib.openbanking.protocol.known_members import normalise
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -31,7 +31,7 @@ _UNDECIDED = (408, 409, 425)
 def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: Reply) -> Mapping[str, Any]:
     """Validate a bank's response against its model and normalise it for the TPP. Raises: BankFailed."""
     form = webhook.form or version.answers
-    answer = _normalise_answer(webhook, webhook.shape(parse_reply(form, reply)), form)
+    answer = _normalise_answer(webhook, webhook.shape(parse_reply(form, reply, webhook.unknown)), form)
     _check_model(webhook, request, answer)
     try:
         concluded = webhook.to_tpp_answer(request, answer)
@@ -41,8 +41,8 @@ def read_answer(version: Version, webhook: Webhook, request: Mapping[str, Any], 
     return concluded
 
 
-def parse_reply(form: AnswerForm, reply: Reply) -> dict[str, Any]:
-    """The members of a success response, without ``status``. Raises: BankFailed."""
+def parse_reply(form: AnswerForm, reply: Reply, unknown: Collection[str] = ()) -> dict[str, Any]:
+    """The members of a success response, without ``status``; ``unknown`` is the webhook's. Raises: BankFailed."""
     try:
         answer = jsontext.loads(reply.body)
     except jsontext.InvalidJson:
@@ -51,7 +51,7 @@ def parse_reply(form: AnswerForm, reply: Reply) -> dict[str, Any]:
         raise _unreadable_reply(reply, "JSON that is not an object")
     good = 200 <= reply.status < 300
     if not good or (form.says_status and answer.get("status") == "error"):
-        raise _bank_error(answer, reply.status, form)
+        raise _bank_error(answer, reply.status, form, unknown)
     if not form.says_status:
         return answer
     if answer.get("status") != "success":
@@ -63,10 +63,11 @@ def _unreadable_reply(reply: Reply, what: str) -> BankFailed:
     return BankFailed(f"the bank responded with status {reply.status} and {what}", authorize_again=reply.status == 401)
 
 
-def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFailed:
+def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm, unknown: Collection[str] = ()) -> BankFailed:
     """The failure for an error response.
 
     It is a refusal if it has an error code or the status ``error``, unless the HTTP status leaves the outcome unknown.
+    ``unknown`` are the codes for an account or payment that the bank does not know (see ``Webhook``).
     """
     code, text = answer.get(form.code), answer.get(form.text)
     said = "; ".join([str(text) if text else f"the bank responded with status {status}", *_additional_errors(answer)])
@@ -79,6 +80,7 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm) -> BankFa
         authorize_again=any(str(code) in each.unknown_token for each in forms) if code else status == 401,
         quoted=True,
         broken=any(str(code) in each.bank_failed for each in forms),
+        unknown_resource=bool(unknown) and is_no and code is not None and (status == NOT_FOUND or str(code) in unknown),
     )
 
 
@@ -111,7 +113,7 @@ def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str,
         fatal = [problem for problem in error.problems if _is_fatal(problem)]
         form = _form_of_error(answer)
         if fatal and form is not None:
-            raise _bank_error(answer, 200, form) from None
+            raise _bank_error(answer, 200, form, webhook.unknown) from None
         if fatal:
             said = "; ".join(map(str, fatal))
             raise BankFailed(f"the bank's response is malformed: {said}", answer=answer) from None

@@ -11,6 +11,7 @@ from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Detail, Refusal
 from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
 
+NOT_FOUND = 404
 SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429
 
@@ -26,6 +27,8 @@ class BankFailed(Refusal):
         authorize_again: whether the bank rejected the PSU's token.
         quoted: whether the detail is the bank's own text, which may contain data about the PSU.
         broken: whether the error code indicates a failure of the bank itself.
+        unknown_resource: whether the bank does not know the account or payment that the caller named; this is the
+            caller's error (404), and no failure of the bank (502).
         status: the HTTP status of the bank's response; ``None`` without a response.
         retry_after: seconds to wait, set by the bank or by the open circuit breaker.
         not_asked: whether the request was not sent because the circuit breaker is open.
@@ -41,6 +44,7 @@ class BankFailed(Refusal):
         authorize_again: bool = False,
         quoted: bool = False,
         broken: bool = False,
+        unknown_resource: bool = False,
         status: int | None = None,
         retry_after: int | None = None,
         not_asked: bool = False,
@@ -51,12 +55,15 @@ class BankFailed(Refusal):
         self.given_up = given_up
         self.answer = answer
         self.broken = broken
+        self.unknown_resource = unknown_resource
         self.reach: Reach = reach
         self.authorize_again = authorize_again
         self.quoted = quoted
         self.status = status
-        row = refusals.BANK_REFUSED_TOKEN if authorize_again else refusals.BANK_FAILED
-        super().__init__(row.fault, row.sentence, [Detail(row.fault, _printable(detail))], retry_after=retry_after)
+        row = refusals.RESOURCE_UNKNOWN_TO_BANK if unknown_resource else refusals.BANK_FAILED
+        row = refusals.BANK_REFUSED_TOKEN if authorize_again else row
+        said = Detail(refusals.BANK_FAILED.fault, _printable(detail))
+        super().__init__(row.fault, row.sentence, [said], retry_after=retry_after)
 
     @classmethod
     def of_open_circuit(cls, error: CircuitOpen) -> BankFailed:
@@ -77,6 +84,7 @@ class BankFailed(Refusal):
             authorize_again=authorize_again,
             quoted=self.quoted,
             broken=self.broken,
+            unknown_resource=self.unknown_resource,
             status=self.status,
             retry_after=self.retry_after,
             not_asked=self.not_asked,

@@ -265,6 +265,7 @@ PAYMENT_NOT_KEPT = RefusalRow(
 
 AUTHORIZE_AGAIN = "the bank no longer accepts the PSU's token: the PSU must authorize again"
 BANK_FAILED = RefusalRow(Fault.BANK_FAILED, "the request to the bank failed")
+RESOURCE_UNKNOWN_TO_BANK = RefusalRow(Fault.UNKNOWN_RESOURCE, "the bank does not know the account or payment")
 BANK_REFUSED_TOKEN = RefusalRow(Fault.BANK_FAILED, f"{BANK_FAILED.sentence}: {AUTHORIZE_AGAIN}")
 
 # -- Banks: authentication

@@ -50,6 +50,8 @@ ACCOUNT_PAYMENT = Scope("account.payment", "AISP", "single payment details")
 PAYMENT_INIT = Scope("payment.init", "PISP", "payment initiation")
 FUNDS_CONFIRMATIONS = Scope("card_based.funds_confirmations", "CBPII", "confirmation of funds")
 
+UNKNOWN = frozenset({"4001", "RESOURCE_UNKNOWN"})
+"""Wrong content, since the service has validated all that a request names besides an account or payment."""
 ANSWERS = AnswerForm(
     spell=snake_case,
     code="error_code",
@@ -71,13 +73,16 @@ def load_webhooks() -> Webhooks:
     return Webhooks(
         relayed={
             "accounts": Webhook("/accounts", ACCOUNT_LIST, Nothing, messages.AccountsAnswer, account_id="id"),
-            "account": Webhook("/account", ACCOUNT_DETAILS, messages.AccountRequest, messages.AccountAnswer),
+            "account": Webhook(
+                "/account", ACCOUNT_DETAILS, messages.AccountRequest, messages.AccountAnswer, unknown=UNKNOWN
+            ),
             "account_balance": Webhook(
                 "/account_balance",
                 ACCOUNT_BALANCE,
                 messages.AccountRequest,
                 messages.BalancesAnswer,
                 messages.balances_as_list,
+                unknown=UNKNOWN,
             ),
             "account_payments": Webhook(
                 "/account_payments",
@@ -86,9 +91,10 @@ def load_webhooks() -> Webhooks:
                 messages.PaymentsAnswer,
                 messages.paginator_as_object,
                 is_later_page=is_later_page,
+                unknown=UNKNOWN,
             ),
             "account_payment": Webhook(
-                "/account_payment", ACCOUNT_PAYMENT, messages.PaymentRequest, messages.PaymentAnswer
+                "/account_payment", ACCOUNT_PAYMENT, messages.PaymentRequest, messages.PaymentAnswer, unknown=UNKNOWN
             ),
             "funds_confirmations": Webhook(
                 "/funds_confirmations",

@@ -37,6 +37,7 @@ TRANSACTIONS = Scope("accounts.transactions", "AISP", "transactions")
 SINGLE_PAYMENTS = Scope("payments.single", "PISP", "single payment initiation")
 BULK_PAYMENTS = Scope("payments.bulk", "PISP", "bulk payment initiation")
 FUNDS_CONFIRMATIONS = Scope("funds_confirmations", "CBPII", "confirmation of funds")
+UNKNOWN = frozenset({"RESOURCE_UNKNOWN"})
 
 
 @cache
@@ -54,10 +55,15 @@ def load_webhooks() -> Webhooks:
         relayed={
             "accounts": Webhook("/v2_accounts", ACCOUNTS, Nothing, messages.AccountsAnswer, account_id="resource_id"),
             "account": Webhook(
-                "/v2_account", ACCOUNTS, messages.AccountRequest, messages.AccountAnswer, messages.account_as_object
+                "/v2_account",
+                ACCOUNTS,
+                messages.AccountRequest,
+                messages.AccountAnswer,
+                messages.account_as_object,
+                unknown=UNKNOWN,
             ),
             "account_balance": Webhook(
-                "/v2_account_balances", BALANCES, messages.AccountRequest, messages.BalancesAnswer
+                "/v2_account_balances", BALANCES, messages.AccountRequest, messages.BalancesAnswer, unknown=UNKNOWN
             ),
             "account_transactions": Webhook(
                 "/v2_account_transactions",
@@ -66,6 +72,7 @@ def load_webhooks() -> Webhooks:
                 messages.TransactionsAnswer,
                 expected=messages.transactions_model,
                 is_later_page=is_later_page,
+                unknown=UNKNOWN,
             ),
             "funds_confirmations": Webhook(
                 "/v2_funds_confirmations",

@@ -98,6 +98,8 @@ class Webhook:
         scheme_places: the parts of a payment request that have a ``payment_scheme``, each with its currency.
         form: the response format, if it differs from the version's.
         is_later_page: whether a request continues a list whose first page was read before.
+        unknown: error codes with which the bank says that it does not know the account or payment that the request
+            names, as it does by any code with HTTP status 404; empty if the request names none.
     """
 
     path: str
@@ -113,6 +115,7 @@ class Webhook:
     scheme_places: Callable[[dict[str, Any]], Iterable[tuple[dict[str, Any], str]]] = no_schemes
     form: AnswerForm | None = None
     is_later_page: Callable[[Mapping[str, Any]], bool] = never_continues
+    unknown: frozenset[str] = frozenset()
 
     def model_of_answer(self, request: Mapping[str, Any]) -> type[OpenMessage]:
         """The model of the response to ``request``."""

@@ -1,0 +1,116 @@
+"""An account or payment that the bank does not know is the caller's error, not a failure of the bank."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.http.breaker import FAILURES
+from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.protocol import refusals
+from tests.world import Answer, World, always
+
+V1 = {"status": "error", "error_code": 4001, "message": "there is no such payment"}
+V2 = {"code": "RESOURCE_UNKNOWN", "title": "no such account"}
+SCOPES = {
+    1: ["account.details", "account.balance", "account.payments", "account.payment"],
+    2: ["accounts", "accounts.balances", "accounts.transactions"],
+}
+CALLS = {
+    1: {
+        "/account_payment": "/tpp/account_payment?payment_id=77",
+        "/account": "/tpp/account?account_id=1",
+        "/account_balance": "/tpp/account_balance?account_id=1",
+        "/account_payments": "/tpp/account_payments?account_id=1",
+    },
+    2: {
+        "/v2_account": "/tpp/account?account_id=1",
+        "/v2_account_balances": "/tpp/account_balance?account_id=1",
+        "/v2_account_transactions": "/tpp/account_transactions?account_id=1&booking_status=booked&date_from=2026-01-01",
+    },
+}
+
+
+class Caller:
+    """A TPP that reads at a bank of a version."""
+
+    def __init__(self, world: World, version: int) -> None:
+        self.world = world
+        self.version = version
+        scopes = SCOPES[version]
+        asked = world.authorize(version, scopes=scopes)
+        members = {"scopes": scopes, "ibans": None, "account_ids": ["1"]}
+        body = {
+            name: value
+            for name, value in world.consent_body(version, asked["redirect_url"], **members).items()
+            if value
+        }
+        saved = world.bank(version, "/consent", body)
+        code = saved.text.partition("code=")[2].partition("&")[0]
+        self.bearer = world.tpp("POST", "/tpp/token", {"code": code}).body["access_token"]
+
+    def ask(self, path: str, status: int, body: Any) -> Answer:
+        self.world.banks[self.version].answers[path] = always(Reply(status, json.dumps(body).encode(), {}, 0.01))
+        return self.world.tpp("GET", CALLS[self.version][path], bearer=self.bearer)
+
+
+@pytest.mark.parametrize("status", [200, 400, 404])
+def test_a_payment_that_a_version_1_bank_does_not_know_is_404(world: World, status: int) -> None:
+    answer = Caller(world, 1).ask("/account_payment", status, V1)
+
+    assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
+    assert answer.body["title"] == refusals.RESOURCE_UNKNOWN_TO_BANK().message
+    assert answer.body["additionalErrors"] == [
+        {
+            "code": "ASPSP_ERROR_DESC",
+            "title": "The bank's own description of the error",
+            "details": "4001: there is no such payment",
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "path", "status", "body"),
+    [
+        *((1, path, 404, V1 | {"error_code": 77}) for path in CALLS[1]),
+        *((1, path, 400, V1) for path in CALLS[1]),
+        *((2, path, 404, {"code": "NO_SUCH_THING", "title": "no"}) for path in CALLS[2]),
+        *((2, path, 400, V2) for path in CALLS[2]),
+    ],
+)
+def test_an_account_or_payment_that_the_bank_does_not_know_is_404(
+    world: World, version: int, path: str, status: int, body: Any
+) -> None:
+    answer = Caller(world, version).ask(path, status, body)
+
+    assert (answer.status, answer.body["code"]) == (404, "RESOURCE_UNKNOWN")
+
+
+@pytest.mark.parametrize(
+    ("version", "path", "status", "body"),
+    [
+        (1, "/account", 400, V1 | {"error_code": 4004}),
+        (1, "/account_payment", 400, V1 | {"error_code": 4003}),
+        (1, "/account_payment", 503, V1),
+        (1, "/account_payment", 404, {"message": "no route"}),
+        (2, "/v2_account", 500, V2),
+        (2, "/v2_account", 404, {"detail": "no route"}),
+    ],
+)
+def test_any_other_refusal_stays_a_failure_at_the_bank(
+    world: World, version: int, path: str, status: int, body: Any
+) -> None:
+    answer = Caller(world, version).ask(path, status, body)
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+
+
+def test_unknown_payments_neither_pause_a_bank_nor_count_as_its_failures(world: World) -> None:
+    caller = Caller(world, 1)
+    world.writes_measurements()
+    answers = [caller.ask("/account_payment", 404, V1) for _ in range(FAILURES + 1)]
+
+    assert {answer.status for answer in answers} == {404}
+    assert len([sent for sent in world.banks[1].received if sent.path == "/account_payment"]) == FAILURES + 1
