@@ -1,13 +1,14 @@
 """The public keys of clients, from their records or from their ``jwks_uri``.
 
 A fetched set is used for five minutes. An unknown ``kid`` fetches it again, at most once in 30 seconds, so that clients
-can rotate keys. While the address fails, the last set is used for a day.
+can rotate keys. While the address fails, the last set is used for a day. One thread fetches a set; meanwhile, those
+whose key is not known yet wait for it, and the others use the last set.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from chalicelib.foundation import jsontext, log
@@ -36,6 +37,14 @@ class _Fetched:
     fetched_at: int
     tried_at: int
 
+    def is_younger_than(self, seconds: int, now: int) -> bool:
+        return now - self.fetched_at < seconds
+
+    def serves(self, kid: str | None, now: int, seconds: int) -> bool:
+        """Whether the set is younger than ``seconds`` and has the key."""
+        has_key = kid is None or any(key.kid == kid for key in self.keys)
+        return has_key and self.is_younger_than(seconds, now)
+
 
 class KeySets:
     """Finds the keys of clients; fetched sets are kept in this process."""
@@ -44,6 +53,9 @@ class KeySets:
         self._outbound = outbound
         self._clock = clock
         self._fetched: dict[str, _Fetched] = {}
+        self._fetching: dict[str, threading.Event] = {}
+        """The fetches in progress, by address; each event is set at its end."""
+        self._lock = threading.Lock()
 
     def find(self, client: Client, kid: str | None) -> Sequence[Key]:
         """The keys of ``client`` that may have signed a token with this ``kid``; empty if none can be had."""
@@ -54,13 +66,36 @@ class KeySets:
         return self._find_fetched(client.security.jwks_uri, kid)
 
     def _find_fetched(self, uri: str, kid: str | None) -> Sequence[Key]:
-        known, now = self._fetched.get(uri, _NOTHING), self._clock.time()
-        has_key = kid is None or any(key.kid == kid for key in known.keys)
-        is_fresh = now - known.fetched_at < FRESH_SECONDS and has_key
-        if not is_fresh and now - known.tried_at >= MIN_REFETCH_SECONDS:
-            self._fetched[uri] = replace(known, tried_at=now)  # other threads do not fetch it meanwhile
-            known = self._fetched[uri] = self._fetch(uri, known)
-        return known.keys if now - known.fetched_at < STALE_SECONDS else ()
+        known = self._fetched.get(uri, _NOTHING)
+        if not known.serves(kid, self._clock.time(), FRESH_SECONDS):
+            known = self._fetch_once(uri, kid)
+        return known.keys if known.is_younger_than(STALE_SECONDS, self._clock.time()) else ()
+
+    def _fetch_once(self, uri: str, kid: str | None) -> _Fetched:
+        """The set after a fetch, by this thread or another; the last set if it is too early for one."""
+        with self._lock:
+            known, running, now = self._fetched.get(uri, _NOTHING), self._fetching.get(uri), self._clock.time()
+            if running is None:
+                if 0 <= now - known.tried_at < MIN_REFETCH_SECONDS:
+                    return known
+                self._fetching[uri] = threading.Event()
+        if running is None:
+            return self._fetch_for_all(uri, known)
+        if not known.serves(kid, now, STALE_SECONDS):
+            self._wait_for(running)
+        return self._fetched.get(uri, _NOTHING)
+
+    def _fetch_for_all(self, uri: str, known: _Fetched) -> _Fetched:
+        """Fetch a set, then let the threads go on that wait for it."""
+        try:
+            fetched = self._fetched[uri] = self._fetch(uri, known)
+        finally:
+            with self._lock:
+                self._fetching.pop(uri).set()
+        return fetched
+
+    def _wait_for(self, running: threading.Event) -> None:
+        running.wait(FETCH_SECONDS)
 
     def _fetch(self, uri: str, known: _Fetched) -> _Fetched:
         now = self._clock.time()

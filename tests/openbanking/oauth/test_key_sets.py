@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +19,7 @@ from chalicelib.openbanking.oauth.key_sets import (
     MAX_KEY_SET_BYTES,
     MIN_REFETCH_SECONDS,
     STALE_SECONDS,
+    KeySets,
 )
 from tests.foundation.servers import Connection, serving
 from tests.log_lines import Lines
@@ -102,6 +108,82 @@ def test_an_address_that_fails_is_asked_every_30_seconds(world: World, site: Sit
     assert site.asked == 1
     site.serve(holder)
     world.clock.advance(MIN_REFETCH_SECONDS)
+    assert status(world, holder) == 200
+
+
+@dataclass
+class Crowd:
+    """Threads that need keys at once; the address answers when all but the fetching one wait, or have their answer."""
+
+    world: World
+    keys: KeySets
+    fetching: Callable[..., Reply]
+    settled: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def ask(self, kids: Sequence[str | None]) -> list[int]:
+        """How many keys each thread gets for its ``kid``."""
+        client = self.world.hub.openbanking.clients.get(self.world.client.client_id)
+        self.settled = threading.Semaphore(0)
+
+        def find(kid: str | None) -> int:
+            found = len(self.keys.find(client, kid))
+            self.settled.release()
+            return found
+
+        with ThreadPoolExecutor(len(kids)) as threads:
+            self.world.hub.outbound.get = partial(self.answer, len(kids) - 1)  # type: ignore[method-assign]
+            return list(threads.map(find, kids))
+
+    def answer(self, others: int, url: str, **limits: Any) -> Reply:
+        for _ in range(others):
+            assert self.settled.acquire(timeout=60)
+        return self.fetching(url, **limits)
+
+
+@pytest.fixture
+def crowd(world: World, site: Site, monkeypatch: pytest.MonkeyPatch) -> Crowd:
+    crowd = Crowd(world, KeySets(world.hub.outbound, world.clock), world.hub.outbound.get)
+    wait = KeySets._wait_for
+
+    def wait_and_say(keys: KeySets, running: threading.Event) -> None:
+        crowd.settled.release()
+        wait(keys, running)
+
+    monkeypatch.setattr(KeySets, "_wait_for", wait_and_say)
+    return crowd
+
+
+def test_assertions_that_arrive_during_the_first_fetch_wait_for_it(crowd: Crowd, site: Site) -> None:
+    site.serve(KeyHolder(kid="own"))
+
+    assert crowd.ask(["own"] * 6 + [None] * 6) == [1] * 12
+    assert site.asked == 1
+
+
+def test_assertions_with_a_new_key_wait_while_those_with_a_known_one_go_on(crowd: Crowd, site: Site) -> None:
+    old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
+    site.serve(old)
+    assert crowd.ask(["old"]) == [1]
+    crowd.world.clock.advance(FRESH_SECONDS)
+    site.serve(old, new)
+
+    found = crowd.ask(["new"] * 6 + ["old"] * 6)
+    assert found[:6] == [2] * 6
+    assert {*found[6:]} <= {1, 2}
+    assert site.asked == 2
+
+
+def test_a_first_fetch_that_fails_leaves_nobody_waiting(crowd: Crowd, site: Site) -> None:
+    assert crowd.ask(["own"] * 12) == [0] * 12
+    assert site.asked == 1
+
+
+def test_a_clock_that_is_set_back_keeps_no_set_from_being_fetched(world: World, site: Site) -> None:
+    holder = KeyHolder()
+    assert status(world, holder) == 401
+    site.serve(holder)
+    world.clock.advance(-3600)
+
     assert status(world, holder) == 200
 
 
