@@ -43,7 +43,7 @@ class CaBundle:
         if self._location is None:
             raise InvalidCertificate(f"this stage trusts no authority: {self._variable} is not set")
         now = self._clock.time()
-        if self._authorities is None or now - self._read_at >= CACHED_SECONDS:
+        if self._authorities is None or not 0 <= now - self._read_at < CACHED_SECONDS:
             self._authorities, self._read_at = self._read_again(self._location), now
         self._authorities.check(certificate, now)
 

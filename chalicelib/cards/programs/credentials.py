@@ -127,7 +127,9 @@ class Credentials:
         """
         now = self._clock.time()
         cached = {each: entry for each in digests if (entry := self._cache.get(each))}
-        found = {each: credential for each, (read_at, credential) in cached.items() if now - read_at < CACHED_SECONDS}
+        found = {
+            each: credential for each, (read_at, credential) in cached.items() if 0 <= now - read_at < CACHED_SECONDS
+        }
         outdated = [each for each in digests if each not in found]
         items = self._store.batch_get([credential_key(each) for each in outdated]) if outdated else []
         for key_digest, item in zip(outdated, items, strict=True):
@@ -195,7 +197,7 @@ class Credentials:
     def _from_cache(self, key_digest: str, seconds: int) -> Credential | None:
         """A credential read at most the given number of seconds ago."""
         read_at, credential = self._cache.get(key_digest, (0, None))
-        if credential is None or self._clock.time() - read_at >= seconds:
+        if credential is None or not 0 <= self._clock.time() - read_at < seconds:
             self._cache.pop(key_digest, None)
             item = self._store.get(*credential_key(key_digest))
             if item is None:  # strangers' guesses must not fill the memory

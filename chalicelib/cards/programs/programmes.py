@@ -96,7 +96,7 @@ class Programmes:
 
     def _cached(self, manager_id: int) -> SetUp:
         read_at, found = self._cache.get(manager_id, (0, None))
-        if found is None or self._clock.time() - read_at >= CACHED_SECONDS:
+        if found is None or not 0 <= self._clock.time() - read_at < CACHED_SECONDS:
             found = self._refresh(manager_id, found)
             self._cache[manager_id] = (self._clock.time(), found)
         return found

@@ -103,7 +103,7 @@ class SecretKeys(ABC):
     def _load(self) -> dict[str, Any]:
         """The secret, cached for up to a minute. Raises: NoKeys."""
         state = self._state  # another thread may replace it at any time
-        if not state or self._clock.time() - self._loaded_at >= CACHED_SECONDS:
+        if not state or not 0 <= self._clock.time() - self._loaded_at < CACHED_SECONDS:
             try:
                 state = self._secrets.get(self._name)
             except Exception:

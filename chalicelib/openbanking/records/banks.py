@@ -87,7 +87,7 @@ class Banks:
     def directory(self) -> list[Bank]:
         """All active banks, ordered by BIC."""
         read_at, banks = self._directory
-        if not read_at or self._clock.time() - read_at >= CACHED_SECONDS:
+        if not read_at or not 0 <= self._clock.time() - read_at < CACHED_SECONDS:
             banks = [
                 bank for bank in self._read_all(row["bic"] for row in self._rows() if row["active"]) if bank.active
             ]
@@ -193,7 +193,7 @@ class Banks:
 
     def _read_cached(self, bic: str) -> _Cached | None:
         cached = self._cache.get(bic)
-        if cached is None or self._clock.time() - cached.read_at >= CACHED_SECONDS:
+        if cached is None or not 0 <= self._clock.time() - cached.read_at < CACHED_SECONDS:
             self._cache.pop(bic, None)
             keys = [bank_key(spelling) for spelling in spellings(bic)]
             item = next((item for item in self._store.batch_get(keys) if item), None) if keys else None

@@ -237,12 +237,14 @@ def test_current_credentials_are_read_once_a_minute_in_the_given_order(caller: C
     assert calls == ["BatchGetItem"] * 2
 
 
-def test_a_current_credential_that_ended_is_left_out_after_a_minute(caller: Caller) -> None:
+@pytest.mark.parametrize("seconds", [60, -3600])
+def test_a_current_credential_that_ended_is_left_out_after_a_minute(caller: Caller, seconds: int) -> None:
+    """Or as soon as the clock was set back."""
     credentials = caller.world.another_process().cards.credentials
     digests = [digest(parts[0]) for parts in (caller.others, caller.parts)]
     assert len(credentials.current(digests)) == 2
     loaded(caller.world.hub, caller.content | {"credentials": caller.content["credentials"][1:]})
-    caller.world.clock.advance(60)
+    caller.world.clock.advance(seconds)
 
     assert [each.name for each in credentials.current(digests)] == ["other"]
     assert not caller.passes(caller.parts, credentials)

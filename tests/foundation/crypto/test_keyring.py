@@ -156,6 +156,15 @@ def test_other_processes_see_a_rotation_within_a_minute(keyring: Keyring, clock:
     assert signing(other) == new
 
 
+def test_other_processes_see_a_rotation_after_the_clock_was_set_back(keyring: Keyring, clock: ManualClock) -> None:
+    other = another(keyring)
+    signing(other)
+    new = keyring.rotate_signing_key(overlap=-7200)
+
+    clock.advance(-3600)
+    assert signing(other) == new
+
+
 def test_the_secret_is_read_once_a_minute(keyring: Keyring, secrets: FakeSecrets, clock: ManualClock) -> None:
     other, before = another(keyring), secrets.reads
 
