@@ -10,7 +10,7 @@ from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
 from chalicelib.openbanking.protocol.errors import ADDED_CODES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from infra.openapi import introduction, psu_headers, refusals_of_calls
+from infra.openapi import bank_refusals, introduction, psu_headers, refusals_of_calls
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning, model_of
 from infra.openapi.own_calls import PUBLIC_KEY, CancelQuery, WebhookError, WebhookErrorV1, answer_to_bank
@@ -83,6 +83,7 @@ def build(version: Version) -> Json:
         introduction.schemes(version),
         introduction.statuses(version),
         *_TABLES[number](),
+        bank_refusals.refusals_of_banks(version),
     ]
     return document(
         f"Causeway: bank-facing API, version {version}",

@@ -233,7 +233,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "redirect_url": ("The URL to send the PSU's browser to, unchanged", _REQUEST_URL),
     "expires_in": ("The lifetime of the access token in seconds", 3600),
     "own_answers.AuthorizeAnswer.expires_in": ("The seconds that the PSU has to decide", 1800),
-    "access_token": ("The access token, to be sent as a bearer", _ACCESS),
+    "webhooks.TokenEnded.access_token": (
+        "The token of the consent that has ended, as issued to the bank and as in X-Auth-Token",
+        BANK_TOKEN,
+    ),
     "own_answers.TokenAnswer.access_token": ("The access token, to be sent in the scheme `token_type`", _ACCESS),
     "own_answers.SaveConsentAnswer.access_token": (
         "The token of this consent, which webhooks carry in X-Auth-Token",

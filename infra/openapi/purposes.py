@@ -269,7 +269,8 @@ WEBHOOKS: Mapping[str, Purpose] = {
     "/v2_payment_bulk_status": Purpose("Status of a bulk payment", "The status of a bulk payment."),
     "/revoke_token": Purpose(
         "A consent has ended",
-        "The TPP or the service has ended the consent of this token. The call is repeated for up to three days "
+        "The TPP or the service has ended the consent of this token, which is the one that `consent` returned to the "
+        "bank. The call is repeated for up to three days "
         "until it succeeds, or until the bank responds with 404 or 410, which mean that it does not know the "
         "token.",
     ),
