@@ -17,8 +17,8 @@ _INTRODUCTION: Mapping[int, str] = {
     "other numbers, which no table on this page has, for everything else.",
     2: "A bank says why it refuses a webhook with `code` and `title`; both reach the TPP. The codes may be the bank's "
     "own, and only that of the token has a meaning to the service: with `AUTHENTICATION_REQUIRED`, and with status 401 "
-    "without a code, the TPP learns that the PSU must authorize again. Use these codes where they fit, and other names, "
-    "which no table on this page has, for everything else.",
+    "without a code, the TPP learns that the PSU must authorize again. Use these codes where they fit, and other "
+    "names, which no table on this page has, for everything else.",
 }
 
 
