@@ -39,7 +39,7 @@ def test_every_list_of_the_file_has_all_its_members_mandatory_and_optional_ones(
         for place, mandatory, optional in table[2:]
     }
 
-    wanted = {"programme_managers": ManagerPart, **dict(places(ManagerPart))}
+    wanted: dict[str, type[BaseModel]] = {"programme_managers": ManagerPart, **dict(places(ManagerPart))}
     assert list(documented) == list(wanted)
     for place, model in wanted.items():
         found = members(model, mandatory=True), members(model, mandatory=False)
