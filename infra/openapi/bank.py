@@ -36,6 +36,7 @@ its public keys are at `GET /bank/public_key`. Repeating a successful call withi
 and body returns the same response, except for calls that only read ({reads}). Timestamps have the form
 `YYYY-MM-DDTHH:MM:SS+00:00`.
 
+Amounts are strings or JSON numbers in both directions. {numbers}
 A bank has 3 seconds to accept a webhook's connection and 20 seconds to respond. {errors}
 """
 _WORDS: Mapping[int, Mapping[str, str]] = {
@@ -87,7 +88,12 @@ def build(version: Version) -> Json:
     ]
     return document(
         f"Causeway: bank-facing API, version {version}",
-        "\n".join([_INTRODUCTION.format(version=version, reads=reads, **_WORDS[number]), "\n\n".join(tables)]),
+        "\n".join(
+            [
+                _INTRODUCTION.format(version=version, reads=reads, numbers=introduction.NUMBERS, **_WORDS[number]),
+                "\n\n".join(tables),
+            ]
+        ),
         tags=_TAGS,
         paths=paths,
         webhooks=webhooks,
