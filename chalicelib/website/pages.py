@@ -13,6 +13,7 @@ from chalice.app import Response
 from chalicelib.foundation.http import pages
 from chalicelib.foundation.http.cookies import Cookie
 from chalicelib.foundation.http.pages import StaticFiles, Templates, heroicon
+from chalicelib.foundation.http.visitor_address import visitor_address
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import display_text, notices
@@ -70,7 +71,7 @@ class Visit(pages.Visit):
 
     @property
     def ip_address(self) -> str:
-        return self.incoming.address
+        return visitor_address(self.website.shared.settings, self.incoming)
 
     @property
     def form_token(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -179,6 +181,24 @@ def test_an_address_that_tries_many_accounts_is_stopped(
     answers = [visitor.sign_in(f"{number}{registered}").status for number in range(LIMITS["address"].attempts + 1)]
 
     assert answers[-2:] == [401, 429]
+
+
+def test_visitors_behind_cloudfront_have_limits_of_their_own(
+    world: World, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(world.hub.website.users), "authenticate", lambda *_: None)
+    world.hub.settings = replace(world.hub.settings, cloudfront_secrets=(hashlib.sha256(b"secret").hexdigest(),))
+    proof = {"x-causeway-origin-secret": "secret"}
+
+    def sign_in(number: int, address: str, headers: Mapping[str, str]) -> int:
+        visitor = Person(world)
+        visitor.get("/sign-in")
+        sent = {"cloudfront-viewer-address": f"{address}:443", **headers}
+        return visitor.post("/sign-in", headers=sent, email=f"{number}{registered}", password="wrong").status
+
+    most = LIMITS["address"].attempts
+    assert {sign_in(number, f"203.0.113.{number}", proof) for number in range(most + 2)} == {401}
+    assert [sign_in(number, f"203.0.113.{number}", {}) for number in range(most + 1)][-2:] == [401, 429]
 
 
 def test_an_address_that_registers_many_users_is_stopped(
