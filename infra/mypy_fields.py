@@ -11,6 +11,7 @@ _FIELDS = {
     "chalicelib.foundation.fields.field_types.N": "builtins.object",
     "chalicelib.foundation.fields.field_types.Name": "builtins.str",
     "chalicelib.foundation.fields.field_types.PayeeName": "builtins.str",
+    "chalicelib.foundation.fields.field_types.Text": "builtins.str",
     "chalicelib.foundation.fields.field_types.Digits": "builtins.object",
     "chalicelib.foundation.fields.field_types.Id": "builtins.str",
     "chalicelib.foundation.fields.field_types.Amount": "builtins.object",

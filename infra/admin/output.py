@@ -24,6 +24,7 @@ from chalicelib.foundation.crypto.secret_keys import NoKeys, SecretChanged
 from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Conflict, StoreError
+from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.openbanking.flows.unresolved_orders import NotResolved
 from chalicelib.openbanking.records.bank_record import InvalidBank
@@ -213,7 +214,7 @@ def format_new_secret(subject: str, secret: str | None, use: str, old_until: str
 
 def to_printable(text: str) -> str:
     """Replace terminal control characters in ``text`` with spaces."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    return "".join(character if is_written(character) else " " for character in text)
 
 
 def _parse_timestamp(text: str) -> int:

@@ -28,7 +28,13 @@ UNPRINTABLE = (
 It covers the Basic Multilingual Plane only: beyond it, JavaScript needs the ``u`` flag for ranges.
 """
 
-NO_LETTERS = r"\u00a1-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
+UNWRITTEN = (
+    r"\u0000-\u001f\u007f-\u009f\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000"
+    r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
+)
+"""The same without what people write: no-break spaces, soft hyphens and joiners (see ``written_text``)."""
+
+NO_LETTERS = r"\u00a1-\u00a9\u00ab\u00ac\u00ae-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
 """A regular expression's character class: the non-letters of Latin-1 beyond ASCII."""
 
 

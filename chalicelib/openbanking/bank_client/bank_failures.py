@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.foundation.http.breaker import OPEN_SECONDS, CircuitOpen
 from chalicelib.foundation.http.outbound import GivenUp, ResponseTooLarge
 from chalicelib.openbanking.protocol import refusals
@@ -118,4 +119,4 @@ class BankFailed(Refusal):
 
 
 def _printable(text: str | None) -> str:
-    return "".join(character if character.isprintable() else " " for character in text or "")
+    return "".join(character if is_written(character) else " " for character in text or "")

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from pydantic import Field
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.fields.field_types import AN, Timestamp, Uuid
+from chalicelib.foundation.fields.field_types import AN, Text, Timestamp, Uuid
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -253,7 +253,7 @@ class AdditionalError(TypedDict):
 
     code: Annotated[AN[255], Field(json_schema_extra={"enum": [*ADDITIONAL, *VERSION_2]})]
     title: NotRequired[AN[1024]]
-    details: NotRequired[AN[1024]]
+    details: NotRequired[Text[1024]]
 
 
 class Error(TypedDict):

@@ -21,6 +21,7 @@ from chalicelib.foundation.fields.field_types import (
     Name,
     OpenMessage,
     PayeeName,
+    Text,
     WebAddress,
     Whole,
     decimal,
@@ -52,7 +53,7 @@ class Account(OpenMessage):
     """An account of the PSU."""
 
     id: N[20]
-    name: AN[50]
+    name: Text[50]
     iban: AN[34]
     currency: A[3]
     additional_data: list[Any] | dict[str, Any] | None = None
@@ -74,7 +75,7 @@ class Balance(OpenMessage):
     """An account's balance."""
 
     id: N[20]
-    name: AN[20]
+    name: Text[20]
     balance: N[50]
     currency: A[3]
 
@@ -104,7 +105,7 @@ class PaymentParty(OpenMessage):
     """``sender_data`` or ``receiver_data`` of a payment."""
 
     iban: AN[34] | None = None
-    account_name: AN[50] | None = None
+    account_name: Text[50] | None = None
     account_number: Annotated[str, IdRule(34, width=8, beside="sort_code")] | None = None
     sort_code: Annotated[str, IdRule(6, width=6)] | None = None
     bic: AN[12] | None = None
@@ -136,12 +137,12 @@ class PaymentRecord(OpenMessage):
     """The mandatory members of a payment."""
 
     id: Id[20]
-    reference: AN[30]
+    reference: Text[30]
     date_created: AN[10]
     amount: N[20]
     status: N[10] | None = None
     type: AN[18] | None = None
-    description: AN[255]
+    description: Text[255]
 
 
 class Payment(PaymentRecord):
@@ -194,8 +195,8 @@ def paginator_as_object(answer: dict[str, Any]) -> dict[str, Any]:
 class Address(Message):
     """A receiver's address; country codes have three letters in single payments, two in bulk payments."""
 
-    street_name: AN[50] | None = None
-    building_number: AN[5] | None = None
+    street_name: Text[50] | None = None
+    building_number: Text[5] | None = None
     town_name: Name[50] | None = None
     post_code: AN[10] | None = None
 
@@ -220,12 +221,12 @@ class Receiver(InCurrency):
 
     amount: Amount[10]
     currency: Currency
-    reference: AN[18] | None = None
+    reference: Text[18] | None = None
     receiver_name: PayeeName[40]
     receiver_iban: Iban | None = None
     receiver_account_number: Digits[34] | None = None
     receiver_sort_code: AN[6] | None = None
-    message_for_receiver: AN[35] | None = None
+    message_for_receiver: Text[35] | None = None
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_1_SCHEMES))] | None = None
 
     @model_validator(mode="before")

@@ -19,6 +19,7 @@ from chalicelib.foundation.fields.field_types import (
     Message,
     N,
     OpenMessage,
+    Text,
     WebAddress,
     Whole,
     decimal,
@@ -52,7 +53,7 @@ class AccountReference(OpenMessage):
     account_number: AccountNumber | None = None
     sort_code: SortCode | None = None
     currency: A[3]
-    name: AN[255] | None = None
+    name: Text[255] | None = None
     payment_schemes: list[AN[5]] | None = None
 
 
@@ -149,11 +150,11 @@ class Transaction(OpenMessage):
     """A transaction."""
 
     transaction_id: Id[255] | None = None
-    creditor_name: AN[255] | None = None
+    creditor_name: Text[255] | None = None
     creditor_account: TransactionAccount | None = None
-    debtor_name: AN[255] | None = None
+    debtor_name: Text[255] | None = None
     debtor_account: TransactionAccount | None = None
-    remittance_information_unstructured: AN[140] | None = None
+    remittance_information_unstructured: Text[140] | None = None
     remittance_information_structured: TransactionReference | None = None
     transaction_amount: TransactionAmount
 
@@ -244,9 +245,9 @@ class StructuredRemittance(Message):
 class CreditorAddress(Message):
     """A creditor's address."""
 
-    street_name: AN[70] | None = None
-    building_number: AN[35] | None = None
-    town_name: AN[140] | None = None
+    street_name: Text[70] | None = None
+    building_number: Text[35] | None = None
+    town_name: Text[140] | None = None
     postal_code: AN[35] | None = None
     country: Country[2]
 
@@ -254,7 +255,7 @@ class CreditorAddress(Message):
 class CreditorBank(Message):
     """The creditor's bank; mandatory for the SWIFT scheme."""
 
-    name: AN[140]
+    name: Text[140]
     bic: AN[11] | None = None
     country: Country[2]
 
@@ -270,8 +271,8 @@ class Transfer(Message):
     """The amount and creditor of a payment; a bulk payment contains several transfers."""
 
     creditor_account: PaymentAccount
-    creditor_name: AN[70] | None = None
-    remittance_information_unstructured: AN[140] | None = None
+    creditor_name: Text[70] | None = None
+    remittance_information_unstructured: Text[140] | None = None
     remittance_information_structured: StructuredRemittance | None = None
     creditor_address: CreditorAddress | None = None
     instructed_amount: InstructedAmount
@@ -282,7 +283,7 @@ class DirectPayment(Transfer):
 
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
     debtor_account: PaymentAccount | None = None
-    debtor_name: AN[70] | None = None
+    debtor_name: Text[70] | None = None
     callback_url: WebAddress
 
 
@@ -310,7 +311,7 @@ class BulkPayment(Message):
 
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
     debtor_account: PaymentAccount | None = None
-    debtor_name: AN[70] | None = None
+    debtor_name: Text[70] | None = None
     callback_url: WebAddress
     instructed_totals: BulkTotal
     payments: Annotated[list[Transfer], Field(min_length=1, max_length=BULK_ITEMS)]

@@ -231,7 +231,7 @@ class Banks:
         if unknown := set(changes) - {member.name for member in fields(NewBank)} | set(changes) & {"bic"}:
             raise InvalidBank(f"{', '.join(sorted(unknown))} cannot be changed")
         new = NewBank(**{"bic": bank.bic, **bank.as_new(), **changes})
-        kept = (bank.domain, bank.authorization_url, bank.certificate_subject)
+        kept = (bank.name, bank.domain, bank.authorization_url, bank.certificate_subject)
         item = validate_bank(new, local=self._settings.is_local, kept=kept).to_item()
         members = {name: value for name, value in item.items() if name not in ("bic", "api_keys", "revision")}
         removed = [name for name in _OPTIONAL if name not in members]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict
 
+from chalicelib.foundation.fields.written_text import InvalidTitle, read_title
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE, Settings
 from chalicelib.openbanking.records.client_record import Client
@@ -40,9 +41,14 @@ class Details(TypedDict, total=False):
     calls_per_minute: int | None
 
 
-def check_details(details: Details, settings: Settings, default_callback: str) -> Iterator[tuple[str, Any]]:
-    """Validate and normalise members other than ``security``. Raises: InvalidClient."""
-    if "title" in details:
+def check_details(
+    details: Details, settings: Settings, default_callback: str, kept_title: str
+) -> Iterator[tuple[str, Any]]:
+    """Validate and normalise members other than ``security``. Raises: InvalidClient.
+
+    ``kept_title``, the client's present title, is accepted unchecked: earlier rules may have allowed it.
+    """
+    if "title" in details and details["title"] != kept_title:
         yield "title", check_title(details["title"])
     if "callback_urls" in details:
         yield "callback_urls", check_callback_urls(details["callback_urls"], settings, default_callback)
@@ -123,7 +129,11 @@ def _check_calls_per_minute(value: int | None) -> int | None:
 
 
 def check_title(value: str) -> str:
-    return check_text("title", value, TITLE_LENGTH)
+    """Read a title (see ``read_title``). Raises: InvalidClient."""
+    try:
+        return read_title(value, TITLE_LENGTH)
+    except InvalidTitle as error:
+        raise InvalidClient("title", f"title {error}") from None
 
 
 def check_registration_number(value: str) -> str:

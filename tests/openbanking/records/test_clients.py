@@ -393,6 +393,21 @@ def test_every_change_is_in_the_history_with_who_and_when(world: World, clients:
     assert history[-1].before == {"title": "Told", "callback_urls": [clients.default_callback]}
 
 
+def test_a_title_is_stored_in_one_form_and_without_invisible_characters(clients: Clients, client_id: str) -> None:
+    assert clients.update(client_id, title=" Cafe\u0301\u00a0Bud\u00adget ").client.title == "Caf\u00e9 Budget"
+    for title in ("\u3164", "\u2800", "\ufe0f", "Told\u2800", "To\u200dld", "Told\ufe0f"):
+        with pytest.raises(InvalidClient, match="title must"):
+            clients.update(client_id, title=title)
+
+
+def test_a_title_that_an_earlier_rule_allowed_does_not_hinder_other_changes(world: World, clients: Clients) -> None:
+    client_id = clients.create(owner="a@example.com", title="Old").client.client_id
+    world.hub.store.update("clients", {"client_id": client_id}, set={"title": "Old\u3164"})
+
+    assert clients.update(client_id, title="Old\u3164", callback_urls=[URL]).client.callback_urls == (URL,)
+    assert clients.get(client_id).title == "Old\u3164"
+
+
 def test_what_changes_nothing_leaves_no_trace(clients: Clients, made: Registered, client_id: str) -> None:
     clients.update(client_id, title=" Told ", events_url=URL)
     clients.activate(client_id)
