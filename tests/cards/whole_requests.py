@@ -83,7 +83,7 @@ _DETAILS = {
 _MORE_DETAILS = {"zip_code": "ME4 4TZ", "holder_limit_group_id": 222, "additional_charset_id": 7}
 _SAME_IN_BLOCK = ("kyc_completion_level", "kyc_document_expiration_date", "holder_locale")
 
-WHOLE_HOLDER = {"holder_type": 1, "ip_address": "203.0.113.77", **_DETAILS, **_MORE_DETAILS}
+WHOLE_HOLDER = {"holder_type": "1", "ip_address": "203.0.113.77", **_DETAILS, **_MORE_DETAILS}
 WHOLE_BLOCK = {
     **{name if name in _SAME_IN_BLOCK else f"holder_{name}": value for name, value in _DETAILS.items()},
     "holder_type": 1,

@@ -24,7 +24,7 @@ from chalicelib.cards.protocol.values import ACCOUNT_GROUPS
 
 
 def serialize_holder(holder: Holder) -> HolderRecord:
-    own = {"id": holder.id, "holder_type": holder.holder_type, "access_level": holder.access_level}
+    own = {"id": holder.id, "holder_type": str(holder.holder_type), "access_level": holder.access_level}
     return cast(HolderRecord, own | {name: holder.details[name] for name in DETAILS if name in holder.details})
 
 

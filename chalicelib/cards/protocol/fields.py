@@ -26,6 +26,7 @@ from chalicelib.cards.protocol.rules import (
     CodeWordRule,
     FormRule,
     IntegerRule,
+    NumberWordRule,
     NumericIdRule,
     OneOfRule,
     PaginatorRule,
@@ -223,7 +224,9 @@ Merchants = Annotated[tuple[str, ...], TextsRule(LIST_CHARACTERS)]
 
 # -- Enumerated fields
 
-HolderType = Annotated[int, OneOfRule(values.HOLDER_TYPES)]
+_HOLDER_TYPE = NumberWordRule(values.HOLDER_TYPES)
+HolderType = Annotated[int, _HOLDER_TYPE]
+HolderTypeWord = Annotated[str, _HOLDER_TYPE]
 KindOfCard = Annotated[int, OneOfRule(values.KINDS_OF_CARD)]
 KeptOrNew = Annotated[int, OneOfRule(values.KEPT_OR_NEW)]
 PinStatus = Annotated[int, OneOfRule(states.PIN_STATES)]

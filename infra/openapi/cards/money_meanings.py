@@ -172,7 +172,7 @@ PAYMENTS: Mapping[str, tuple[str, Any]] = {
 FEES: Mapping[str, tuple[str, Any]] = {
     "CreateCustomFee.card_id": ("A card with an account to charge", None),
     "CreateCustomFee.account_id": ("The account to charge", ACCOUNT_ID),
-    "account_currency": ("The currency of the card's account to charge", None),
+    "account_currency": ("The currency of the account; selects one if only card_id is present", None),
     "CreateCustomFee.amount": ("The fee, in minor units; default: the price of the code's entry", 500),
     "CreateCustomFee.currency_ison": ("The fee's currency", EURO),
     "CreateCustomFee.fee_group_id": ("The fee group that contains the code", 301),

@@ -52,7 +52,16 @@ def test_everything_that_is_registered_is_shown(stage: Scene) -> None:
 def test_the_least_that_is_registered_is_shown_and_nothing_else(stage: Scene) -> None:
     holder = stage.holder()
 
-    assert shown(stage, holder) == {**PERSON, "id": holder, "access_level": 0, "holder_type": 0}
+    assert shown(stage, holder) == {**PERSON, "id": holder, "access_level": 0, "holder_type": "0"}
+
+
+@pytest.mark.parametrize("given", [1, "1"])
+def test_a_holder_type_is_text_in_the_record_however_it_was_sent(stage: Scene, given: Any) -> None:
+    holder = stage.holder(**WHOLE_HOLDER | {"holder_type": given})
+    card = stage.card(holder_type=given, holder_business_name="Neil & Daughters Ltd")
+
+    assert shown(stage, holder)["holder_type"] == "1"
+    assert stage.data("getHolder", card_id=card.card_id)["holder_type"] == "1"
 
 
 def test_a_holder_with_an_address_of_an_older_form_is_shown_and_updated(stage: Scene) -> None:
@@ -118,7 +127,7 @@ def test_an_update_replaces_everything_but_type_level_and_address(stage: Scene) 
     assert shown(stage, holder) == {
         **UPDATED,
         "id": holder,
-        "holder_type": 1,
+        "holder_type": "1",
         "access_level": 5,
         "ip_address": WHOLE_HOLDER["ip_address"],
     }
