@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-_LETTERS = str.maketrans(
+UNDECOMPOSED_LETTERS = str.maketrans(
     {"æ": "ae", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "ł": "l", "œ": "oe", "ø": "o", "þ": "th", "ŧ": "t"}
 )
 """Latin letters of Europe that Unicode does not decompose into a letter and a diacritic."""
@@ -13,4 +13,4 @@ _LETTERS = str.maketrans(
 def fold(text: str) -> str:
     """``"zoe oneil"`` for ``"Zoë ONeil"``, and ``"soren"`` for ``"Søren"``."""
     letters = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)).translate(_LETTERS)
+    return "".join(letter for letter in letters if not unicodedata.combining(letter)).translate(UNDECOMPOSED_LETTERS)

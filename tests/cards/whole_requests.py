@@ -114,7 +114,7 @@ WHOLE_DELIVERY = DELIVERY | {
 }
 _NAMES = {
     "card_name_line_3": "DR ZOE ONEIL",
-    "card_name_line_4": "O'NEIL & SOEHNE",
+    "card_name_line_4": "O'NEIL, SOEHNE",
     "track_data_first_name": "ZOE",
     "track_data_last_name": "ONEIL",
 }
@@ -303,7 +303,7 @@ def cast(
         card_virtual=0,
         card_pin=PIN,
         card_reference_id="Ref7",
-        card_name_line_4="O'NEIL & SOEHNE",
+        card_name_line_4="O'NEIL, SOEHNE",
     )
     assert card.expiration is not None
     made = Cast(holder, account, card.card_id, card.card_request_id, pan=card.pan, cvc2=card.cvc2)

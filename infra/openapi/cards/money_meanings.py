@@ -79,7 +79,7 @@ PAYMENTS: Mapping[str, tuple[str, Any]] = {
     "AddressWithStatus.status": ("The address's status", "A"),
     # payments
     "epm_transaction_id": ("The external payment", PAYMENT_ID),
-    "destination_account_number": ("The account number, for a UK address", None),
+    "destination_account_number": ("The account number, for a UK address; leading zeros may be missing", None),
     "destination_account_name": ("The account holder's name", _OTHER_NAME),
     "destination_iban": ("The IBAN; for a UK address, it must be British", _OTHER_IBAN),
     "destination_sort_code": ("The sort code, for a UK address", None),
