@@ -575,7 +575,8 @@ def send_a_test_event(world: World) -> Run:
 def send_again_what_has_failed(world: World, which: str) -> Run:
     revoked(world)
     (record,) = records(world)
-    delivery_id, answers = record["delivery_id"], [FAILS if "wait" in which else GONE]
+    delivery_id, receiver = record["delivery_id"], record["receiver"]
+    answers = [FAILS if "wait" in which else GONE]
     side = world.banks[1]
     side.answers["/revoke_token"] = lambda sent: answers[0]
     world.hub.delivery.worker.attempt(delivery_id)
@@ -586,7 +587,7 @@ def send_again_what_has_failed(world: World, which: str) -> Run:
 
         def again() -> object:
             if which == "all that wait":
-                return journal.resend_waiting(record["receiver"])
+                return journal.resend_waiting(receiver)
             return journal.resend_failed(0) if which == "all" else journal.resend(delivery_id)
 
         during(fault, again)
