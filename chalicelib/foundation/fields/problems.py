@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Literal, NoReturn
 
 from pydantic import BaseModel, ValidationError
@@ -25,6 +26,18 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.field} {self.reason}" if self.field else self.reason
+
+
+_PLAIN_NAME = re.compile("[A-Za-z_.]{1,64}")
+
+
+def loggable_problems(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems for a log line, at most 20; one with an unknown field only if the caller's name of it is plain."""
+    return [*islice(filter(_is_loggable, problems), 20)]
+
+
+def _is_loggable(problem: Problem) -> bool:
+    return problem.kind != "unknown" or _PLAIN_NAME.fullmatch(problem.field) is not None
 
 
 class InvalidMessage(ValueError):

@@ -97,6 +97,11 @@ class BankFailed(Refusal):
         return f"the bank responded with an error and status {self.status}" if self.quoted else self.detail
 
     @property
+    def log_members(self) -> dict[str, object]:
+        """Also what the bank did: the status of its response, if there is one, and why it cannot be used."""
+        return super().log_members | {"bank_status": self.status, "bank_failure": self.reason}
+
+    @property
     def responsible(self) -> Literal["bank", "caller"]:
         """``caller`` if the bank refused the request; ``bank`` if the bank itself failed or is overloaded."""
         return "caller" if self.reach == "refused" and not (self.is_rate_limited or self.broken) else "bank"
