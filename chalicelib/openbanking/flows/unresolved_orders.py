@@ -12,10 +12,10 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operatio
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
+from chalicelib.openbanking.protocol.bics import spellings
 from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, OrderOutcome, is_payment_id
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
-from chalicelib.openbanking.records.banks import spellings
 from chalicelib.openbanking.records.orders import UNRESOLVED, Orders, RecordedOrder, claim_key, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early, payment_key
 

@@ -11,6 +11,7 @@ import pytest
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import OpaqueToken
+from chalicelib.openbanking.flows.bank_directory import is_named
 from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validate_bank
 from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank, bank_key
 from tests import host_spellings
@@ -149,12 +150,58 @@ def test_a_change_of_a_bank_that_is_removed_meanwhile_does_not_bring_it_back(
         banks.get(bic)
 
 
-def test_a_bank_cannot_be_registered_twice(banks: Banks, bic: str) -> None:
-    before = banks.get(bic)
+@pytest.mark.parametrize("again", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower()])
+def test_a_bank_cannot_be_registered_twice_in_either_spelling(world: World, banks: Banks, bic: str, again: str) -> None:
+    before = world.hub.store.get(*bank_key(bic))
 
-    with pytest.raises(BankExists):
-        banks.add(new(bic))
-    assert banks.get(bic) == before
+    with pytest.raises(BankExists, match=f"^{again.upper()} is already registered"):
+        banks.add(new(again))
+
+    assert world.hub.store.get(*bank_key(bic)) == before
+    assert [bank.bic for bank in banks.all() if bank.bic.startswith(BIC)] == [bic]
+
+
+def test_of_two_operators_who_register_one_bank_in_two_spellings_the_second_is_refused(
+    world: World, banks: Banks, other: Banks
+) -> None:
+    first, second = "HYPEGB2L", "HYPEGB2LXXX"
+    try:
+        with world.meanwhile("transact", lambda: other.add(new(first))), pytest.raises(BankExists):
+            banks.add(new(second))
+        assert [bank.bic for bank in banks.all() if bank.bic.startswith(first)] == [first]
+    finally:
+        banks.remove(first)
+
+
+def test_a_branch_is_registered_beside_its_head_office(banks: Banks, bic: str) -> None:
+    branch = f"{BIC}123"
+    banks.add(new(branch))
+    try:
+        assert banks.get(branch).bic == branch
+        assert banks.get(bic).bic == bic
+    finally:
+        banks.remove(branch)
+
+
+@pytest.mark.parametrize("named", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower()])
+def test_the_operator_may_name_a_bank_in_either_spelling(banks: Banks, bic: str, named: str) -> None:
+    assert banks.get(named).bic == bic
+    assert banks.change(named, name="Changed").name == "Changed"
+    banks.rotate_api_key(named)
+    assert banks.add_public_key(named, pem(1)).bic == bic
+    banks.remove(named)
+
+    with pytest.raises(UnknownBank):
+        banks.get(bic)
+
+
+@pytest.mark.parametrize("text", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower(), "mmfr", "gamma", ""])
+def test_a_search_finds_a_bank_by_either_spelling(banks: Banks, bic: str, text: str) -> None:
+    assert is_named(banks.get(bic), text)
+
+
+def test_a_search_for_the_branch_code_does_not_find_every_head_office(banks: Banks) -> None:
+    assert not is_named(banks.get("ALPHGB21"), "xxx")
 
 
 def test_a_change_touches_nothing_else(banks: Banks, bic: str) -> None:
