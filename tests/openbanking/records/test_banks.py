@@ -12,6 +12,8 @@ import pytest
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.flows.bank_directory import is_named
+from chalicelib.openbanking.protocol.oauth_security import AUTHORIZATION_PARAMETERS
+from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
 from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validate_bank
 from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank, bank_key
 from tests import host_spellings
@@ -288,6 +290,31 @@ def test_a_public_key_that_was_removed_counts_nowhere_for_longer_than_a_minute(
     world.clock.advance(CACHED_SECONDS)
     (left,) = banks.verification_keys(bank)
     assert signatures.key_id(left) == signatures.key_id(signatures.load_public_key(pem(1)))
+
+
+@pytest.mark.parametrize("name", AUTHORIZATION_PARAMETERS)
+def test_an_authorization_url_must_not_have_a_parameter_that_the_service_adds(
+    banks: Banks, bic: str, name: str
+) -> None:
+    before = banks.get(bic)
+
+    with pytest.raises(InvalidBank, match=f"authorization_url must not have {name} in its query"):
+        banks.change(bic, authorization_url=f"http://127.0.0.1:1/gamma/authorize?tenant=7&{name}=1")
+
+    assert banks.get(bic) == before
+
+
+def test_an_authorization_url_of_an_earlier_version_stays(world: World, banks: Banks, bic: str) -> None:
+    url = "http://127.0.0.1:1/gamma/authorize?scope=all"
+    world.hub.store.update("banks", {"bic": bic}, set={"authorization_url": url})
+
+    assert banks.change(bic, name="Changed").authorization_url == url
+
+
+def test_every_parameter_of_an_authorization_request_is_among_those_that_no_url_may_have() -> None:
+    new = NewAuthorizationRequest("client", BIC, 2, ["accounts"], "https://tpp.example/", "reusable", "1", "challenge")
+
+    assert set(new.query_parameters()) == set(AUTHORIZATION_PARAMETERS)
 
 
 # -- finding
