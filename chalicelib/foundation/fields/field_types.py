@@ -189,7 +189,7 @@ def _day(value: str) -> str:
 
 
 _WEB_ADDRESS = re.compile(
-    r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"  # host and port
+    r"[Hh][Tt][Tt][Pp][Ss]?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"  # host and port
     r'(?:[/?][!-"$-~]*)?'  # path and query: printable ASCII, no fragment
 )
 

@@ -78,6 +78,11 @@ def check_address(url: str, *, local: bool, length: int = 2048) -> str:
     return url
 
 
+def has_web_scheme(url: str) -> bool:
+    """Whether a URL begins with ``https://`` or ``http://``; schemes ignore case (RFC 3986 §3.1)."""
+    return url[:8].lower().startswith(("https://", "http://"))
+
+
 def check_query(url: str, added: Collection[str]) -> None:
     """Refuse a URL whose query has a parameter that is ``added`` to it later: none may occur twice (RFC 6749 §3.1).
 

@@ -212,6 +212,7 @@ class BulkAddress(Address):
     country: Country[2]
 
 
+_BRITISH_NUMBER = IdRule(8, width=8)
 _MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code")
 
 
@@ -234,6 +235,14 @@ class Receiver(InCurrency):
         if not isinstance(members, dict) or "" not in members.values():
             return members
         return {name: value for name, value in members.items() if value != "" or name not in _MAY_BE_EMPTY}
+
+    @model_validator(mode="before")
+    @classmethod
+    def british_number_has_its_zeros(cls, members: Any) -> Any:
+        number = members.get("receiver_account_number") if isinstance(members, dict) else None
+        if number is None or not members.get("receiver_sort_code"):
+            return members
+        return {**members, "receiver_account_number": _BRITISH_NUMBER.text(number)}
 
     @model_validator(mode="after")
     def an_account(self) -> Self:

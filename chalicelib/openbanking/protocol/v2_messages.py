@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from chalicelib.foundation.fields.field_rules import IdRule
+from chalicelib.foundation.fields.field_rules import DigitsRule, IdRule
 from chalicelib.foundation.fields.field_types import (
     AN,
     A,
@@ -13,7 +13,6 @@ from chalicelib.foundation.fields.field_types import (
     Country,
     Currency,
     Day,
-    Digits,
     Iban,
     Id,
     Message,
@@ -222,8 +221,8 @@ class PaymentAccount(Message):
 
     iban: Iban | None = None
     bban: AN[30] | None = None
-    account_number: Digits[8] | None = None
-    sort_code: Digits[6] | None = None
+    account_number: Annotated[str, DigitsRule(8, width=8)] | None = None
+    sort_code: Annotated[str, DigitsRule(6, width=6)] | None = None
 
     @model_validator(mode="after")
     def check_names_account(self) -> Self:
