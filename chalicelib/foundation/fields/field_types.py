@@ -41,7 +41,8 @@ from chalicelib.foundation.fields.problems import InvalidMessage, Problem, fault
 from chalicelib.foundation.fields.registries import countries, currencies
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 
-_PROBLEMS = 50  # the most that one response lists
+PROBLEMS = 50
+"""The most problems that one response lists."""
 M = TypeVar("M", bound="Message")
 
 
@@ -51,14 +52,14 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, hide_input_in_errors=True)
 
     @classmethod
-    def read(cls: type[M], value: object) -> M:
-        """Validate a parsed JSON value. Raises: InvalidMessage."""
+    def read(cls: type[M], value: object, most: int | None = PROBLEMS) -> M:
+        """Validate a parsed JSON value. Raises: InvalidMessage, with at most so many problems; all without a limit."""
         if not isinstance(value, dict):
             raise InvalidMessage([Problem("", "type", "the body must be a JSON object")])
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise InvalidMessage(list(islice(problems_of(cls, error), _PROBLEMS))) from None
+            raise InvalidMessage(list(islice(problems_of(cls, error), most))) from None
 
 
 class OpenMessage(Message):

@@ -15,7 +15,6 @@ from chalicelib.foundation.fields.field_types import (
     Currency,
     Digits,
     Iban,
-    Id,
     Message,
     N,
     Name,
@@ -27,6 +26,7 @@ from chalicelib.foundation.fields.field_types import (
     exact_sum,
 )
 from chalicelib.foundation.fields.problems import InvalidMessage, fault
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankId, BankNumber, BankPaymentId
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_1_SCHEMES, schemes_schema
@@ -39,7 +39,7 @@ class AccountRequest(Message):
     """``/account``, ``/account_balance``: an account, identified by IBAN, account_id or both."""
 
     iban: Iban | None = None
-    account_id: AN[34] | None = None
+    account_id: AN[LONGEST_ID] | None = None
 
     @model_validator(mode="after")
     def one_of(self) -> Self:
@@ -51,7 +51,7 @@ class AccountRequest(Message):
 class Account(OpenMessage):
     """An account of the PSU."""
 
-    id: N[20]
+    id: BankNumber[20]
     name: AN[50]
     iban: AN[34]
     currency: A[3]
@@ -73,7 +73,7 @@ class AccountAnswer(OpenMessage):
 class Balance(OpenMessage):
     """An account's balance."""
 
-    id: N[20]
+    id: BankNumber[20]
     name: AN[20]
     balance: N[50]
     currency: A[3]
@@ -97,7 +97,7 @@ def balances_as_list(answer: dict[str, Any]) -> dict[str, Any]:
 class PaymentRequest(Message):
     """``/account_payment``."""
 
-    payment_id: AN[20]
+    payment_id: AN[LONGEST_ID]
 
 
 class PaymentParty(OpenMessage):
@@ -108,7 +108,7 @@ class PaymentParty(OpenMessage):
     account_number: Annotated[str, IdRule(34, width=8, beside="sort_code")] | None = None
     sort_code: Annotated[str, IdRule(6, width=6)] | None = None
     bic: AN[12] | None = None
-    internal_account_id: Id[255] | None = None
+    internal_account_id: BankId[255] | None = None
     card_number: N[19] | None = None
     currency: AN[3] | None = None
 
@@ -135,7 +135,7 @@ class ListedPaymentData(PaymentData):
 class PaymentRecord(OpenMessage):
     """The mandatory members of a payment."""
 
-    id: Id[20]
+    id: BankId[20]
     reference: AN[30]
     date_created: AN[10]
     amount: N[20]
@@ -310,14 +310,14 @@ class InitiationAnswer(OpenMessage):
     """The bank has accepted the payment; the PSU confirms it at ``confirmation_url``."""
 
     confirmation_url: AN[16384]
-    payment_id: Id[255]
+    payment_id: BankPaymentId
 
 
 class FundsAccount(Message):
     """The account to check."""
 
     iban: Iban | None = None
-    account_id: AN[20] | None = None
+    account_id: AN[LONGEST_ID] | None = None
 
     @model_validator(mode="after")
     def one_of(self) -> Self:

@@ -23,6 +23,14 @@ from chalicelib.foundation.fields.field_types import (
     decimal,
 )
 from chalicelib.foundation.fields.problems import fault
+from chalicelib.openbanking.protocol.bank_identifiers import (
+    LONGEST_ID,
+    LONGEST_PAGE_KEY,
+    LONGEST_PAYMENT_ID,
+    BankId,
+    BankPageKey,
+    BankPaymentId,
+)
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_2_SCHEMES, schemes_schema
@@ -34,7 +42,7 @@ from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, Unusable
 class AccountRequest(Message):
     """``/v2_account``, ``/v2_account_balances``; ``account_id`` is an account's ``resource_id``."""
 
-    account_id: AN[255]
+    account_id: AN[LONGEST_ID]
 
 
 AccountNumber = Annotated[str, IdRule(8, digits=True, width=8)]
@@ -45,7 +53,7 @@ SortCode = Annotated[str, IdRule(6, digits=True, width=6)]
 class AccountReference(OpenMessage):
     """An account of the PSU; a multicurrency account has one entry per currency."""
 
-    resource_id: Id[255]
+    resource_id: BankId[255]
     iban: AN[34] | None = None
     bban: Id[30] | None = None
     account_number: AccountNumber | None = None
@@ -105,9 +113,9 @@ class BalancesAnswer(OpenMessage):
 class TransactionsRequest(Message):
     """``/v2_account_transactions``: a page of an account's transactions."""
 
-    account_id: AN[255]
+    account_id: AN[LONGEST_ID]
     booking_status: Literal["booked", "pending", "both"]
-    page_key: AN[1024] | None = None
+    page_key: AN[LONGEST_PAGE_KEY] | None = None
     page_size: Whole[999] = 100
     date_from: Day | None = None
     date_to: Day | None = None
@@ -147,7 +155,7 @@ class TransactionAmount(OpenMessage):
 class Transaction(OpenMessage):
     """A transaction."""
 
-    transaction_id: Id[255] | None = None
+    transaction_id: BankId[255] | None = None
     creditor_name: AN[255] | None = None
     creditor_account: TransactionAccount | None = None
     debtor_name: AN[255] | None = None
@@ -187,7 +195,7 @@ class TransactionsAnswer(OpenMessage):
     """A page of an account's transactions."""
 
     transactions: Transactions
-    page_key: AN[1024] | None = None
+    page_key: BankPageKey | None = None
 
 
 class BookedAnswer(TransactionsAnswer):
@@ -328,7 +336,7 @@ class InitiationAnswer(OpenMessage):
 
     status: A[4]
     confirmation_url: AN[16384]
-    payment_id: Id[255]
+    payment_id: BankPaymentId
 
 
 def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -341,7 +349,7 @@ def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> 
 class StatusRequest(Message):
     """``/v2_payment_single_status``, ``/v2_payment_bulk_status``."""
 
-    payment_id: AN[255]
+    payment_id: AN[LONGEST_PAYMENT_ID]
 
 
 class StatusAnswer(OpenMessage):
