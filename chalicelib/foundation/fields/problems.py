@@ -12,7 +12,9 @@ from pydantic_core import PydanticCustomError
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
-Kind = Literal["missing", "unknown", "type", "length", "characters", "value", "date", "required", "excluded"]
+Kind = Literal[
+    "missing", "unknown", "type", "length", "characters", "value", "date", "required", "excluded", "identifier", "empty"
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.foundation.http.breaker import OPEN_SECONDS, CircuitOpen
 from chalicelib.foundation.http.outbound import GivenUp, ResponseTooLarge
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.bank_identifiers import is_payment_id
 from chalicelib.openbanking.protocol.errors import Detail, Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
 
 SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429

@@ -202,8 +202,8 @@ class Clients:
         new, new_of_events = new_secret(), event_signing.new_secret()
 
         def apply_change(client: Client) -> Registered:
-            checked = check_details(details, self._settings, self.default_callback, client.title)
-            updated = with_security(self._settings, replace(client, **dict(checked)), details.get("security", {}))
+            checked = dict(check_details(details, self._settings, self.default_callback, client))
+            updated = with_security(self._settings, replace(client, **checked), details.get("security", {}))
             if owner is not None:
                 check_owner_may(client, updated, self._settings)
             made = Registered(updated)

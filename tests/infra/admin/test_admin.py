@@ -1064,6 +1064,15 @@ def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> N
     assert world.queued() == []
 
 
+def test_revoking_an_expired_consent_says_that_it_is_expired_and_sends_nothing(world: World) -> None:
+    tokens, _ = world.tokens(1), world.queued()
+    world.clock.advance(180 * 24 * 3600)
+
+    assert done("consents", "revoke", tokens["consent_id"])["consent"]["status"] == "expired"
+    assert done("consents", "show", tokens["consent_id"])["consent"]["status"] == "expired"
+    assert world.queued() == []
+
+
 def test_a_consent_that_was_never_used_is_shown_without_a_day(world: World) -> None:
     consent_id = world.approve(1).bank_token.partition(".")[0]
 
