@@ -20,6 +20,7 @@ from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, U
 from chalicelib.delivery.journal import NotResendable, SearchTooWide, UnknownDelivery
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.distinguished_names import InvalidName
+from chalicelib.foundation.crypto.resealing import DataKeyNeeded
 from chalicelib.foundation.crypto.secret_keys import NoKeys, SecretChanged
 from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
@@ -136,7 +137,7 @@ def _format_cell(value: object) -> str:
 
 
 _SPOKEN = (
-    *(CommandRefused, StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable),
+    *(CommandRefused, StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable, DataKeyNeeded),
     *(InvalidBank, BankExists, UnknownBank, InvalidClient, UnknownClient, DayRefused),
     *(InvalidUser, UserExists, UnknownUser, NotIdentified, SecretNotValid),
     *(UnknownDelivery, NotResendable, SearchTooWide, NotResolved),

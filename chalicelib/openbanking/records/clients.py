@@ -15,6 +15,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.event_signing import EventSecret
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Operation, Put, Store, absent
 from chalicelib.foundation.identifiers import digest, matches, new_secret
@@ -359,3 +360,6 @@ class Clients:
 
 def _context(client_id: str) -> str:
     return f"{TABLE}/{client_id}/events_secret"
+
+
+SEALED = (SealedPlace(TABLE, ("client_id",), "event_secrets", lambda item: _context(item["client_id"])),)

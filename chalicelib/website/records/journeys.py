@@ -16,6 +16,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
@@ -239,7 +240,11 @@ class Journeys:
 
 def _journey(item: Item) -> Journey:
     members: dict[str, Any] = {name: item.get(name) for name in Journey.__dataclass_fields__}
-    return Journey(**members | {"owner": item["owner"].partition("#")[2], "scopes": tuple(item["scopes"])})
+    return Journey(**members | {"owner": _owner_of(item), "scopes": tuple(item["scopes"])})
+
+
+def _owner_of(item: Item) -> str:
+    return str(item["owner"]).partition("#")[2]
 
 
 def _owner(owner: str) -> str:
@@ -252,3 +257,6 @@ def _key(owner: str, state: str) -> Item:
 
 def _context(owner: str, state: str) -> str:
     return f"{TABLE}/{owner}/{digest(state)}"
+
+
+SEALED = (SealedPlace(TABLE, ("owner", "part"), "sealed", lambda item: _context(_owner_of(item), item["state"])),)
