@@ -1,9 +1,9 @@
 """The service's own keys: signing keys and the vault's data keys.
 
 They are stored in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped",
-"created_at"}]}``, oldest first; data keys of earlier releases have no ``created_at``. Data keys are wrapped by the KMS key;
-each process unwraps a data key once. There are at most two signing keys: the newest with a past ``active_from`` (Unix
-seconds) signs, and both are published so that banks have a key before its first use.
+"created_at"}]}``, oldest first; data keys of earlier releases have no ``created_at``. Data keys are wrapped by the KMS
+key; each process unwraps a data key once. There are at most two signing keys: the newest with a past ``active_from``
+(Unix seconds) signs, and both are published so that banks have a key before its first use.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class ResealingProgress:
         table: the table that is read next; ``None`` before a pass begins and when all passes are over.
         after: the key of the last item read in it.
         read: items read in this pass; ``resealed``: values sealed anew in it.
-        found: values of older keys found in this pass, by key; ``left``: those that the pass before could not seal anew.
+        found: values of older keys found in this pass, by key; ``left``: those that the pass before found.
         unused_since: for each older key that opens nothing, the start of the first pass that found none of its values.
         finished_at: when the last pass ended; ``None`` while passes follow.
         version: the number of writes; 0 if there is no item yet.
