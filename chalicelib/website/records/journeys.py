@@ -129,7 +129,11 @@ class Journeys:
     def list_latest(self, owner: str) -> Sequence[Journey]:
         """The latest journeys of a user, newest first."""
         page = self._store.query(
-            TABLE, ("owner", _owner(owner)), sort_prefix=("part", _PREFIX), limit=LIST_LIMIT, newest_first=True
+            TABLE,
+            ("owner", owner_of_journeys(owner)),
+            sort_prefix=("part", _PREFIX),
+            limit=LIST_LIMIT,
+            newest_first=True,
         )
         return [_journey(item) for item in page.items if item["expires_at"] > self._clock.time()]
 
@@ -247,12 +251,13 @@ def _owner_of(item: Item) -> str:
     return str(item["owner"]).partition("#")[2]
 
 
-def _owner(owner: str) -> str:
+def owner_of_journeys(owner: str) -> str:
+    """The partition of a user's journeys."""
     return f"user#{owner}"
 
 
 def _key(owner: str, state: str) -> Item:
-    return {"owner": _owner(owner), "part": f"{_PREFIX}{state[:STATE_TIME]}#{digest(state)}"}
+    return {"owner": owner_of_journeys(owner), "part": f"{_PREFIX}{state[:STATE_TIME]}#{digest(state)}"}
 
 
 def _context(owner: str, state: str) -> str:
