@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import (
     Check,
@@ -293,3 +294,6 @@ def _unknown_bank(bic: str) -> UnknownBank:
 
 def _context(bic: str) -> str:
     return f"{TABLE}/{bic}/api_key"
+
+
+SEALED = (SealedPlace(TABLE, ("bic",), "api_keys", lambda item: _context(item["bic"])),)

@@ -23,6 +23,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
@@ -387,3 +388,10 @@ def _lifetime(token: Item, expires_at: int) -> Update:
 
 def _context(consent_id: str, member: str) -> str:
     return f"{TABLE}/{consent_id}/{member}"
+
+
+_KEY = ("consent_id", "part")
+SEALED = (
+    SealedPlace(TABLE, _KEY, "bank_token_sealed", lambda item: _context(item["consent_id"], "bank_token")),
+    SealedPlace(TABLE, _KEY, "pair_sealed", lambda item: _context(item["consent_id"], "pair")),
+)

@@ -71,7 +71,7 @@ GROUPS = {
         "test-event",
     ),
     "consents": ("show", "revoke"),
-    "keys": ("init", "rotate-signing", "rotate-data", "rotate-card", "show"),
+    "keys": ("init", "rotate-signing", "rotate-data", "reseal", "data", "remove-data", "rotate-card", "show"),
     "ledger": ("verify", "show"),
     "programme": ("load", "show", "rotate-key", "drop-key"),
     "users": ("add", "show", "link", "unlink", "deactivate", "activate", "reset-password"),
