@@ -270,7 +270,9 @@ def test_a_british_account_number_without_its_leading_zeros_is_paid_with_them(
 
     [stored] = tariff.hub.store.batch_get([ExternalPayment.key(payment)])
     assert stored is not None
-    assert ExternalPayment.from_item(stored).destination["account_number"] == number.zfill(8)
+    destination = ExternalPayment.from_item(stored).destination
+    assert destination is not None
+    assert destination["account_number"] == number.zfill(8)
 
 
 @pytest.mark.parametrize(
