@@ -70,7 +70,7 @@ class PaymentExecution:
         """Send the payment to the bank, once. Raises: BankFailed."""
         answer = self.bank_client.call_prepared(outgoing, order.version, order.webhook, request, once=True)
         if not is_confirmation_url(answer.body["confirmation_url"], local=self.local):
-            raise _unusable_answer(answer, "the confirmation_url in the bank's response is not an https address")
+            raise _unusable_answer(answer, "the confirmation_url in the bank's response is not a plain https address")
         if len(jsontext.dumps(answer.body)) > LONGEST_ANSWER:
             raise _unusable_answer(answer, f"the bank's response to a payment is larger than {LONGEST_ANSWER} bytes")
         return answer

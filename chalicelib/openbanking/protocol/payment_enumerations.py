@@ -55,9 +55,17 @@ def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
 
 
 def is_confirmation_url(value: object, *, local: bool) -> bool:
-    """Whether a PSU's browser may be sent to ``value``: an https URL or, in the local stage, an http URL."""
+    """Whether a PSU's browser may be sent to ``value``: an https URL or, in the local stage, an http URL.
+
+    User information, which can pass for another host, is refused, and so is what browsers and servers read differently:
+    blanks, backslashes, and characters that are not printable.
+    """
+    if not isinstance(value, str) or not value.isprintable() or any(each in value for each in " \\"):
+        return False
     try:
-        parts = urlsplit(value) if isinstance(value, str) else None
-        return bool(parts and parts.scheme in (("https", "http") if local else ("https",)) and parts.hostname)
+        parts = urlsplit(value)
+        _ = parts.port
     except ValueError:
         return False
+    schemes = ("https", "http") if local else ("https",)
+    return parts.scheme in schemes and bool(parts.hostname) and "@" not in parts.netloc
