@@ -11,7 +11,7 @@ from chalicelib.cards.container import CardContainer
 from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender
 from chalicelib.delivery.tasks import Handlers
-from chalicelib.foundation import log
+from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.container import OpenBankingContainer
@@ -106,10 +106,11 @@ _hub: Hub | None = None
 
 def hub() -> Hub:
     """The process's hub, configured from the environment. Raises: InvalidSetting."""
-    global _hub
     if _hub is None:
-        _hub = Hub(Settings.from_environment(os.environ))
-        log.set_level(_hub.settings.log_level)
+        made = Hub(Settings.from_environment(os.environ))
+        use(made)
+        log.set_level(made.settings.log_level)
+        return made
     return _hub
 
 
@@ -117,3 +118,4 @@ def use(replacement: Hub | None) -> None:
     """Use ``replacement`` as the process's hub; with ``None``, the next call reads the environment again."""
     global _hub
     _hub = replacement
+    security_refusals.count_with(replacement.metrics if replacement else None)

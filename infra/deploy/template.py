@@ -272,9 +272,22 @@ def _compact_dashboard(parts: Parts) -> Parts:
         if entry["Type"] == DASHBOARD:
             body = json.loads(entry["Properties"]["DashboardBody"]["Fn::Sub"])
             for widget in body["widgets"]:
+                _leave_out(widget, WIDGET_DEFAULTS)
+                _leave_out(widget["properties"], PROPERTY_DEFAULTS)
                 _abbreviate(widget["properties"].get("metrics", []))
             entry["Properties"]["DashboardBody"] = {"Fn::Sub": to_json(body)}
     return parts
+
+
+WIDGET_DEFAULTS = {"height": 6, "width": 6}
+PROPERTY_DEFAULTS = {"period": 300}
+"""What CloudWatch assumes for members of a widget, and of its properties, that are missing."""
+
+
+def _leave_out(members: Parts, defaults: Mapping[str, Any]) -> None:
+    for name, value in defaults.items():
+        if members.get(name) == value:
+            del members[name]
 
 
 def _abbreviate(metrics: list[list[Any]]) -> None:

@@ -33,7 +33,7 @@ from chalicelib.cards.requests.pending_request import PendingRequest, Written
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
-from chalicelib.foundation import jsontext, log, time_limit
+from chalicelib.foundation import jsontext, log, security_refusals, time_limit
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import (
     AnswerLost,
@@ -141,6 +141,9 @@ class Dispatcher:
         parts = (members.get(name) for name in ("access_key", "access_api_id", "access_api_key"))
         credential = self.credentials.check(*parts)
         if credential is None:
+            security_refusals.record(
+                "wrong_card_credentials", "credentials refused", reason="a key is missing or wrong"
+            )
             raise Refused(Status.WRONG_CREDENTIALS)
         return credential
 

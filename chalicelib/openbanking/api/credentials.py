@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 from urllib.parse import unquote_plus
 
-from chalicelib.foundation import log
+from chalicelib.foundation import security_refusals
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.visitor_address import visitor_address
 from chalicelib.foundation.http.web import FORM, Incoming, UnreadableBody
@@ -131,7 +131,9 @@ def _read_subject(assertion: str) -> str:
 
     subject = read_subject(assertion)
     if subject is None:
-        log.warning("client assertion refused", reason="it names no client, or its type is wrong")
+        security_refusals.record(
+            "wrong_key", "client assertion refused", reason="it names no client, or its type is wrong"
+        )
         raise refusals.ASSERTION_WRONG()
     return subject
 

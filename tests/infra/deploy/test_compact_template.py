@@ -60,8 +60,12 @@ def test_the_dashboard_says_the_same_in_one_line(stage: str) -> None:
 
 
 def with_all_names(dashboard: dict[str, Any]) -> dict[str, Any]:
-    """A dashboard as CloudWatch reads it: "." stands for what the metric before has in this place."""
+    """A dashboard as CloudWatch reads it: with its defaults; "." stands for what the metric before has there."""
     for widget in dashboard["widgets"]:
+        widget |= {name: value for name, value in template.WIDGET_DEFAULTS.items() if name not in widget}
+        if widget["type"] == "metric":
+            properties = widget["properties"]
+            properties |= {name: value for name, value in template.PROPERTY_DEFAULTS.items() if name not in properties}
         before: list[Any] = []
         for metric in widget["properties"].get("metrics", []):
             metric[:] = [before[place] if name == "." else name for place, name in enumerate(metric)]
