@@ -20,6 +20,7 @@ from chalicelib.statistics.container import StatisticsContainer
 if TYPE_CHECKING:
     from chalice.app import Response
 
+    from chalicelib.foundation.crypto.resealing import Resealing
     from chalicelib.openbanking.flows.bank_choice import BankChoice
     from chalicelib.sandbox_clock.container import ClockContainer
     from chalicelib.statistics.ingest import ExpectedBank
@@ -56,6 +57,13 @@ class Hub(Infrastructure):
         from chalicelib.sandbox_clock.container import ClockContainer
 
         return ClockContainer(self, self.delivery, self.statistics, self.openbanking, self.cards, self.website)
+
+    @cached_property
+    def resealing(self) -> Resealing:
+        from chalicelib.foundation.crypto.resealing import Resealing
+        from chalicelib.sealed_places import SEALED_PLACES
+
+        return Resealing(self.store, self.vault, self.keyring, self.clock.real, SEALED_PLACES)
 
     def _senders(self) -> Senders:
         """The sender for each kind of delivery; its package is loaded with the first delivery."""

@@ -17,6 +17,8 @@ _FIELDS = {
     "chalicelib.foundation.fields.field_types.Amount": "builtins.object",
     "chalicelib.foundation.fields.field_types.Country": "builtins.str",
     "chalicelib.foundation.fields.field_types.Whole": "builtins.int",
+    "chalicelib.openbanking.protocol.bank_identifiers.BankId": "builtins.str",
+    "chalicelib.openbanking.protocol.bank_identifiers.BankNumber": "builtins.object",
     "chalicelib.cards.protocol.fields.N": "builtins.int",
     "chalicelib.cards.protocol.fields.Range": "builtins.int",
     "chalicelib.cards.protocol.fields.Digits": "builtins.str",

@@ -6,7 +6,7 @@ import unicodedata
 
 from chalicelib.foundation.fields.written_text import is_invisible
 
-_LETTERS = str.maketrans(
+UNDECOMPOSED_LETTERS = str.maketrans(
     {"æ": "ae", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "ł": "l", "œ": "oe", "ø": "o", "þ": "th", "ŧ": "t"}
 )
 """Latin letters of Europe that Unicode does not decompose into a letter and a diacritic."""
@@ -15,7 +15,7 @@ _LETTERS = str.maketrans(
 def fold(text: str) -> str:
     """``"zoe oneil"`` for ``"Zoë ONeil"``, and ``"soren"`` for ``"Søren"``."""
     letters = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(letter for letter in letters if not _is_ignored(letter)).translate(_LETTERS)
+    return "".join(letter for letter in letters if not _is_ignored(letter)).translate(UNDECOMPOSED_LETTERS)
 
 
 def _is_ignored(letter: str) -> bool:

@@ -26,6 +26,7 @@ from chalicelib.cards.protocol.rules import (
     CodeWordRule,
     FormRule,
     IntegerRule,
+    NumberWordRule,
     NumericIdRule,
     OneOfRule,
     PaginatorRule,
@@ -185,6 +186,27 @@ Iban = Annotated[
     ),
 ]
 """An IBAN; lower-case letters are converted to upper case."""
+_BRITISH_NUMBER = re.compile("[0-9]{6,8}")
+
+
+def _read_british_number(text: str) -> str | None:
+    """Return the eight digits of a British account number; one of six or seven gets leading zeros (Pay.UK)."""
+    return text.zfill(8) if _BRITISH_NUMBER.fullmatch(text) else None
+
+
+BritishAccountNumber = Annotated[
+    str,
+    FormRule(
+        1,
+        26,
+        _LETTERS_AND_DIGITS.fullmatch,
+        "ASCII letters and digits",
+        f"^{_BRITISH_NUMBER.pattern}$",
+        "31926819",
+        _read_british_number,
+        "a British account number of 8 digits, or of 6 or 7 without leading zeros",
+    ),
+]
 _PRINTABLE = str.isprintable, "printable text"
 _EMAIL_PATTERN = "^[^@ ]{1,64}@[^@ ]+[.][^@ ]+$"
 Email = Annotated[
@@ -226,7 +248,9 @@ Merchants = Annotated[tuple[str, ...], TextsRule(LIST_CHARACTERS)]
 
 # -- Enumerated fields
 
-HolderType = Annotated[int, OneOfRule(values.HOLDER_TYPES)]
+_HOLDER_TYPE = NumberWordRule(values.HOLDER_TYPES)
+HolderType = Annotated[int, _HOLDER_TYPE]
+HolderTypeWord = Annotated[str, _HOLDER_TYPE]
 KindOfCard = Annotated[int, OneOfRule(values.KINDS_OF_CARD)]
 KeptOrNew = Annotated[int, OneOfRule(values.KEPT_OR_NEW)]
 PinStatus = Annotated[int, OneOfRule(states.PIN_STATES)]

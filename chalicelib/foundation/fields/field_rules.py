@@ -176,9 +176,13 @@ _DIGITS = re.compile(r"[0-9]+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DigitsRule(_ValueRule):
-    """An identifier of digits, with a maximum length."""
+    """An identifier of digits, with a maximum length.
+
+    With ``width``, a JSON number is converted to text of at least that many digits, with its leading zeros restored.
+    """
 
     longest: int
+    width: int = 0
 
     def check(self, value: Any) -> Any:
         if not isinstance(value, str | int) or isinstance(value, bool):
@@ -190,9 +194,10 @@ class DigitsRule(_ValueRule):
             fault("characters", "must be digits only")
         if len(text) > self.longest:
             fault("length", f"must have at most {self.longest} digits")
-        return value
+        return text.zfill(self.width) if self.width and isinstance(value, int) else value
 
     def json_schema(self) -> Json:
+        zeros = f"a number is padded to {self.width} digits" if self.width else "a string keeps leading zeros"
         return {
             "type": ["string", "integer"],
             "minLength": 1,
@@ -200,7 +205,7 @@ class DigitsRule(_ValueRule):
             "pattern": "^[0-9]+$",
             "minimum": 0,
             "maximum": 10**self.longest - 1,
-            "description": f"At most {self.longest} digits; a string keeps leading zeros",
+            "description": f"At most {self.longest} digits; {zeros}",
             "examples": ["12345678"[: self.longest]],
         }
 

@@ -43,7 +43,8 @@ from chalicelib.foundation.fields.registries import countries, currencies
 from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 
-_PROBLEMS = 50  # the most that one response lists
+PROBLEMS = 50
+"""The most problems that one response lists."""
 M = TypeVar("M", bound="Message")
 
 
@@ -53,14 +54,14 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, hide_input_in_errors=True)
 
     @classmethod
-    def read(cls: type[M], value: object) -> M:
-        """Validate a parsed JSON value. Raises: InvalidMessage."""
+    def read(cls: type[M], value: object, most: int | None = PROBLEMS) -> M:
+        """Validate a parsed JSON value. Raises: InvalidMessage, with at most so many problems; all without a limit."""
         if not isinstance(value, dict):
             raise InvalidMessage([Problem("", "type", "the body must be a JSON object")])
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise InvalidMessage(list(islice(problems_of(cls, error), _PROBLEMS))) from None
+            raise InvalidMessage(list(islice(problems_of(cls, error), most))) from None
 
 
 class OpenMessage(Message):
@@ -200,7 +201,7 @@ def _day(value: str) -> str:
 
 
 _WEB_ADDRESS = re.compile(
-    r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"  # host and port
+    r"[Hh][Tt][Tt][Pp][Ss]?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"  # host and port
     r'(?:[/?][!-"$-~]*)?'  # path and query: printable ASCII, no fragment
 )
 

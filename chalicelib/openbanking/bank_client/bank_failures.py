@@ -9,8 +9,8 @@ from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.foundation.http.breaker import OPEN_SECONDS, CircuitOpen
 from chalicelib.foundation.http.outbound import GivenUp, ResponseTooLarge
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.bank_identifiers import is_payment_id
 from chalicelib.openbanking.protocol.errors import Detail, Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
 
 SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429
@@ -95,6 +95,11 @@ class BankFailed(Refusal):
     def reason(self) -> str:
         """The cause without the bank's own text, for records and logs."""
         return f"the bank responded with an error and status {self.status}" if self.quoted else self.detail
+
+    @property
+    def log_members(self) -> dict[str, object]:
+        """Also what the bank did: the status of its response, if there is one, and why it cannot be used."""
+        return super().log_members | {"bank_status": self.status, "bank_failure": self.reason}
 
     @property
     def responsible(self) -> Literal["bank", "caller"]:

@@ -49,6 +49,7 @@ class BankAuthentication:
         bank = self.banks.find(credential.ids[0]) if credential else None
         if credential is None or bank is None or not bank.accepts_key(credential):
             raise refusals.BANK_KEY_WRONG()
+        log.bind(bic=bank.bic)
         return bank
 
     def _check_certificate(self, bank: Bank, presented: Mapping[str, Any]) -> None:

@@ -13,8 +13,9 @@ from pydantic import Field, WithJsonSchema
 
 from chalicelib.foundation.crypto.signatures import PublicKey
 from chalicelib.foundation.fields.field_types import AN, Day, Text, Timestamp, Uuid, WebAddress
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.oauth_security import TokenType
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, OrderState, PaymentOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import OrderState, PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import (
@@ -196,7 +197,7 @@ class StatusEntry(TypedDict):
 class ReportedStatus(TypedDict):
     """A payment's status as reported by a version 1 bank."""
 
-    payment_id: AN[PAYMENT_ID]
+    payment_id: AN[LONGEST_PAYMENT_ID]
     payment_status: StatusNumber
     history: list[StatusEntry]
     outcome: NotRequired[PaymentOutcome]

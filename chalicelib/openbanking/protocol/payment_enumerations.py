@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from chalicelib.openbanking.protocol import refusals
@@ -31,9 +31,6 @@ WITHOUT_SWIFT: frozenset[Kind] = frozenset({"direct", "bulk"})
 """Payment kinds that cannot specify a creditor bank, which SWIFT requires."""
 _DEFAULTS = {"GBP": "FPS", "EUR": "SCT"}
 
-PAYMENT_ID = 1024
-"""The maximum accepted length of a payment id: 255 in version 2 responses, unlimited in other tables."""
-
 
 def schemes_schema(names: Iterable[str]) -> dict[str, Any]:
     """The JSON Schema of a scheme name, which must be one of ``names``."""
@@ -55,11 +52,6 @@ def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
         known = chosen if chosen in SCHEME_MEANINGS else "the requested scheme"
         raise refusals.SCHEME_NOT_OFFERED(scheme=known, possible=", ".join(possible))
     return chosen
-
-
-def is_payment_id(value: object) -> TypeGuard[str]:
-    """Whether ``value`` can be used as a payment id in queries and reports."""
-    return isinstance(value, str) and 1 <= len(value) <= PAYMENT_ID and value.isprintable()
 
 
 def is_confirmation_url(value: object, *, local: bool) -> bool:

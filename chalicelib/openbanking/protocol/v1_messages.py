@@ -15,7 +15,6 @@ from chalicelib.foundation.fields.field_types import (
     Currency,
     Digits,
     Iban,
-    Id,
     Message,
     N,
     Name,
@@ -28,6 +27,7 @@ from chalicelib.foundation.fields.field_types import (
     exact_sum,
 )
 from chalicelib.foundation.fields.problems import InvalidMessage, fault
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankId, BankNumber, BankPaymentId
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_1_SCHEMES, schemes_schema
@@ -40,7 +40,7 @@ class AccountRequest(Message):
     """``/account``, ``/account_balance``: an account, identified by IBAN, account_id or both."""
 
     iban: Iban | None = None
-    account_id: AN[34] | None = None
+    account_id: AN[LONGEST_ID] | None = None
 
     @model_validator(mode="after")
     def one_of(self) -> Self:
@@ -52,7 +52,7 @@ class AccountRequest(Message):
 class Account(OpenMessage):
     """An account of the PSU."""
 
-    id: N[20]
+    id: BankNumber[20]
     name: Text[50]
     iban: AN[34]
     currency: A[3]
@@ -74,7 +74,7 @@ class AccountAnswer(OpenMessage):
 class Balance(OpenMessage):
     """An account's balance."""
 
-    id: N[20]
+    id: BankNumber[20]
     name: Text[20]
     balance: N[50]
     currency: A[3]
@@ -98,7 +98,7 @@ def balances_as_list(answer: dict[str, Any]) -> dict[str, Any]:
 class PaymentRequest(Message):
     """``/account_payment``."""
 
-    payment_id: AN[20]
+    payment_id: AN[LONGEST_ID]
 
 
 class PaymentParty(OpenMessage):
@@ -109,7 +109,7 @@ class PaymentParty(OpenMessage):
     account_number: Annotated[str, IdRule(34, width=8, beside="sort_code")] | None = None
     sort_code: Annotated[str, IdRule(6, width=6)] | None = None
     bic: AN[12] | None = None
-    internal_account_id: Id[255] | None = None
+    internal_account_id: BankId[255] | None = None
     card_number: N[19] | None = None
     currency: AN[3] | None = None
 
@@ -136,7 +136,7 @@ class ListedPaymentData(PaymentData):
 class PaymentRecord(OpenMessage):
     """The mandatory members of a payment."""
 
-    id: Id[20]
+    id: BankId[20]
     reference: Text[30]
     date_created: AN[10]
     amount: N[20]
@@ -213,6 +213,7 @@ class BulkAddress(Address):
     country: Country[2]
 
 
+_BRITISH_NUMBER = IdRule(8, width=8)
 _MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code")
 
 
@@ -235,6 +236,14 @@ class Receiver(InCurrency):
         if not isinstance(members, dict) or "" not in members.values():
             return members
         return {name: value for name, value in members.items() if value != "" or name not in _MAY_BE_EMPTY}
+
+    @model_validator(mode="before")
+    @classmethod
+    def british_number_has_its_zeros(cls, members: Any) -> Any:
+        number = members.get("receiver_account_number") if isinstance(members, dict) else None
+        if number is None or not members.get("receiver_sort_code"):
+            return members
+        return {**members, "receiver_account_number": _BRITISH_NUMBER.text(number)}
 
     @model_validator(mode="after")
     def an_account(self) -> Self:
@@ -302,14 +311,14 @@ class InitiationAnswer(OpenMessage):
     """The bank has accepted the payment; the PSU confirms it at ``confirmation_url``."""
 
     confirmation_url: AN[16384]
-    payment_id: Id[255]
+    payment_id: BankPaymentId
 
 
 class FundsAccount(Message):
     """The account to check."""
 
     iban: Iban | None = None
-    account_id: AN[20] | None = None
+    account_id: AN[LONGEST_ID] | None = None
 
     @model_validator(mode="after")
     def one_of(self) -> Self:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from chalicelib.foundation.fields.field_rules import IdRule
+from chalicelib.foundation.fields.field_rules import DigitsRule, IdRule
 from chalicelib.foundation.fields.field_types import (
     AN,
     A,
@@ -13,7 +13,6 @@ from chalicelib.foundation.fields.field_types import (
     Country,
     Currency,
     Day,
-    Digits,
     Iban,
     Id,
     Message,
@@ -25,6 +24,14 @@ from chalicelib.foundation.fields.field_types import (
     decimal,
 )
 from chalicelib.foundation.fields.problems import fault
+from chalicelib.openbanking.protocol.bank_identifiers import (
+    LONGEST_ID,
+    LONGEST_PAGE_KEY,
+    LONGEST_PAYMENT_ID,
+    BankId,
+    BankPageKey,
+    BankPaymentId,
+)
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_2_SCHEMES, schemes_schema
@@ -36,7 +43,7 @@ from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, Unusable
 class AccountRequest(Message):
     """``/v2_account``, ``/v2_account_balances``; ``account_id`` is an account's ``resource_id``."""
 
-    account_id: AN[255]
+    account_id: AN[LONGEST_ID]
 
 
 AccountNumber = Annotated[str, IdRule(8, digits=True, width=8)]
@@ -47,7 +54,7 @@ SortCode = Annotated[str, IdRule(6, digits=True, width=6)]
 class AccountReference(OpenMessage):
     """An account of the PSU; a multicurrency account has one entry per currency."""
 
-    resource_id: Id[255]
+    resource_id: BankId[255]
     iban: AN[34] | None = None
     bban: Id[30] | None = None
     account_number: AccountNumber | None = None
@@ -107,9 +114,9 @@ class BalancesAnswer(OpenMessage):
 class TransactionsRequest(Message):
     """``/v2_account_transactions``: a page of an account's transactions."""
 
-    account_id: AN[255]
+    account_id: AN[LONGEST_ID]
     booking_status: Literal["booked", "pending", "both"]
-    page_key: AN[1024] | None = None
+    page_key: AN[LONGEST_PAGE_KEY] | None = None
     page_size: Whole[999] = 100
     date_from: Day | None = None
     date_to: Day | None = None
@@ -149,7 +156,7 @@ class TransactionAmount(OpenMessage):
 class Transaction(OpenMessage):
     """A transaction."""
 
-    transaction_id: Id[255] | None = None
+    transaction_id: BankId[255] | None = None
     creditor_name: Text[255] | None = None
     creditor_account: TransactionAccount | None = None
     debtor_name: Text[255] | None = None
@@ -189,7 +196,7 @@ class TransactionsAnswer(OpenMessage):
     """A page of an account's transactions."""
 
     transactions: Transactions
-    page_key: AN[1024] | None = None
+    page_key: BankPageKey | None = None
 
 
 class BookedAnswer(TransactionsAnswer):
@@ -223,8 +230,8 @@ class PaymentAccount(Message):
 
     iban: Iban | None = None
     bban: AN[30] | None = None
-    account_number: Digits[8] | None = None
-    sort_code: Digits[6] | None = None
+    account_number: Annotated[str, DigitsRule(8, width=8)] | None = None
+    sort_code: Annotated[str, DigitsRule(6, width=6)] | None = None
 
     @model_validator(mode="after")
     def check_names_account(self) -> Self:
@@ -330,7 +337,7 @@ class InitiationAnswer(OpenMessage):
 
     status: A[4]
     confirmation_url: AN[16384]
-    payment_id: Id[255]
+    payment_id: BankPaymentId
 
 
 def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -343,7 +350,7 @@ def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> 
 class StatusRequest(Message):
     """``/v2_payment_single_status``, ``/v2_payment_bulk_status``."""
 
-    payment_id: AN[255]
+    payment_id: AN[LONGEST_PAYMENT_ID]
 
 
 class StatusAnswer(OpenMessage):

@@ -11,9 +11,10 @@ from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields.field_types import Bic, Message
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.fields.written_text import InvalidTitle, read_title
-from chalicelib.foundation.http.addresses import InvalidAddress, check_address
+from chalicelib.foundation.http.addresses import InvalidAddress, check_address, check_query
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.oauth_security import AUTHORIZATION_PARAMETERS
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -167,7 +168,7 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str | None] = (
         country=new.country.upper(),
         api_version=version.number,
         domain=_address("domain", new.domain, local, kept).rstrip("/"),
-        authorization_url=_address("authorization_url", new.authorization_url, local, kept),
+        authorization_url=_authorization_url(new.authorization_url, local, kept),
         public_keys=keys,
         schemes=_subset("schemes", new.schemes, version.schemes),
         scope_names=_subset("scopes", new.scopes, tuple(version.scopes)),
@@ -194,6 +195,15 @@ def _address(member: str, url: str, local: bool, kept: Collection[str | None]) -
         return url if url in kept else check_address(url, local=local)
     except InvalidAddress as error:
         raise InvalidBank(f"{member} {error}") from None
+
+
+def _authorization_url(url: str, local: bool, kept: Collection[str | None]) -> str:
+    checked = _address("authorization_url", url, local, kept)
+    try:
+        check_query(checked, () if checked in kept else AUTHORIZATION_PARAMETERS)
+    except InvalidAddress as error:
+        raise InvalidBank(f"authorization_url {error}") from None
+    return checked
 
 
 def _subject(name: str | None, kept: Collection[str | None]) -> str | None:

@@ -13,7 +13,8 @@ from infra.openapi.cards.schemas import rule_in
 from infra.openapi.models import is_list, models_in
 
 TYPES: Mapping[str, str] = {
-    "N 1-20": "A whole number of 1 to 20 digits: a JSON number or a string of digits. Returned as a number",
+    "N 1-20": "A whole number of 1 to 20 digits: a JSON number or a string of digits. Returned as a number; "
+    "[some parsers change those above 2^53](../concepts/card-requests.md#numbers)",
     "digits 4": "4 digits with significant leading zeros: a string or a JSON number. Returned as a string",
     "1 to 300": "A whole number in that range",
     "AN 1-50": "1 to 50 ASCII letters and digits",

@@ -71,7 +71,7 @@ GROUPS = {
         "test-event",
     ),
     "consents": ("show", "revoke"),
-    "keys": ("init", "rotate-signing", "rotate-data", "rotate-card", "show"),
+    "keys": ("init", "rotate-signing", "rotate-data", "reseal", "data", "remove-data", "rotate-card", "show"),
     "ledger": ("verify", "show"),
     "programme": ("load", "show", "rotate-key", "drop-key"),
     "users": ("add", "show", "link", "unlink", "deactivate", "activate", "reset-password"),
@@ -1061,6 +1061,15 @@ def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> N
     assert world.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
     assert len(world.queued()) == 1  # the bank is told
     assert "is revoked" in run("consents", "revoke", consent_id).stdout
+    assert world.queued() == []
+
+
+def test_revoking_an_expired_consent_says_that_it_is_expired_and_sends_nothing(world: World) -> None:
+    tokens, _ = world.tokens(1), world.queued()
+    world.clock.advance(180 * 24 * 3600)
+
+    assert done("consents", "revoke", tokens["consent_id"])["consent"]["status"] == "expired"
+    assert done("consents", "show", tokens["consent_id"])["consent"]["status"] == "expired"
     assert world.queued() == []
 
 
