@@ -13,7 +13,7 @@ from chalicelib.cards.programs.catalogue import HIGHEST_MCC
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.embossing import BUREAU_CHARACTERS, TRACK_SEPARATORS
 from chalicelib.foundation.fields.registries import country_numbers, minor_units
-from chalicelib.foundation.fields.written_text import is_written
+from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE
 
 ALL = "all"
@@ -22,7 +22,7 @@ ENTRIES = 100
 
 
 def _check_printable(text: str) -> str:
-    if not is_written(text) or text != text.strip():
+    if not is_written(text) or is_blank(text) or text != text.strip():
         raise ValueError("must be printable text without leading or trailing spaces")
     return text
 

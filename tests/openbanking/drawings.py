@@ -37,7 +37,7 @@ WORST_ACCEPTED = {
     "masks": _resource("mask", _full('fill="#fff"')) + _full('mask="url(#r)"') * 900,
     "clip paths": _resource("clipPath", _CIRCLES) + _group(_full('clip-path="url(#r)"'), 700) + _uses(9),
     "patterns": _resource("pattern", '<rect width="9" height="9"/>', attributes=_TILE)
-    + _full('fill="url(#r)"') * 900,
+    + _full('fill="url(#r)"') * 95,
     "a chain of filters": _resource("filter", _BLUR, 98) + _full('filter="url(#r)"'),
     "filters": _resource("filter", _BLUR, attributes='x="-50" y="-50" width="99" height="99"')
     + _full('filter="url(#r)"') * 95,
@@ -89,6 +89,9 @@ TOO_EXPENSIVE = {
     "a pattern of a rule inside a rule": (
         "<style>@media all{g{rect{fill:url(#r)}}}</style>" + _LARGE + "<rect/>" * 200
     ),
+    "a pattern beside another program's attribute": (
+        f'<g xmlns:x="http://example.com/x">{_LARGE}' + '<rect fill="url(#r)" x:fill="none" x:style=""/>' * 200 + "</g>"
+    ),
     "a pattern of an encoded name": _LARGE + '<rect style="stroke : URL(&quot;#%72&quot;)"/>' * 200,
     "a pattern with itself as its template": '<pattern id="r" href="#r"/><rect fill="url(#r)"/>',
     "filters": _resource("filter", "<feGaussianBlur/>") + '<rect filter="url(#r)"/>' * 150,
@@ -113,6 +116,12 @@ UNAFFORDABLE = {
     "very fine turbulence": '<filter><feTurbulence numOctaves="255"/></filter>',
     "an inherited mask": '<g mask="url(#m)"><rect mask="inherit"/></g>',
     "a mask in a variable": '<g style="--m:url(#m)"><rect style="mask:var(--m)"/></g>',
+    "far coordinates": '<path d="M0 0C1e9 0 0 1e9 1e9 1e9" stroke="red"/>',
+    "a very wide line": '<path d="M0 0h9" style="stroke-width:10000000"/>',
+    "selectors of siblings": "<style>rect~rect~circle{fill:red}</style>",
+    "a filter function beside another program's attribute": (
+        '<rect filter="blur(9px)" xmlns:x="http://example.com/x" x:filter="none"/>'
+    ),
     "elements deep inside each other": "<g>" * 300 + "</g>" * 300,
 }
 """Drawings with what costs a browser any amount of time for any size."""
@@ -132,6 +141,8 @@ USUAL = {
     '<clipPath id="clip0"><rect width="9" height="9"/></clipPath></defs>',
     "Inkscape": "<g style=\"opacity:1;mix-blend-mode:normal;stroke-dasharray:none;font-family:'Sans'\">"
     '<path style="fill:#123;stroke:none;filter:none" d="m 0,0 c 1,1 2,2 3,3 z"/></g>',
+    "digits that are no coordinates": '<g id="a20261231235959" style="fill:#1e9000;stroke:#12345678">'
+    '<path id="b" d="M0 0h9v9z" fill="#1e900012"/></g>',
     "gradients around their definition": (
         '<g fill="url(#g)"><defs><linearGradient id="g"><stop/></linearGradient></defs><path d="M0 0h9v9z"/></g>'
     ),

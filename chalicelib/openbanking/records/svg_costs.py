@@ -26,7 +26,8 @@ MOST_DEPTH = 200
 _PLAIN = 100
 _COSTS: Mapping[str, int] = {
     **dict.fromkeys(("linearGradient", "radialGradient", "stop"), 10),
-    **dict.fromkeys(("pattern", "mask"), 3_000),  # each is a picture of its own
+    "mask": 3_000,  # a picture of its own
+    "pattern": 30_000,  # a picture of its own, which can be much larger than the logo
 }
 _LAYER = 3_000
 """The cost of an element that is drawn apart, and then blended with what is below it."""

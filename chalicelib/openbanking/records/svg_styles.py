@@ -36,6 +36,8 @@ _FUNCTIONS = frozenset(
 )
 """The functions in styles that draw nothing, unlike filter functions, gradients and other images."""
 _FUNCTION = re.compile(r"([\w-]+)\(")
+_SIBLINGS = re.compile(r"~(?!=)")
+"""A combinator, for which browsers may compare every element with every other one, again and again."""
 _FILTERS = frozenset(("filter", "-webkit-filter", "backdrop-filter", "-webkit-backdrop-filter"))
 _REFUSED: Mapping[str, str] = {
     "stroke-dasharray": "dashes",
@@ -43,6 +45,19 @@ _REFUSED: Mapping[str, str] = {
     "box-shadow": "shadows of boxes",
 }
 _UNSET = frozenset(("", "0", "0px", "none", "inherit", "initial", "unset"))
+_FARTHEST = 1_000_000
+_LARGE = re.compile(r"[0-9]*\.?[0-9]+[eE]\+?[0-9]+|[0-9]{7,}")
+"""A number that can be larger than ``_FARTHEST``."""
+_GEOMETRY = frozenset(
+    (
+        *("d", "points", "x", "y", "width", "height", "r", "rx", "ry", "cx", "cy", "x1", "y1", "x2", "y2", "dx", "dy"),
+        *("transform", "patternTransform", "gradientTransform", "viewBox", "stroke-width", "font-size", "textLength"),
+        *("markerWidth", "markerHeight", "refX", "refY", "stdDeviation", "fx", "fy", "fr"),
+    )
+)
+"""Attributes with coordinates and lengths."""
+_NAME = re.compile(r"#[\w-]+")
+"""A colour or an id, whatever digits are in it."""
 _FEW_OCTAVES = re.compile(r"\s*(?:[0-9]|10)\s*")
 
 
@@ -66,11 +81,12 @@ class Style:
 
 def find_unaffordable(attributes: Mapping[str, str]) -> str | None:
     """Describe what in an element's attributes costs a browser any amount of time; ``None`` if nothing does."""
-    named = {local_name(name): value for name, value in attributes.items()}
-    if not _FEW_OCTAVES.fullmatch(named.get("numOctaves", "1")):
+    named = [(name, value) for name, value in attributes.items() if " " not in name]
+    if any(name == "numOctaves" and not _FEW_OCTAVES.fullmatch(value) for name, value in named):
         return "more than 10 octaves of turbulence"
-    style = named.pop("style", "")
-    return _find_refused(named.items()) or find_unaffordable_style(style)
+    if any(name in _GEOMETRY and _has_far_coordinates(value) for name, value in named):
+        return f"coordinates beyond {_FARTHEST:,}"
+    return _find_refused(named) or find_unaffordable_style(attributes.get("style", ""))
 
 
 def find_unaffordable_style(text: str) -> str | None:
@@ -78,8 +94,17 @@ def find_unaffordable_style(text: str) -> str | None:
     text = _TOKEN.sub(_simplify, text)
     if "keyframes" in text.lower():
         return "animations"
+    if _SIBLINGS.search(text):
+        return "selectors of siblings"
+    if _has_far_coordinates(text):
+        return f"coordinates beyond {_FARTHEST:,}"
     unknown = {name.lower() for name in _FUNCTION.findall(text)} - _FUNCTIONS
     return f"the function {min(unknown)[:32]}" if unknown else _find_refused(_split(text))
+
+
+def _has_far_coordinates(text: str) -> bool:
+    """Whether a number in ``text`` is so large that browsers draw a single curve for a long time."""
+    return any(abs(float(each)) > _FARTHEST for each in _LARGE.findall(_NAME.sub("", text)))
 
 
 def _find_refused(declarations: Iterable[tuple[str, str]]) -> str | None:
@@ -131,9 +156,8 @@ class StyleSheets:
 
 def read_attributes(attributes: Mapping[str, str]) -> Style:
     """What an element's attributes refer to, except ``href``."""
-    named = {local_name(name): value for name, value in attributes.items()}
-    written = _split(_TOKEN.sub(_simplify, named.pop("style", "")))
-    return _read_style([*named.items(), *written])
+    named = [(name, value) for name, value in attributes.items() if " " not in name]
+    return _read_style([*named, *_split(_TOKEN.sub(_simplify, attributes.get("style", "")))])
 
 
 def read_targets(reference: str) -> frozenset[str]:

@@ -152,6 +152,7 @@ def test_a_mistake_is_told_with_its_place(text: str, said: tuple[str, ...]) -> N
         ({"design_ids": []}, "design_ids must not be empty"),
         ({"name": ""}, "name must have at least 1 character"),
         ({"name": "a\tb"}, "name must be printable text without leading or trailing spaces"),
+        ({"name": "\u2800"}, "name must be printable text without leading or trailing spaces"),
         ({"name": " a"}, "name must be printable text without leading or trailing spaces"),
         ({"pin_key": SECRET}, "pin_key is unknown"),
     ],
