@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.foundation import security_refusals
+from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import OpaqueToken, is_uuid

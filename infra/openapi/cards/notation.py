@@ -85,6 +85,7 @@ _NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
     rules.RangeRule: lambda rule: f"{rule.lowest} to {rule.highest}",
     rules.CharacterRule: lambda rule: f"{_TEXTS[rule.reason]} {_length(rule.shortest, rule.longest)}",
     rules.OneOfRule: _choices,
+    rules.NumberWordRule: _choices,
     rules.CodeWordRule: lambda _: "choice",
     rules.CodeRule: lambda rule: "currency" if "currency" in rule.called else "country",
     rules.PaginatorRule: lambda _: "page",
