@@ -13,17 +13,20 @@ from typing import Annotated, Any, NoReturn
 import simplejson
 import typer
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
+from typer.models import ArgumentInfo
 
 from chalicelib.cards.events.signing_secrets import NoEventSecret
 from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, UnknownCredential
 from chalicelib.delivery.journal import NotResendable, SearchTooWide, UnknownDelivery
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.distinguished_names import InvalidName
+from chalicelib.foundation.crypto.resealing import DataKeyNeeded
 from chalicelib.foundation.crypto.secret_keys import NoKeys, SecretChanged
 from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.durations import NOTATIONS, InvalidDuration, read_duration
 from chalicelib.foundation.dynamodb.store import Conflict, StoreError
+from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.openbanking.flows.unresolved_orders import NotResolved
 from chalicelib.openbanking.records.bank_record import InvalidBank
@@ -34,10 +37,12 @@ from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.statistics.ingest import DayRefused
 from chalicelib.website.accounts.account_flow import SecretNotValid
 from chalicelib.website.records.users import InvalidUser, NotIdentified, UnknownUser, UserExists
+from infra.admin import operator_log
 from infra.admin.connection import StageUnknown
 from infra.customers.loading import CustomersChanged, InvalidCustomers, TooManyCustomers, UnknownCustomers
 from infra.programme.file import InvalidProgramme
 from infra.programme.loading import EntryInUse, LoadConflict, LoadTooLarge
+from infra.retention.errors import NotErasable
 
 _AS_JSON = inspect.Parameter(
     "as_json",
@@ -82,6 +87,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
 
         @functools.wraps(work)
         def run(*arguments: Any, as_json: bool, **options: Any) -> None:
+            operator_log.running.set(_running_command(group, name, signature, options))
             try:
                 report = work(*arguments, **options | ({"as_json": as_json} if asks else {}))
             except (*_SPOKEN, StoreError, ClientError, BotoCoreError) as error:
@@ -95,6 +101,22 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
         return group.command(name)(run)
 
     return add
+
+
+def _running_command(
+    group: typer.Typer, name: str, signature: inspect.Signature, options: Mapping[str, Any]
+) -> operator_log.Command:
+    """The command for the operator's log: values of arguments, but only the names of options."""
+    given = {each: value for each, value in options.items() if value not in (None, False, (), [])}
+    arguments = [each for each in given if _is_argument(signature.parameters[each])]
+    words = f"{group.info.name} {name}" if isinstance(group.info.name, str) else name
+    return operator_log.Command(
+        words, [str(given[each]) for each in arguments], [each for each in given if each not in arguments]
+    )
+
+
+def _is_argument(parameter: inspect.Parameter) -> bool:
+    return any(isinstance(each, ArgumentInfo) for each in getattr(parameter.annotation, "__metadata__", ()))
 
 
 def fail(sentence: str, as_json: bool) -> NoReturn:
@@ -134,12 +156,13 @@ def _format_cell(value: object) -> str:
 
 
 _SPOKEN = (
-    *(CommandRefused, StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable),
+    *(CommandRefused, StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable, DataKeyNeeded),
     *(InvalidBank, BankExists, UnknownBank, InvalidClient, UnknownClient, DayRefused),
     *(InvalidUser, UserExists, UnknownUser, NotIdentified, SecretNotValid),
     *(UnknownDelivery, NotResendable, SearchTooWide, NotResolved),
     *(UnknownCredential, CredentialChanged, NoOldKey, NoEventSecret),
     *(InvalidCertificate, InvalidName, InvalidSerialNumber),
+    *(NotErasable,),
     *(InvalidProgramme, EntryInUse, LoadTooLarge, LoadConflict),
     *(InvalidCustomers, TooManyCustomers, CustomersChanged, UnknownCustomers),
 )
@@ -214,7 +237,7 @@ def format_new_secret(subject: str, secret: str | None, use: str, old_until: str
 
 def to_printable(text: str) -> str:
     """Replace terminal control characters in ``text`` with spaces."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    return "".join(character if is_written(character) else " " for character in text)
 
 
 def _parse_timestamp(text: str) -> int:

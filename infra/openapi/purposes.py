@@ -59,8 +59,8 @@ TPP_CALLS: Mapping[str, Purpose] = {
     "/tpp/token/revoke": Purpose(
         "End a consent (RFC 7009)",
         "Accepts JSON or a form. Any access or refresh token of the client ends its consent and all of the "
-        "consent's tokens; the bank is notified. An unknown token, or one of another client, has no effect and "
-        "gets the same response.",
+        "consent's tokens; the bank is notified. The token of a consent that has ended, an unknown token, or one of "
+        "another client has no effect and gets the same response.",
     ),
     "/tpp/scope": Purpose(
         "List the scopes of a bank", "The scopes that the bank provides, in the order of its protocol version."
@@ -172,7 +172,8 @@ BANK_CALLS: Mapping[str, Purpose] = {
     ),
     "revoke_token": Purpose(
         "End a consent",
-        "The consent of an access token has ended at the bank. Repeating the call for a revoked token succeeds.",
+        "The consent of an access token has ended at the bank. The call also succeeds, without effect, if the consent "
+        "is already revoked or expired.",
     ),
     "report_status": Purpose(
         "Report a payment's status",
