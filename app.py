@@ -9,6 +9,7 @@ from chalicelib.bootstrap import hub  # noqa: E402
 from chalicelib.cards.api.card_api import card_routes, simulator_routes  # noqa: E402
 from chalicelib.cards.jobs import card_jobs  # noqa: E402
 from chalicelib.delivery.jobs import delivery_jobs  # noqa: E402
+from chalicelib.jobs import key_jobs  # noqa: E402
 from chalicelib.openbanking.api.bank_api import bank_routes  # noqa: E402
 from chalicelib.openbanking.api.logo_api import logo_routes  # noqa: E402
 from chalicelib.openbanking.api.oauth_api import oauth_routes  # noqa: E402
@@ -23,7 +24,7 @@ for routes in (tpp_routes, oauth_routes, bank_routes, logo_routes):
     app.register_blueprint(routes.bind(lambda: hub().openbanking))
 app.register_blueprint(website_routes.bind(lambda: hub().website))
 app.register_blueprint(card_routes.bind(lambda: hub().cards))
-for jobs in (delivery_jobs, openbanking_jobs, card_jobs, statistics_jobs):
+for jobs in (delivery_jobs, openbanking_jobs, card_jobs, statistics_jobs, key_jobs):
     app.register_blueprint(jobs)
 
 if hub().settings.is_sandbox:

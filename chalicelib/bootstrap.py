@@ -11,7 +11,7 @@ from chalicelib.cards.container import CardContainer
 from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender
 from chalicelib.delivery.tasks import Handlers
-from chalicelib.foundation import log
+from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.container import OpenBankingContainer
@@ -20,6 +20,7 @@ from chalicelib.statistics.container import StatisticsContainer
 if TYPE_CHECKING:
     from chalice.app import Response
 
+    from chalicelib.foundation.crypto.resealing import Resealing
     from chalicelib.openbanking.flows.bank_choice import BankChoice
     from chalicelib.sandbox_clock.container import ClockContainer
     from chalicelib.statistics.ingest import ExpectedBank
@@ -56,6 +57,13 @@ class Hub(Infrastructure):
         from chalicelib.sandbox_clock.container import ClockContainer
 
         return ClockContainer(self, self.delivery, self.statistics, self.openbanking, self.cards, self.website)
+
+    @cached_property
+    def resealing(self) -> Resealing:
+        from chalicelib.foundation.crypto.resealing import Resealing
+        from chalicelib.sealed_places import SEALED_PLACES
+
+        return Resealing(self.store, self.vault, self.keyring, self.clock.real, SEALED_PLACES)
 
     def _senders(self) -> Senders:
         """The sender for each kind of delivery; its package is loaded with the first delivery."""
@@ -98,10 +106,11 @@ _hub: Hub | None = None
 
 def hub() -> Hub:
     """The process's hub, configured from the environment. Raises: InvalidSetting."""
-    global _hub
     if _hub is None:
-        _hub = Hub(Settings.from_environment(os.environ))
-        log.set_level(_hub.settings.log_level)
+        made = Hub(Settings.from_environment(os.environ))
+        use(made)
+        log.set_level(made.settings.log_level)
+        return made
     return _hub
 
 
@@ -109,3 +118,4 @@ def use(replacement: Hub | None) -> None:
     """Use ``replacement`` as the process's hub; with ``None``, the next call reads the environment again."""
     global _hub
     _hub = replacement
+    security_refusals.count_with(replacement.metrics if replacement else None)

@@ -21,6 +21,7 @@ from math import ceil, sqrt
 from chalicelib.delivery.delivery_record import TABLE
 from chalicelib.foundation.clock import Clock, milliseconds, timestamp
 from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.signed_cursors import SignedCursors
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Item, Page, Put, Store, absent
@@ -39,6 +40,7 @@ REMEMBERED = 300
 """The maximum number of events in a cursor, which then has 3,270 characters."""
 
 _PURPOSE = "delivery/events-after"
+_PREFIX = "events#"
 _TAG = 16
 """The hexadecimal digits of an id by which a cursor remembers an event: 64 random bits."""
 _LAST_ID = "f" * 22
@@ -241,7 +243,7 @@ def _rows_per_shard(rows: int) -> int:
 
 
 def _partition(receiver: str, shard: int) -> str:
-    return f"events#{receiver}#{shard}"
+    return f"{_PREFIX}{receiver}#{shard}"
 
 
 def _shard(event_id: str) -> int:
@@ -263,4 +265,15 @@ def _tag(row: Item) -> str:
 
 
 def _context(receiver: str, event_id: str) -> str:
-    return f"{TABLE}/events#{receiver}/{event_id}"
+    return f"{TABLE}/{_PREFIX}{receiver}/{event_id}"
+
+
+def _sealed_for(item: Item) -> str | None:
+    """The context of an event's body; the parts of deliveries are not this module's."""
+    if not item["delivery_id"].startswith(_PREFIX):
+        return None
+    receiver = item["delivery_id"].removeprefix(_PREFIX).rpartition("#")[0]
+    return _context(receiver, _position(item)[1])
+
+
+SEALED = (SealedPlace(TABLE, ("delivery_id", "part"), "sealed", _sealed_for),)

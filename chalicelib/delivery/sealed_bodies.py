@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import partial
 
 from chalicelib.delivery.delivery_record import TABLE, part_key
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Unsealable, Vault
 from chalicelib.foundation.dynamodb.store import Item, Put, Store
 from chalicelib.foundation.parallel import pieces, together
@@ -74,3 +75,13 @@ class SealedBodies:
 
 def _context(delivery_id: str, name: str) -> str:
     return f"{TABLE}/{delivery_id}/{name}"
+
+
+def _sealed_for(item: Item) -> str | None:
+    """The context of a body that is one part; a longer one cannot be replaced in one write, and expires in 30 days."""
+    name, _, number = item["part"].rpartition("#")
+    is_whole = number == "000" and len(item["sealed"]) < PART_BYTES
+    return _context(item["delivery_id"], name) if is_whole else None
+
+
+SEALED = (SealedPlace(TABLE, ("delivery_id", "part"), "sealed", _sealed_for),)

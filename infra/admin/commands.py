@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from infra.admin import (
+    audit,
     banks,
     certificates,
     clients,
@@ -22,6 +23,7 @@ from infra.admin import (
     ledger,
     payments,
     programme,
+    retention,
     statistics,
     users,
 )
@@ -73,6 +75,7 @@ program = typer.Typer(
 )
 command(banks.group, "logo")(logo)
 for module in (
+    audit,
     banks,
     certificates,
     clients,
@@ -84,8 +87,10 @@ for module in (
     ledger,
     payments,
     programme,
+    retention,
     statistics,
     users,
 ):
-    program.add_typer(module.group, name=module.__name__.rpartition(".")[2])
+    module.group.info.name = module.__name__.rpartition(".")[2]
+    program.add_typer(module.group)
 command(program, "trace")(trace)

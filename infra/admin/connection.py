@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 
 from chalicelib import bootstrap
+from infra.admin import operator_log
 from infra.local import stackfile
 
 _CREDENTIALS = (
@@ -21,10 +22,12 @@ class StageUnknown(Exception):
 
 
 def connect() -> bootstrap.Hub:
-    """The hub of the selected stage. Raises: StageUnknown, InvalidSetting."""
+    """The hub of the selected stage, whose log gets the running command. Raises: StageUnknown, InvalidSetting."""
     if variables := settings_of_local_stack(os.environ):
         stackfile.point_at_stack(os.environ, variables)
-    return bootstrap.hub()
+    hub = bootstrap.hub()
+    operator_log.record(hub)
+    return hub
 
 
 def settings_of_local_stack(environ: Mapping[str, str]) -> dict[str, str]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
+import typer
+
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.crypto.resealing import KeyStatus
+from chalicelib.foundation.crypto.resealing_progress import ResealingProgress
 from infra.admin import connection, output
-from infra.admin.output import Report, command, command_group, format_members, overlap_option
+from infra.admin.output import Report, command, command_group, format_members, format_table, overlap_option
 
 group = command_group("Create, rotate and show the service's own keys.")
 
@@ -61,12 +65,68 @@ def rotate_signing(
 def rotate_data() -> Report:
     """Encrypt new records with a new data key; existing records stay readable.
 
+    To retire the older keys, continue with keys reseal.
+
     \b
     Example:
       .venv/bin/python -m infra.admin keys rotate-data
     """
     number = connection.connect().keyring.rotate_data_key()
     return Report({"data_key": number}, f"New records are encrypted with data key {number}.")
+
+
+@command(group, "reseal")
+def reseal() -> Report:
+    """Encrypt all existing records with the newest data key, in the background.
+
+    The function reseal reads all tables with encrypted values, page by page, every five minutes, while the service
+    runs. It begins 16 minutes after the last rotation, and repeats its pass until one finds no value of an older key.
+    keys data shows the progress. Calling it again has no effect while it is working.
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin keys reseal
+    """
+    hub = connection.connect()
+    progress = _progress_members(hub.resealing.request())
+    return Report(progress, format_members(progress))
+
+
+@command(group, "data")
+def data() -> Report:
+    """Show the data keys, what the older ones still open, and how far keys reseal has come.
+
+    A key that opens nothing any more can be removed 35 days later (removable_at). values_left are values that the last
+    complete pass could not encrypt anew, for example because they changed at that moment.
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin keys data
+    """
+    work = connection.connect().resealing
+    keys, progress = [_status_members(each) for each in work.key_statuses()], work.progress()
+    members = _progress_members(progress) if progress else None
+    parts = [format_table(keys, tuple(keys[0]))]
+    parts.append(format_members(members) if members else "keys reseal was never requested.")
+    return Report({"data_keys": keys, "reseal": members}, "\n\n".join(parts))
+
+
+@command(group, "remove-data")
+def remove_data(
+    number: Annotated[int, typer.Argument(metavar="DATA_KEY", help="The number of the key; see keys data.")],
+) -> Report:
+    """Remove a data key that opens nothing any more.
+
+    Refused for the newest key, for a key that may still open a record, and within 35 days after it opened the last one:
+    backups of the tables, messages in the queues and cursors may need it until then. Values that it encrypted, in older
+    copies of the tables, can never be read again.
+
+    \b
+    Example:
+      .venv/bin/python -m infra.admin keys remove-data 1
+    """
+    connection.connect().resealing.remove_key(number)
+    return Report({"removed": number}, f"Data key {number} has been removed.")
 
 
 @command(group, "rotate-card")
@@ -95,6 +155,37 @@ def show() -> Report:
         format_members({"key_id": key["key_id"], "signs": key["signs"]}) + f"\n{key['pem']}" for key in shown["keys"]
     ]
     return Report(shown, "\n".join(parts).rstrip())
+
+
+def _status_members(status: KeyStatus) -> dict[str, Any]:
+    return {
+        "data_key": status.number,
+        "created_at": timestamp(status.created_at) if status.created_at else None,
+        "seals": status.is_newest,
+        "values_left": status.values_left,
+        "unused_since": _timestamp(status.unused_since),
+        "removable_at": _timestamp(status.removable_at),
+    }
+
+
+def _progress_members(progress: ResealingProgress) -> dict[str, Any]:
+    """How far the records are sealed anew: ``state`` is ``waiting``, ``running`` or ``finished``."""
+    state = "running" if progress.table else "waiting" if progress.finished_at is None else "finished"
+    return {
+        "data_key": progress.data_key,
+        "state": state,
+        "requested_at": timestamp(progress.requested_at),
+        "pass_at": timestamp(progress.pass_at),
+        "table": progress.table,
+        "items_read": progress.read,
+        "values_resealed": progress.resealed,
+        "values_found": dict(progress.found or {}),
+        "finished_at": _timestamp(progress.finished_at),
+    }
+
+
+def _timestamp(seconds: int | None) -> str | None:
+    return None if seconds is None else timestamp(seconds)
 
 
 def _public_keys(hub: Hub) -> dict[str, Any]:

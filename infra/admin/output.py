@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,16 +13,20 @@ from typing import Annotated, Any, NoReturn
 import simplejson
 import typer
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
+from typer.models import ArgumentInfo
 
 from chalicelib.cards.events.signing_secrets import NoEventSecret
 from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, UnknownCredential
 from chalicelib.delivery.journal import NotResendable, SearchTooWide, UnknownDelivery
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.distinguished_names import InvalidName
+from chalicelib.foundation.crypto.resealing import DataKeyNeeded
 from chalicelib.foundation.crypto.secret_keys import NoKeys, SecretChanged
 from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.durations import NOTATIONS, InvalidDuration, read_duration
 from chalicelib.foundation.dynamodb.store import Conflict, StoreError
+from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.openbanking.flows.unresolved_orders import NotResolved
 from chalicelib.openbanking.records.bank_record import InvalidBank
@@ -34,10 +37,12 @@ from chalicelib.openbanking.records.clients import UnknownClient
 from chalicelib.statistics.ingest import DayRefused
 from chalicelib.website.accounts.account_flow import SecretNotValid
 from chalicelib.website.records.users import InvalidUser, NotIdentified, UnknownUser, UserExists
+from infra.admin import operator_log
 from infra.admin.connection import StageUnknown
 from infra.customers.loading import CustomersChanged, InvalidCustomers, TooManyCustomers, UnknownCustomers
 from infra.programme.file import InvalidProgramme
 from infra.programme.loading import EntryInUse, LoadConflict, LoadTooLarge
+from infra.retention.errors import NotErasable
 
 _AS_JSON = inspect.Parameter(
     "as_json",
@@ -46,12 +51,10 @@ _AS_JSON = inspect.Parameter(
     annotation=Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")],
 )
 ONCE = "It is shown only once and cannot be retrieved later."
-TIME_HELP = "A timestamp such as 2026-03-02T09:00:00Z (UTC without an offset), or how long ago: 30m, 2h, 3d."
+TIME_HELP = "A timestamp such as 2026-03-02T09:00:00Z (UTC without an offset), or how long ago: 30m, 2h, 3d, PT90M."
 OVERLAP = 24 * 3600
 LONGEST_OVERLAP = 30 * OVERLAP
 """Longest period, in seconds, in which both the new and the old key or secret are valid."""
-_SPAN = re.compile(r"([0-9]{1,6})([smhdw])")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
 
 
 def command_group(explained: str) -> typer.Typer:
@@ -84,6 +87,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
 
         @functools.wraps(work)
         def run(*arguments: Any, as_json: bool, **options: Any) -> None:
+            operator_log.running.set(_running_command(group, name, signature, options))
             try:
                 report = work(*arguments, **options | ({"as_json": as_json} if asks else {}))
             except (*_SPOKEN, StoreError, ClientError, BotoCoreError) as error:
@@ -97,6 +101,22 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
         return group.command(name)(run)
 
     return add
+
+
+def _running_command(
+    group: typer.Typer, name: str, signature: inspect.Signature, options: Mapping[str, Any]
+) -> operator_log.Command:
+    """The command for the operator's log: values of arguments, but only the names of options."""
+    given = {each: value for each, value in options.items() if value not in (None, False, (), [])}
+    arguments = [each for each in given if _is_argument(signature.parameters[each])]
+    words = f"{group.info.name} {name}" if isinstance(group.info.name, str) else name
+    return operator_log.Command(
+        words, [str(given[each]) for each in arguments], [each for each in given if each not in arguments]
+    )
+
+
+def _is_argument(parameter: inspect.Parameter) -> bool:
+    return any(isinstance(each, ArgumentInfo) for each in getattr(parameter.annotation, "__metadata__", ()))
 
 
 def fail(sentence: str, as_json: bool) -> NoReturn:
@@ -136,12 +156,13 @@ def _format_cell(value: object) -> str:
 
 
 _SPOKEN = (
-    *(CommandRefused, StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable),
+    *(CommandRefused, StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable, DataKeyNeeded),
     *(InvalidBank, BankExists, UnknownBank, InvalidClient, UnknownClient, DayRefused),
     *(InvalidUser, UserExists, UnknownUser, NotIdentified, SecretNotValid),
     *(UnknownDelivery, NotResendable, SearchTooWide, NotResolved),
     *(UnknownCredential, CredentialChanged, NoOldKey, NoEventSecret),
     *(InvalidCertificate, InvalidName, InvalidSerialNumber),
+    *(NotErasable,),
     *(InvalidProgramme, EntryInUse, LoadTooLarge, LoadConflict),
     *(InvalidCustomers, TooManyCustomers, CustomersChanged, UnknownCustomers),
 )
@@ -180,18 +201,21 @@ def _explain_aws_error(error: ClientError) -> str:
 
 
 def parse_span(text: str) -> int:
-    """Parse a time span such as ``7d`` to seconds. Raises: CommandRefused."""
-    if span := _SPAN.fullmatch(text.strip()):
-        return int(span[1]) * _SECONDS[span[2]]
-    raise CommandRefused(f"{text!r} is not a time span: use 90s, 30m, 12h, 7d or 2w")
+    """Parse a time span such as ``61m`` or ``PT61M`` to seconds. Raises: CommandRefused."""
+    try:
+        return read_duration(text.strip())
+    except InvalidDuration:
+        raise CommandRefused(f"{text!r} is not a time span: use {NOTATIONS}") from None
 
 
 def parse_time(text: str, now: int) -> int:
     """Parse a timestamp or a time span before ``now`` to Unix seconds. Raises: CommandRefused, if invalid or in the
     future.
     """
-    is_span = _SPAN.fullmatch(text.strip())
-    seconds = now - parse_span(text) if is_span else _parse_timestamp(text.strip())
+    try:
+        seconds = now - read_duration(text.strip())
+    except InvalidDuration:
+        seconds = _parse_timestamp(text.strip())
     if seconds > now:
         raise CommandRefused(f"{text} is in the future")
     return max(seconds, 0)
@@ -213,7 +237,7 @@ def format_new_secret(subject: str, secret: str | None, use: str, old_until: str
 
 def to_printable(text: str) -> str:
     """Replace terminal control characters in ``text`` with spaces."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    return "".join(character if is_written(character) else " " for character in text)
 
 
 def _parse_timestamp(text: str) -> int:

@@ -38,6 +38,7 @@ _OUTCOMES = ("status", "failure", "reason", "error", "code", "exception_name")
 _NOT_DETAILS = (*_OUTCOMES, "at", "function", "level", "message", "milliseconds", "exception")
 _TIMELINE = ("time", "function", "event", "outcome", "ms", "details")
 _RELAYS = ("time", "bic", "webhook", "outcome", "ms")
+_ERROR = ("code", "title", "fields", "client_id", "bic", "credential", "action", "bank_status", "bank_failure")
 _DELIVERIES = ("delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
 _RECORDS = {"Authorization request": "authorizations", "Consent": "consents", "Payment": "payments"}
 _CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 8})  # CloudWatch Logs allows few calls a second
@@ -55,7 +56,7 @@ def trace(
         str | None, typer.Option(metavar="TIME", help=f"How far back to search; default: a day. {output.TIME_HELP}")
     ] = None,
 ) -> Report:
-    """Show everything that a request did: log lines, calls to banks, deliveries, and related records.
+    """Show everything that a request did: log lines, its error, calls to banks, deliveries, and related records.
 
     Log lines are read from the local stack's log file, or from CloudWatch Logs on a deployed stage. Records are
     shown in their current state, without secrets, hashes or encrypted values. For a delivery's id, it shows the
@@ -70,7 +71,7 @@ def trace(
     given = read_uuid(request_id)
     delivery = None if given else _find_delivery(hub, request_id)
     traced = (delivery.cause_id or delivery.request_id) if delivery else given or ""
-    start, log = _search_start(hub, since, delivery), _open_log(hub)
+    start, log = _search_start(hub, since, delivery), open_log(hub)
     lines = log.lines(traced, start)
     if lines and all(line.request_id != traced for line in lines):  # the id that a bank received
         traced = lines[0].request_id
@@ -83,6 +84,7 @@ def trace(
         "since": timestamp(start),
         "searched": log.place,
         "lines": written,
+        "errors": [line for line in written if line["message"] == "error response"],
         "relays": [line for line in written if line["message"] == "bank called"],
         **_find_records(hub, lines, [request_id] if delivery else []),
     }
@@ -105,7 +107,7 @@ def _search_start(hub: Hub, since: str | None, delivery: Delivery | None) -> int
     return min(now - _DAY, delivery.created_at - hub.clock.offset_seconds - _BEFORE if delivery else now)
 
 
-def _open_log(hub: Hub) -> LocalLog | CloudWatchLog:
+def open_log(hub: Hub) -> LocalLog | CloudWatchLog:
     """The log of the stage. Raises: CommandRefused, if no local stack runs."""
     if not hub.settings.is_local:
         return stage_log(hub.settings.prefix)
@@ -127,6 +129,9 @@ def _sections(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"Request {data['request_id']}\n{count} since {data['since']} in {data['searched']}"
     if lines:
         yield f"What happened\n{format_table(map(_event_row, lines), _TIMELINE)}"
+    for error in data["errors"]:
+        members = {name: _format_value(error[name]) for name in _ERROR if name in error}
+        yield f"Error response\n{format_members(members)}"
     if data["relays"]:
         yield f"Requests to banks\n{format_table(map(_relay_row, data['relays']), _RELAYS)}"
     if data["deliveries"]:
@@ -258,6 +263,10 @@ class LocalLog:
         texts = (text for text in logfile.read_lines(self.path) if request_id in text)
         return _sort_lines([_parse_line(text, logfile.API, request_id) for text in texts], since)
 
+    def search(self, messages: Sequence[str], since: int, until: int) -> Iterator[tuple[dict[str, Any], int]]:
+        """The members and the Unix times of all lines with one of these messages."""
+        return _select_lines(logfile.read_lines(self.path), messages, since, until)
+
 
 @dataclass(frozen=True, slots=True)
 class CloudWatchLog:
@@ -273,6 +282,16 @@ class CloudWatchLog:
     def lines(self, request_id: str, since: int) -> Sequence[LogLine]:
         groups = together([partial(self._search_group, group, request_id, since) for group in self._groups()])
         return _sort_lines([line for lines in groups for line in lines], since)
+
+    def search(self, messages: Sequence[str], since: int, until: int) -> Iterator[tuple[dict[str, Any], int]]:
+        """The members and the Unix times of all lines with one of these messages."""
+        pattern = " || ".join(f'($.message = "{message}")' for message in messages)
+        for group in self._groups():
+            pages = self.client.get_paginator("filter_log_events").paginate(
+                logGroupName=group, startTime=since * 1000, endTime=(until + 1) * 1000, filterPattern=f"{{ {pattern} }}"
+            )
+            texts = (event["message"] for page in pages for event in page["events"])
+            yield from _select_lines(texts, messages, since, until)
 
     @property
     def _api_group(self) -> str:
@@ -311,6 +330,17 @@ def _parse_line(text: str, function: str, request_id: str) -> LogLine | None:
         return LogLine(said["request_id"], at, said.get("function", function), said["level"], said["message"], members)
     except (ValueError, KeyError, TypeError):
         return None
+
+
+def _select_lines(
+    texts: Iterable[str], messages: Sequence[str], since: int, until: int
+) -> Iterator[tuple[dict[str, Any], int]]:
+    for text in texts:
+        if any(message in text for message in messages):
+            said = json.loads(text)
+            at = int(datetime.fromisoformat(said["timestamp"]).timestamp())
+            if said["message"] in messages and since <= at <= until:
+                yield said, at
 
 
 def _sort_lines(lines: Sequence[LogLine | None], since: int) -> Sequence[LogLine]:

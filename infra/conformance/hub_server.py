@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from http.server import ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
 
-from infra.conformance.hub import BODY_BYTES, Hub
+from chalicelib.openbanking.protocol.bank_calls import CONSENT_BYTES
+from infra.conformance.hub import Hub
 from infra.conformance.hub_state import HttpAnswer
 from infra.strict_http import StrictHandler, Unreadable
 
@@ -29,7 +30,7 @@ class _Server(ThreadingHTTPServer):
 class _Handler(StrictHandler):
     server: _Server
     hosts = None  # banks may reach the kit through a tunnel of any name
-    largest_body = 10 * BODY_BYTES  # the hub answers those above BODY_BYTES in its own format
+    largest_body = 2 * CONSENT_BYTES  # the hub answers those above its own limits in its own format
     reads_chunks = True
     timeout = _READ_SECONDS
     protocol_version = "HTTP/1.1"  # with which clients may ask before they send a body

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import boto3
@@ -10,18 +11,21 @@ from botocore.exceptions import ClientError
 
 from infra import aws_errors, command
 from infra.deploy import api_stage, chalice_command, limits, runtime, stacks, template
+from infra.deploy.functions import FUNCTIONS
 
 _BOTH = ("resources", "application")
 _EXISTS = "ResourceAlreadyExistsException"
+_STORAGE_KEY = "StorageKeyArn"
+"""The output with the key that encrypts tables and logs, if the stage has one of its own."""
 _OF_ONE_STACK = "EndpointURL"
 """An output that only templates of a whole stage have."""
 
 
-def deploy_resources(stage: str, alarm_topic: str | None, take_over: bool) -> dict[str, str]:
+def deploy_resources(stage: str, chosen: Mapping[str, str | None], take_over: bool) -> dict[str, str]:
     """Create or update the stack ``causeway-<stage>``. Returns its outputs.
 
     Args:
-        alarm_topic: the SNS topic for alarms; empty for none, ``None`` to leave it unchanged.
+        chosen: the parameters of the template by name (``template.OPTIONAL``); ``None`` leaves one unchanged.
         take_over: whether to remove the application from a stage deployed as one stack, for Chalice to deploy it.
 
     Raises:
@@ -34,12 +38,15 @@ def deploy_resources(stage: str, alarm_topic: str | None, take_over: bool) -> di
             f"{name} is deployed as one stack, with functions, API and logs: this deployment would delete them. "
             'See "Changing over" in docs/deployment.md'
         )
-    if alarm_topic is None:
-        alarm_topic = stacks.parameters(client, name).get("AlarmTopicArn", "")
-    source, tags = template.compact(template.load(), stage, alarm_topic)
+    before = stacks.parameters(client, name)
+    parameters = {
+        each: before.get(each, default) if (wanted := chosen.get(each)) is None else wanted
+        for each, (default, _) in template.OPTIONAL.items()
+    }
+    source, tags = template.compact(template.load(), stage, **parameters)
     if (size := len(template.to_json(source))) > template.LARGEST:
         raise stacks.StackFailed(f"infra/resources.yaml is too large: {size} bytes of {template.LARGEST}")
-    stacks.deploy_stack(client, name, source, {"Stage": stage, "AlarmTopicArn": alarm_topic}, pause=5, tags=tags)
+    stacks.deploy_stack(client, name, source, {"Stage": stage, **parameters}, pause=5, tags=tags)
     return stacks.outputs(client, name)
 
 
@@ -55,7 +62,8 @@ def deploy_functions(stage: str) -> None:
             f"the stage {stage} already has an application, but .chalice/deployed/{stage}.json does not exist here: "
             'copy that file here, or see "A deployment that broke off" in docs/deployment.md'
         )
-    log = stacks.outputs(boto3.client("cloudformation"), f"causeway-{stage}").get(api_stage.LOG_OUTPUT)
+    outputs = stacks.outputs(boto3.client("cloudformation"), f"causeway-{stage}")
+    log = outputs.get(api_stage.LOG_OUTPUT)
     if log is None:
         raise stacks.StackFailed(f"the stack causeway-{stage} lacks resources: deploy them first, without --only")
     keep_log(boto3.client("logs"), stage)
@@ -64,6 +72,8 @@ def deploy_functions(stage: str) -> None:
         chalice_command.deploy(project, stage)
     interface = chalice_command.api_id(stage)
     assert interface is not None, "Chalice records what it deployed"
+    if key := outputs.get(_STORAGE_KEY):
+        encrypt_logs(boto3.client("logs"), stage, key)
     api_stage.update(boto3.client("apigateway"), interface, stage, log)
 
 
@@ -77,12 +87,24 @@ def _has_consumer(client: Any, stage: str) -> bool:
 def keep_log(client: Any, stage: str) -> None:
     """Set the retention of the API function's log; Chalice sets it for a log with a different name."""
     group, days = f"/aws/lambda/causeway-{stage}", chalice_command.stage_settings(stage)["log_retention_in_days"]
+    _create_log(client, group)
+    client.put_retention_policy(logGroupName=group, retentionInDays=days)
+
+
+def _create_log(client: Any, group: str) -> None:
     try:
         client.create_log_group(logGroupName=group)
     except ClientError as error:
         if error.response["Error"]["Code"] != _EXISTS:
             raise
-    client.put_retention_policy(logGroupName=group, retentionInDays=days)
+
+
+def encrypt_logs(client: Any, stage: str, key: str) -> None:
+    """Have the logs of all functions encrypted with a KMS key; lines that are there keep their encryption."""
+    for function in (each for each in FUNCTIONS if stage in each.stages):
+        group = f"/aws/lambda/causeway-{stage}{function.name and f'-{function.name}'}"
+        _create_log(client, group)
+        client.associate_kms_key(logGroupName=group, kmsKeyId=key)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -90,6 +112,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = command.parser("infra.deploy", __doc__, runtime.INTERPRETER)
     parser.add_argument("stage", choices=chalice_command.STAGES)
     parser.add_argument("--alarm-topic", metavar="ARN", help="the SNS topic for alarms (default: unchanged)")
+    parser.add_argument(
+        "--own-storage-key",
+        choices=("true", "false"),
+        help="whether a KMS key of the stage encrypts its tables and logs (default: unchanged; at first false)",
+    )
     parser.add_argument("--only", choices=_BOTH, help="run only one of the two steps")
     parser.add_argument(
         "--take-over", action="store_true", help="have Chalice deploy the application of a stage deployed as one stack"
@@ -103,7 +130,8 @@ def main(arguments: list[str] | None = None) -> int:
             runtime.check_python()
             limits.preflight(boto3.client("lambda"), options.stage)
         if options.only != "application":
-            outputs = deploy_resources(options.stage, options.alarm_topic, options.take_over)
+            chosen = {"AlarmTopicArn": options.alarm_topic, "OwnStorageKey": options.own_storage_key}
+            outputs = deploy_resources(options.stage, chosen, options.take_over)
             width = max(map(len, outputs), default=0)
             for name, value in sorted(outputs.items()):
                 print(f"{name:<{width}}  {value}", flush=True)

@@ -54,6 +54,7 @@ FUNCTIONS = (
     Function("finish", "rate(1 minute)", 512, 55, ("claims-stuck",)),
     Function("ingest", "cron(10 1 * * ? *)", 1024, 900, ("ingest-missing", "function-errors")),
     Function("prove", "rate(1 hour)", 1769, 900, ("ledger-not-proved", "function-errors")),
+    Function("reseal", "rate(5 minutes)", 512, 55, ("function-errors",)),
     Function("settle", "rate(1 minute)", 512, 55, (), stages=("dev",)),
 )
 API = FUNCTIONS[0]

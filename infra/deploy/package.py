@@ -65,6 +65,10 @@ def _check_files(made: dict[str, Any], folder: Path) -> None:
             raise ChaliceFailed(f"{name} refers to {place}, which was not written")
 
 
+_LOG_KEY = {"Fn::If": ["HasStorageKey", {"Fn::GetAtt": ["StorageKey", "Arn"]}, {"Ref": "AWS::NoValue"}]}
+"""The key of a log: the stage's own, if it has one."""
+
+
 class NotMergeable(Exception):
     """The two templates cannot be merged; the message gives the reason."""
 
@@ -132,7 +136,7 @@ def _name_log(parts: Parts, function: str, name: str) -> str:
     logs = [each for each in parts if each.lower() == f"{function}LogGroup".lower() and parts[each]["Type"] == _LOG]
     if len(logs) != 1:
         raise NotMergeable(f"the function {function} has {len(logs)} logs in Chalice's template")
-    parts[logs[0]]["Properties"]["LogGroupName"] = f"/aws/lambda/{name}"
+    parts[logs[0]]["Properties"] |= {"LogGroupName": f"/aws/lambda/{name}", "KmsKeyId": _LOG_KEY}
     return logs[0]
 
 

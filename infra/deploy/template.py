@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -196,23 +197,32 @@ def to_json(source: Mapping[str, Any]) -> str:
     return json.dumps(source, separators=(",", ":"))
 
 
-def compact(resources: Mapping[str, Any], stage: str, alarm_topic: str) -> tuple[Parts, list[dict[str, str]]]:
-    """The template of one stage, made as small as possible, and the tags for the stack, which its resources inherit."""
-    small: Parts = _join_dashboard_lines(_insert_stage(resolve_conditions(resources, stage, alarm_topic), stage))
+def compact(resources: Mapping[str, Any], stage: str, **parameters: str) -> tuple[Parts, list[dict[str, str]]]:
+    """The template of one stage, made as small as possible, and the tags for the stack, which its resources inherit.
+
+    ``parameters`` are those of ``OPTIONAL``.
+    """
+    small: Parts = _compact_dashboard(_insert_stage(resolve_conditions(resources, stage, **parameters), stage))
     tagged = [entry["Properties"] for entry in small["Resources"].values() if "Tags" in entry.get("Properties", {})]
     tags: list[dict[str, str]] = tagged[0]["Tags"]
     for properties in tagged:
         if properties["Tags"] == tags:
             del properties["Tags"]
+    for entry in small["Resources"].values():
+        for policy in ("DeletionPolicy", "UpdateReplacePolicy"):
+            if entry.get(policy) == "Delete":  # as without it
+                del entry[policy]
     return small, tags
 
 
-def resolve_conditions(resources: Mapping[str, Any], stage: str, *alarm_topics: str) -> Parts:
-    """The template of one stage, with all conditions resolved that depend on the stage only.
+OPTIONAL: Mapping[str, tuple[str, str]] = {"AlarmTopicArn": ("", "any"), "OwnStorageKey": ("false", "true")}
+"""The parameters that a deployment may set, each with its default and with a value that makes a difference."""
 
-    If ``alarm_topics`` are passed, conditions that depend on the topic are resolved, too; an empty one means no topic.
-    """
-    known = [Template(resources, Stage=stage, AlarmTopicArn=topic) for topic in alarm_topics or ("", "any")]
+
+def resolve_conditions(resources: Mapping[str, Any], stage: str, **parameters: str) -> Parts:
+    """The template of one stage, with all conditions resolved that depend on the stage and on ``parameters`` only."""
+    possible = [(parameters[name],) if name in parameters else values for name, values in OPTIONAL.items()]
+    known = [Template(resources, Stage=stage, **dict(zip(OPTIONAL, each, strict=True))) for each in product(*possible)]
     each = {name: {one.condition(name) for one in known} for name in resources["Conditions"]}
     decided = {name: values.pop() for name, values in each.items() if len(values) == 1}
     parts: Parts = _resolve(dict(resources), decided)
@@ -256,10 +266,35 @@ def _insert_stage(value: Any, stage: str) -> Any:
     return {name: _insert_stage(member, stage) for name, member in value.items()}
 
 
-def _join_dashboard_lines(parts: Parts) -> Parts:
-    """``parts`` with the dashboard's JSON, formatted for readers, joined into one line."""
+def _compact_dashboard(parts: Parts) -> Parts:
+    """``parts`` with the dashboard's JSON, formatted for readers, as short as CloudWatch takes it."""
     for entry in parts["Resources"].values():
         if entry["Type"] == DASHBOARD:
-            lines = entry["Properties"]["DashboardBody"]["Fn::Sub"].splitlines()
-            entry["Properties"]["DashboardBody"] = {"Fn::Sub": "".join(line.strip() for line in lines)}
+            body = json.loads(entry["Properties"]["DashboardBody"]["Fn::Sub"])
+            for widget in body["widgets"]:
+                _leave_out(widget, WIDGET_DEFAULTS)
+                _leave_out(widget["properties"], PROPERTY_DEFAULTS)
+                _abbreviate(widget["properties"].get("metrics", []))
+            entry["Properties"]["DashboardBody"] = {"Fn::Sub": to_json(body)}
     return parts
+
+
+WIDGET_DEFAULTS = {"height": 6, "width": 6}
+PROPERTY_DEFAULTS = {"period": 300}
+"""What CloudWatch assumes for members of a widget, and of its properties, that are missing."""
+
+
+def _leave_out(members: Parts, defaults: Mapping[str, Any]) -> None:
+    for name, value in defaults.items():
+        if members.get(name) == value:
+            del members[name]
+
+
+def _abbreviate(metrics: list[list[Any]]) -> None:
+    """Write "." for what a metric has in common with the one before it, place by place."""
+    before: Sequence[str] = ()
+    for metric in metrics:
+        names = [name for name in metric if isinstance(name, str)]
+        if len(names) == len(before):
+            metric[: len(names)] = ["." if name == other else name for name, other in zip(names, before, strict=True)]
+        before = names

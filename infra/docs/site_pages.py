@@ -61,7 +61,17 @@ MENU: Mapping[str, Sequence[str]] = {
         "reference/commands",
         "reference/settings",
     ),
-    "Running it": ("deployment", "operations", "programme-file", "data", "figures", "capacity", "architecture", "tour"),
+    "Running it": (
+        "deployment",
+        "operations",
+        "programme-file",
+        "data",
+        "retention",
+        "figures",
+        "capacity",
+        "architecture",
+        "tour",
+    ),
 }
 """The menu's pages by section; the home page, ``README.md``, comes first."""
 HOME = "README"

@@ -190,7 +190,7 @@ _TOM_HOME = _holder("Tom", "Ashworth", "7 Mill Lane", "LS1 4DY", "Leeds", _BRITA
 _AOIFE_HOME = _holder("Aoife", "Brennan", "21 Willow Lane", "D02 XH91", "Dublin", _IRELAND, "35315550121")
 _JONAS_HOME = _holder("Jonas", "Weidner", "Am Wehr 3", "04109", "Leipzig", _GERMANY, "493415550103")
 _KESTREL_HOME = _holder("Priya", "Nair", "Unit 4, Canal Yard", "BS1 6QH", "Bristol", _BRITAIN, "441175550144")
-_KESTREL_HOME |= {"holder_type": 1, "holder_business_name": "Kestrel Cycles Ltd"}
+_KESTREL_HOME |= {"holder_type": "1", "holder_business_name": "Kestrel Cycles Ltd"}
 
 
 def steps() -> list[Step]:

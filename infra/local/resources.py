@@ -55,7 +55,7 @@ def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STAC
 
 def compact_template(prefix: str) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """The template without other stages' resources, small enough for one call, and the stack's tags."""
-    return template.compact(rename_resources(template.load(), prefix), STAGE, alarm_topic="")
+    return template.compact(rename_resources(template.load(), prefix), STAGE, AlarmTopicArn="", OwnStorageKey="false")
 
 
 def rename_resources(source: Mapping[str, Any], prefix: str) -> dict[str, Any]:

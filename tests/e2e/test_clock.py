@@ -396,7 +396,7 @@ def body(value: object) -> bytes:
         (body({}), {}, 400, "invalid_request"),
         (body({"advance": "P1D", "back": True}), {}, 400, "invalid_request"),
         (body({"advance": 86400}), {}, 400, "invalid_request"),
-        (body({"advance": "7d"}), {}, 400, "invalid_request"),
+        (body({"advance": "7 days"}), {}, 400, "invalid_request"),
         (body({"advance": "PT0S"}), {}, 400, "invalid_request"),
         (body({"advance": "-P1D"}), {}, 400, "invalid_request"),
         (body({"advance": "P401D"}), {}, 400, "invalid_request"),

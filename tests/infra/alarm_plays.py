@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
@@ -144,12 +146,35 @@ def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
     return late, service.run("prove")
 
 
+def guessing(service: Service) -> tuple[list[Figure], list[Figure]]:
+    """Fifty calls with a wrong secret, and then a right one."""
+    world = service.world
+    wrong = {"authorization": "Basic " + base64.b64encode(f"{world.client.client_id}:wrong".encode()).decode()}
+    body = {"bic": "ALPHGB21", "scopes": ["account.list"]}
+
+    def guess() -> None:
+        for _ in range(50):
+            world.tpp("POST", "/tpp/authorize", body, headers=wrong)
+
+    return service.figures(guess), []
+
+
+def stolen_code(service: Service) -> tuple[list[Figure], list[Figure]]:
+    world = service.world
+    code = world.approve(1).query["code"]
+    redeem = partial(world.tpp, "POST", "/tpp/token", {"authorization_code": code})
+    assert redeem().status == 200
+    return service.figures(redeem), []
+
+
 PLAYS: dict[str, tuple[Play, int, int]] = {
     "function-errors": (broken_attempts, 450, 15 * 60),
     "deliveries-overdue": (overdue_delivery, 60, 15 * 60),
     "ingest-missing": (no_ingest, DAY, 27 * HOUR),
     "reports-missing": (missing_report, DAY, 25 * HOUR),
     "circuit-opened": (failing_bank, 30, 20 * 60),
+    "security-refusals": (guessing, 150, 20 * 60),
+    "consents-misused": (stolen_code, HOUR, 2 * HOUR),
     "claims-stuck": (silent_provider, 60, 30 * 60),
     "outcomes-unknown": (killed_payment, HOUR, 2 * HOUR),
     "declines-unrecorded": (unrecorded_decline, HOUR, 2 * HOUR),

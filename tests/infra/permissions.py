@@ -23,7 +23,7 @@ def used(operation: str, parameters: dict[str, Any]) -> Used:
         case "TransactWriteItems":
             writes = [next(iter(each.items())) for each in parameters["TransactItems"]]
             return {(f"dynamodb:{_WRITES[kind]}", table + write["TableName"]) for kind, write in writes}
-        case "PutItem" | "UpdateItem" | "DeleteItem":
+        case "PutItem" | "UpdateItem" | "DeleteItem" | "Scan":
             return {(f"dynamodb:{operation}", table + parameters["TableName"])}
     queue = parameters.get("QueueName") or parameters["QueueUrl"].rpartition("/")[2]
     return {(f"sqs:{operation.removesuffix('Batch')}", f"arn:aws:sqs:*:*:{queue}")}

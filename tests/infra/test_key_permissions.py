@@ -14,6 +14,7 @@ from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.demo_bank.banks import FORMATS
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import DemoBank, NotInstalled
+from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.scenes import Scene
@@ -105,6 +106,13 @@ def hold(world: World) -> Callable[[bootstrap.Hub], object]:
     return work
 
 
+def resealing(world: World) -> Callable[[bootstrap.Hub], object]:
+    world.hub.keyring.rotate_data_key()
+    world.clock.advance(SETTLE_SECONDS)
+    world.hub.resealing.request()
+    return lambda hub: hub.resealing.run(hub.clock.monotonic() + 1)
+
+
 WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
     "": new_card,
     "-deliver": event,
@@ -112,6 +120,7 @@ WORK: dict[str, Callable[[World], Callable[[bootstrap.Hub], object]]] = {
     "-finish": hold,
     "-ingest": lambda world: lambda hub: hub.statistics.ingest.run(expected_banks(hub.openbanking.banks)),
     "-prove": lambda world: lambda hub: hub.cards.flows.rolling_proof.prove(hub.clock.monotonic() + 1),
+    "-reseal": resealing,
     "-sweep": lambda world: lambda hub: hub.delivery.sweeper.sweep(),
 }
 """What each function does; what settles the demonstration banks' payments has their secret and nothing else."""

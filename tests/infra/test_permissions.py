@@ -18,6 +18,8 @@ from chalicelib.delivery.client_events import ClientSearch
 from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
+from chalicelib.foundation.crypto.resealing_progress import PROGRESS as RESEALING
+from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.openbanking.flows.tpp_events import TppEventSender
@@ -88,6 +90,13 @@ def unrecorded_declines(world: World) -> list[str]:
             scene.purchase(card, 100, request_reference_id=scene.reference())
             storage.land()
     return world.queued()
+
+
+def requested_anew(world: World) -> None:
+    """A data key that is new, and the request to seal all records with it."""
+    world.hub.keyring.rotate_data_key()
+    world.clock.advance(SETTLE_SECONDS)
+    world.hub.resealing.request()
 
 
 def keep_busy(world: World, receiver: str) -> None:
@@ -351,6 +360,28 @@ def test_the_ledgers_proof_writes_nothing_but_how_far_it_has_come() -> None:
         [writing] = [each for each in document["Statement"] if "dynamodb:PutItem" in each["Action"]]
 
         assert writing["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [PROGRESS[1]["owner"]]}}
+
+
+def test_what_seals_records_anew_uses_what_it_may_and_may_what_it_uses(
+    world: World, working: Callable[[Callable[[], object]], Used]
+) -> None:
+    requested_anew(world)
+
+    scanned = working(lambda: world.another_process().resealing.run(float("inf")))
+    tables = world.hub.resealing.tables
+    updated = {("dynamodb:UpdateItem", f"arn:aws:dynamodb:*:*:table/causeway-local-{table}") for table in tables}
+
+    assert ("dynamodb:UpdateItem", "arn:aws:dynamodb:*:*:table/causeway-local-banks") in scanned
+    assert all(scanned | updated == policy(stage, "-reseal") for stage in STAGES)
+
+
+def test_what_seals_records_anew_touches_no_other_statistics() -> None:
+    for stage in STAGES:
+        document = json.loads((FOLDER / f"policy-{stage}-reseal.json").read_text("utf-8"))
+        own = [each for each in document["Statement"] if each["Resource"][0].endswith("-statistics")]
+        condition = {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [RESEALING[1]["subject"]]}}
+
+        assert [each["Condition"] for each in own] == [condition] * 2
 
 
 def test_what_the_pages_on_cards_take_is_granted(world: World, working: Callable[[Callable[[], object]], Used]) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from typing import Literal
+from functools import partial
+from typing import Literal, get_args
 
 from chalicelib.cards.card_data import verification_values
 from chalicelib.cards.card_data.keys import CardKeys
+from chalicelib.cards.storage.record import TABLE
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.store import Item
 
 Sealed = Literal["pan", "pin", "acs_password"]
 """The fields stored sealed. The CVC2 is computed, never stored."""
@@ -55,3 +59,10 @@ class CardData:
 
 def _place(card_id: int, field: Sealed) -> str:
     return f"card#{card_id}|{field}"
+
+
+def _sealed_for(field: Sealed, item: Item) -> str | None:
+    return _place(item["id"], field) if item["part"] == "card" else None
+
+
+SEALED = tuple(SealedPlace(TABLE, ("owner", "part"), field, partial(_sealed_for, field)) for field in get_args(Sealed))

@@ -14,6 +14,7 @@ from chalicelib.cards.programs.programmes import TABLE
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.event_signing import EventSecret
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Item, Put, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -96,3 +97,8 @@ def _put(manager_id: int, after: Sequence[EventSecret], before: Sequence[EventSe
 
 def _context(manager_id: int) -> str:
     return f"{TABLE}/{manager_id}/events_secret"
+
+
+SEALED = (
+    SealedPlace(TABLE, ("owner", "part"), "secrets", lambda item: _context(int(item["owner"].removeprefix("events#")))),
+)

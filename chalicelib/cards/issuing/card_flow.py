@@ -19,6 +19,7 @@ from chalicelib.cards.protocol.states import ACTIVE, CARD_MOVES, PIN_OK
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import disclosure
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext
+from chalicelib.foundation import security_refusals
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 ACTIVATION = "activation"
@@ -34,6 +35,7 @@ class CardFlow:
         if not request.members().keys() - {"card_id", "access_level"}:
             return _activate(context, card)
         if card.has_too_many_mismatches(ACTIVATION, context.now):
+            security_refusals.record("too_many_attempts", "too many attempts", limits=[ACTIVATION])
             raise Refused(Status.TOO_MANY_ATTEMPTS, "incorrect card data was submitted too often today (UTC)")
         if self._matches(card, request):
             return _activate(context, card)

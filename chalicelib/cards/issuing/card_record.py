@@ -201,6 +201,11 @@ def update_listed(card: Card, write_id: str, **members: Any) -> list[Update]:
     return updates
 
 
+def update_nameless_row(card: Card, write_id: str) -> Update:
+    """The update that removes the names from a card's row, by which the list is searched."""
+    return Update(TABLE, _row_key(card), set={"name": "", "holder_name": "", "written_by": write_id})
+
+
 def _row_key(card: Card) -> dict[str, str]:
     return {"owner": shards(card.manager_id)[shard_of(card.id)], "part": row_part(card.id)}
 

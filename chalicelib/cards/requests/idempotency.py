@@ -15,6 +15,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Put, absent
 from chalicelib.foundation.identifiers import digest
@@ -23,6 +24,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 TABLE = "idempotency"
 KEPT = 30 * 24 * 3600
 CARD_DATA_KEPT = 24 * 3600
+_PREFIX = "card-api#"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,7 @@ class RequestReferences:
 
     def claim(self, credential: str, reference: str, body: str, *, view: str | None, attempt: str) -> IdempotencyClaim:
         """The claim for a credential's request; ``body`` is the request in canonical form."""
-        name = f"card-api#{credential}#{digest(reference)}"
+        name = f"{_PREFIX}{credential}#{digest(reference)}"
         return IdempotencyClaim(name, self._card_data.fingerprint(body), view and digest(view), attempt)
 
     def keys(self, claim: IdempotencyClaim) -> list[tuple[str, Item]]:
@@ -151,3 +153,11 @@ def _is_unclaimed(now: int) -> ConditionBase:
 
 def _whole_answer_key(claim: IdempotencyClaim) -> str:
     return f"{claim.name}#card-data"
+
+
+def _sealed_for(item: Item) -> str | None:
+    """The context of a stored response; the claims of other callers are not this module's."""
+    return item["claim"] if item["claim"].startswith(_PREFIX) else None
+
+
+SEALED = (SealedPlace(TABLE, ("claim",), "answer", _sealed_for),)

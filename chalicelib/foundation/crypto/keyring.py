@@ -1,13 +1,14 @@
 """The service's own keys: signing keys and the vault's data keys.
 
-They are stored in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped"}]}``, oldest
-first. Data keys are wrapped by the KMS key; each process unwraps a data key once. There are at most two signing keys:
-the newest with a past ``active_from`` (Unix seconds) signs, and both are published so that banks have a key before
-its first use.
+They are stored in one secret, ``{"signing_keys": [{"pem", "active_from"}], "data_keys": [{"id", "wrapped",
+"created_at"}]}``, oldest first; data keys of earlier releases have no ``created_at``. Data keys are wrapped by the KMS
+key; each process unwraps a data key once. There are at most two signing keys: the newest with a past ``active_from``
+(Unix seconds) signs, and both are published so that banks have a key before its first use.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
@@ -15,7 +16,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.crypto.secret_keys import KeyManagement, SecretKeys, SecretStore, derived_key
+from chalicelib.foundation.crypto.secret_keys import CACHED_SECONDS, KeyManagement, SecretKeys, SecretStore, derived_key
 
 _KEYS_DERIVED_FROM = 3
 
@@ -54,9 +55,29 @@ class Keyring(SecretKeys):
         """
         state = self._load()
         number = int(state["data_keys"][-1]["id"]) + 1
-        entry = {"id": number, "wrapped": self._new_key()}
+        entry = {"id": number, "wrapped": self._new_key(), "created_at": self._clock.time()}
         self._save({**state, "data_keys": [*state["data_keys"], entry]}, replacing=state)
         return number
+
+    def remove_data_key(self, number: int) -> None:
+        """Delete a data key; what it sealed can never be opened again (see ``resealing``).
+
+        Raises:
+            KeyError: there is no such key.
+            ValueError: it seals new values.
+            SecretChanged: another operator changed the secret at the same time.
+        """
+        state = self._load()
+        left = [entry for entry in state["data_keys"] if int(entry["id"]) != number]
+        if len(left) == len(state["data_keys"]):
+            raise KeyError(number)
+        if number == int(state["data_keys"][-1]["id"]):
+            raise ValueError("the newest data key seals new values")
+        self._save({**state, "data_keys": left}, replacing=state)
+
+    def data_keys(self) -> Mapping[int, int]:
+        """The ids of the data keys, oldest first, with the time of their creation in Unix seconds; 0 if unknown."""
+        return {int(entry["id"]): int(entry.get("created_at", 0)) for entry in self._load()["data_keys"]}
 
     def signing_key(self) -> RSAPrivateKey:
         return self._key(self._signing_entry(self._load())["pem"])
@@ -77,26 +98,32 @@ class Keyring(SecretKeys):
     def derived_keys(self, purpose: str) -> list[bytes]:
         """256-bit keys for one purpose: sign with the last, verify with all of them.
 
-        They are derived from the newest three data keys (HKDF, RFC 5869). If there are several, the second newest
-        signs, because other processes may take up to a minute to load the newest. A signature remains valid after
-        one rotation.
+        They are derived from the newest three data keys (HKDF, RFC 5869). The newest signs once it is a minute old,
+        because other processes may take that long to load it; until then the second newest does. A signature remains
+        valid after one rotation, even if the key was that new.
         """
         numbers = self._recent_data_keys()
-        signing = numbers[-2:][0]
+        signing = self._deriving_data_key()
         ordered = [number for number in numbers if number != signing] + [signing]
         return [derived_key(self._unwrap_data_key(number), purpose) for number in ordered]
 
     def derived_signing_key(self, purpose: str) -> bytes:
         """The last of ``derived_keys``, without unwrapping the others."""
-        return derived_key(self._unwrap_data_key(self._recent_data_keys()[-2:][0]), purpose)
+        return derived_key(self._unwrap_data_key(self._deriving_data_key()), purpose)
 
     def _recent_data_keys(self) -> list[int]:
-        return [int(entry["id"]) for entry in self._load()["data_keys"][-_KEYS_DERIVED_FROM:]]
+        return list(self.data_keys())[-_KEYS_DERIVED_FROM:]
+
+    def _deriving_data_key(self) -> int:
+        """The data key from which keys that sign are derived."""
+        number, created_at = list(self.data_keys().items())[-1]
+        is_known = self._clock.time() - created_at >= CACHED_SECONDS
+        return number if is_known else self._recent_data_keys()[-2:][0]
 
     def _first(self) -> dict[str, Any]:
         return {
             "signing_keys": [{"pem": signatures.generate_private_pem(), "active_from": 0}],
-            "data_keys": [{"id": 1, "wrapped": self._new_key()}],
+            "data_keys": [{"id": 1, "wrapped": self._new_key(), "created_at": self._clock.time()}],
         }
 
     def _unwrap_data_key(self, number: int) -> bytes:

@@ -22,6 +22,17 @@ class Unsealable(Exception):
     """A sealed value was altered or moved to another record, or its key no longer exists."""
 
 
+def data_key_id(value: object) -> int | None:
+    """The id of the data key in the header of a sealed value; ``None`` if ``value`` has no such header.
+
+    Other bytes may begin like a header: compare the id with those of the keys that exist.
+    """
+    if not isinstance(value, bytes) or len(value) < _HEADER.size + _NONCE:
+        return None
+    version, number = _HEADER.unpack_from(value)
+    return int(number) if version == _VERSION else None
+
+
 class DataKeys(Protocol):
     """The source of the data keys; see ``keyring``."""
 
@@ -44,6 +55,10 @@ class Vault:
         header = _HEADER.pack(_VERSION, number)
         nonce = secrets.token_bytes(_NONCE)
         return header + nonce + cipher.encrypt(nonce, text.encode(), header + context.encode())
+
+    def reseal(self, sealed: bytes, context: str) -> bytes:
+        """Encrypt a value anew with the data key for new values. Raises: Unsealable."""
+        return self.seal(self.unseal(sealed, context), context)
 
     def unseal(self, sealed: bytes, context: str) -> str:
         """Decrypt a value that was sealed for the same ``context``. Raises: Unsealable."""

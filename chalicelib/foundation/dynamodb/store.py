@@ -281,13 +281,20 @@ class Store:
 
     def scan(self, table: str) -> Iterator[Item]:
         """Every item of a table; for the operator's command line, never in a request."""
+        page = self.scan_page(table)
+        yield from page.items
+        while page.next is not None:
+            page = self.scan_page(table, page.next)
+            yield from page.items
+
+    def scan_page(self, table: str, after: Item | None = None, limit: int | None = None) -> Page:
+        """Some items of a table, in no order; for work on whole tables, never in a request."""
         request: dict[str, Any] = {"TableName": self._name(table), "ConsistentRead": True}
-        while True:
-            answer = self._read(self._client.scan, **request)
-            yield from (unpack(item) for item in answer["Items"])
-            if not answer.get("LastEvaluatedKey"):
-                return
-            request["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        request |= {"Limit": limit} if limit else {}
+        request |= {"ExclusiveStartKey": pack(after)} if after else {}
+        answer = self._read(self._client.scan, **request)
+        last = answer.get("LastEvaluatedKey")
+        return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
     def _name(self, table: str) -> str:
         return f"{self.prefix}-{table}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.foundation import log
+from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import OpaqueToken, is_uuid
@@ -48,7 +48,9 @@ class BankAuthentication:
         credential = OpaqueToken.parse(key, parts=1)
         bank = self.banks.find(credential.ids[0]) if credential else None
         if credential is None or bank is None or not bank.accepts_key(credential):
+            security_refusals.record("wrong_bank_credentials", "credentials refused", reason="the API key is wrong")
             raise refusals.BANK_KEY_WRONG()
+        log.bind(bic=bank.bic)
         return bank
 
     def _check_certificate(self, bank: Bank, presented: Mapping[str, Any]) -> None:
@@ -56,7 +58,7 @@ class BankAuthentication:
         try:
             self.certificates.check(bank, presented)
         except InvalidCertificate as error:
-            log.warning("certificate refused", bic=bank.bic, reason=str(error))
+            security_refusals.record("refused_certificate", "certificate refused", bic=bank.bic, reason=str(error))
             raise refusals.CERTIFICATE_WRONG() from None
 
     def _check_signature(self, bank: Bank, signature: str | None, body: bytes) -> None:
@@ -66,4 +68,6 @@ class BankAuthentication:
             return
         keys = self.banks.verification_keys(bank)
         if not verify(keys, body, signature):
+            reason = "the signature is wrong"
+            security_refusals.record("wrong_bank_credentials", "credentials refused", bic=bank.bic, reason=reason)
             raise refusals.SIGNATURE_WRONG(hint=describe_attempt(keys, body) if self.explains else None)

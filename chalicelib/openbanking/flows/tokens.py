@@ -11,7 +11,7 @@ import hmac
 import re
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
-from chalicelib.foundation import log
+from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
 from chalicelib.foundation.identifiers import OpaqueToken, base64url
@@ -170,7 +170,7 @@ class TokenFlow:
         if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
             raise refusals.TOKEN_UNKNOWN()
         answer: Success = {"status": "success"}
-        if consent.status == "revoked":
+        if consent.has_ended(self.clock.time()):
             return self.bank_idempotency.store_answer(claim, answer)
         event = self._record_revoked_event(consent, "bank", None)
         try:
@@ -189,10 +189,12 @@ class TokenFlow:
         return answer
 
     def end_consent(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
-        """End a consent immediately and notify bank and TPP; does nothing if the consent has already ended.
+        """End a consent immediately and notify bank and TPP; does nothing if it is already revoked or expired.
 
         ``client`` is the consent's client, if already read.
         """
+        if consent.has_ended(self.clock.time()):
+            return
         told = record_revoke_token(self.outbox, consent) + self._record_revoked_event(consent, by, client)
         try:
             self.store.transact([self.consents.update_revoked(consent, by), *told.operations])
@@ -232,11 +234,16 @@ class TokenFlow:
         if pair is None:
             raise self._end_misused_consent(consent, refusals.REFRESH_TOKEN_USED)
         if grant.cnf != confirmation:
-            log.warning("token request refused", reason="the stored answer is bound to another key")
+            security_refusals.record(
+                "wrong_key", "token request refused", reason="the stored answer is bound to another key"
+            )
             raise refusals.REFRESH_TOKEN_INVALID()
         return self._answer(consent, pair, confirmation)
 
     def _end_misused_consent(self, consent: Consent, row: refusals.RefusalRow) -> Refusal:
+        security_refusals.record(
+            "misused_token", "token request refused", client_id=consent.client_id, reason="used before"
+        )
         self.end_consent(consent, "service")
         return row()
 
@@ -270,7 +277,7 @@ def describe_consent(consent: Consent) -> ConsentAnswer:
 
 def _refuse(row: refusals.RefusalRow, client: Client, reason: str) -> Refusal:
     """The refusal of what may be an attack; only the log has the reason."""
-    log.warning("token request refused", client_id=client.client_id, reason=reason)
+    security_refusals.record("wrong_key", "token request refused", client_id=client.client_id, reason=reason)
     return row()
 
 

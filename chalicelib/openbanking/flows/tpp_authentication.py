@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING
 
-from chalicelib.foundation import log
+from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.identifiers import OpaqueToken
@@ -135,7 +135,9 @@ class TppAuthentication:
         if security.tls_client_certificate_bound_access_tokens:
             return {"x5t#S256": self._credential_checks.check_certificate(caller.client, caller.presented).thumbprint}
         if caller.jkt is None and security.requires_proof:
-            log.warning("proof refused", client_id=caller.client.client_id, reason="there is none")
+            security_refusals.record(
+                "wrong_key", "proof refused", client_id=caller.client.client_id, reason="there is none"
+            )
             raise refusals.PROOF_WRONG_FOR_TOKEN()
         return {"jkt": caller.jkt} if caller.jkt is not None else None
 
@@ -247,7 +249,9 @@ class TppAuthentication:
             return [(use, refusals.ASSERTION_WRONG)]
         if credentials.assertion is not None:
             reason = "the client does not use private_key_jwt"
-            log.warning("client assertion refused", client_id=found.client.client_id, reason=reason)
+            security_refusals.record(
+                "wrong_key", "client assertion refused", client_id=found.client.client_id, reason=reason
+            )
             raise refusals.ASSERTION_WRONG()
         return []
 
@@ -256,6 +260,10 @@ class TppAuthentication:
         sent_by, wanted = credentials.secret_method, client.security.auth_method
         other_method = sent_by is not None and client.has_secret and wanted not in (None, sent_by)
         if other_method or not client.accepts_secret(credentials.secret, self._clock.time()):
+            reason = "the secret is missing, wrong, or sent by another method"
+            security_refusals.record(
+                "wrong_client_credentials", "credentials refused", client_id=client.client_id, reason=reason
+            )
             raise refusals.SECRET_WRONG()
 
     def _check_confirmation(self, found: _Found, credentials: TppCredentials, access: Item) -> list[Use]:
@@ -295,7 +303,7 @@ class TppAuthentication:
 
 def _refuse_token(client: Client, reason: str) -> Refusal:
     """The refusal of a token that may be stolen; only the log has the reason."""
-    log.warning("token refused", client_id=client.client_id, reason=reason)
+    security_refusals.record("wrong_key", "token refused", client_id=client.client_id, reason=reason)
     return refusals.BEARER_INVALID()
 
 
@@ -312,6 +320,7 @@ def _find_caller(item: Item | None) -> Client:
     """The active client in ``item``, by which its request is counted even if it is refused. Raises: Refusal."""
     if item is not None:
         current_call.record_client(item["client_id"])
+        log.bind(client_id=item["client_id"])
     return require_active_client(item)
 
 

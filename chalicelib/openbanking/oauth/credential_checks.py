@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from chalicelib.foundation import log
+from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.ca_bundle import CaBundle
 from chalicelib.foundation.crypto.certificates import Certificate, InvalidCertificate, read_certificate, same_subject
 from chalicelib.foundation.crypto.signed_jwts import InvalidJwt
@@ -48,7 +48,9 @@ class CredentialChecks:
         try:
             return self.assertions.verify(client, credentials.assertion or "", credentials.endpoints)
         except InvalidJwt as error:
-            log.warning("client assertion refused", client_id=client.client_id, reason=str(error))
+            security_refusals.record(
+                "wrong_key", "client assertion refused", client_id=client.client_id, reason=str(error)
+            )
             raise refusals.ASSERTION_WRONG() from None
 
     def check_proof(self, client: Client, credentials: TppCredentials) -> Proof:
@@ -65,7 +67,7 @@ class CredentialChecks:
         except NonceNeeded:
             raise (refusals.NONCE_NEEDED_FOR_TOKEN if at_token_endpoint else refusals.NONCE_NEEDED)() from None
         except InvalidJwt as error:
-            log.warning("proof refused", client_id=client.client_id, reason=str(error))
+            security_refusals.record("wrong_key", "proof refused", client_id=client.client_id, reason=str(error))
             raise (refusals.PROOF_WRONG_FOR_TOKEN if at_token_endpoint else refusals.PROOF_WRONG)() from None
 
     def check_certificate(self, client: Client, presented: PresentedCertificate | None) -> Certificate:
@@ -109,7 +111,9 @@ class CredentialChecks:
             reason = "it is not the certificate to which the token is bound"
         except InvalidCertificate as error:
             reason = str(error)
-        log.warning("certificate refused", client_id=client.client_id, reason=reason)
+        security_refusals.record(
+            "refused_certificate", "certificate refused", client_id=client.client_id, reason=reason
+        )
         raise refusals.BEARER_INVALID()
 
     def use_up(self, client: Client, uses: Sequence[tuple[SingleUse, refusals.RefusalRow]]) -> None:
@@ -119,7 +123,9 @@ class CredentialChecks:
         except UsedBefore as error:
             row = uses[error.position][1]
             kind = "client assertion" if row is refusals.ASSERTION_WRONG else "proof"
-            log.warning(f"{kind} refused", client_id=client.client_id, reason="its jti was used before")
+            security_refusals.record(
+                "replayed_proof", f"{kind} refused", client_id=client.client_id, reason="its jti was used before"
+            )
             raise row() from None
 
 
@@ -143,5 +149,5 @@ def _check_owner(client: Client, certificate: Certificate) -> None:
 
 
 def _refuse_certificate(client: Client, reason: str) -> Exception:
-    log.warning("certificate refused", client_id=client.client_id, reason=reason)
+    security_refusals.record("refused_certificate", "certificate refused", client_id=client.client_id, reason=reason)
     return refusals.TPP_CERTIFICATE_WRONG()

@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
 from chalicelib.foundation.identifiers import OpaqueToken, digest, new_credential
@@ -307,3 +308,6 @@ def _query(url: str) -> list[tuple[str, str]]:
 
 def _context(authorization_id: str) -> str:
     return f"{TABLE}/{authorization_id}/cancel"
+
+
+SEALED = (SealedPlace(TABLE, ("authorization_id",), "cancel_sealed", lambda item: _context(item["authorization_id"])),)

@@ -12,6 +12,7 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, absent
 from chalicelib.foundation.identifiers import digest
@@ -20,6 +21,7 @@ from chalicelib.openbanking.protocol import refusals
 
 TABLE = "idempotency"
 KEPT = 24 * 3600
+_PREFIX = "bank#"
 A = TypeVar("A", bound=Mapping[str, object])
 """The type of a response."""
 
@@ -33,7 +35,7 @@ class BankIdempotencyClaim:
 
     @classmethod
     def from_request(cls, bic: str, path: str, request_id: str, body: bytes) -> BankIdempotencyClaim:
-        return cls(f"bank#{bic}#{path}#{request_id}", digest(body))
+        return cls(f"{_PREFIX}{bic}#{path}#{request_id}", digest(body))
 
     @property
     def key(self) -> tuple[str, Item]:
@@ -86,3 +88,11 @@ class BankIdempotency:
         except ConditionFailed as failure:
             return self.find_answer(claim, failure.item) or answer
         return answer
+
+
+def _sealed_for(item: Item) -> str | None:
+    """The context of a bank's stored answer; the claims of other callers are not this module's."""
+    return item["claim"] if item["claim"].startswith(_PREFIX) else None
+
+
+SEALED = (SealedPlace(TABLE, ("claim",), "answer", _sealed_for),)

@@ -216,6 +216,12 @@ def change_key(client_id: str, revision: int) -> tuple[str, Item]:
     return TABLE, {"client_id": f"{client_id}/change/{revision:0{CLIENT_ID_LENGTH}}"}
 
 
+def client_of_change(item: Item) -> str | None:
+    """The Client ID of a stored change; ``None`` for other items."""
+    client_id, found, _ = str(item["client_id"]).partition("/change/")
+    return client_id if found else None
+
+
 def _details(client: Client) -> dict[str, Any]:
     shown = {name: getattr(client, name) for name in _DETAILS} | {"callback_urls": list(client.callback_urls)}
     return shown | {name: getattr(client.security, name) for name in ClientSecurity.__dataclass_fields__}

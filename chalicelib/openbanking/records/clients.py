@@ -6,7 +6,7 @@ change wins, the change is reapplied to the new state, or refused if the caller 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -15,6 +15,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.event_signing import EventSecret
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Operation, Put, Store, absent
 from chalicelib.foundation.identifiers import digest, matches, new_secret
@@ -31,6 +32,7 @@ from chalicelib.openbanking.records.client_record import (
     Registered,
     change_key,
     client_key,
+    client_of_change,
 )
 from chalicelib.openbanking.records.client_validation import (
     Details,
@@ -160,6 +162,12 @@ class Clients:
         found = self._store.batch_get(keys) if keys else []
         return [ClientChange.from_item(item) for item in found if item]
 
+    def all_changes(self) -> Iterator[tuple[str, ClientChange]]:
+        """All changes of all clients with their Client IDs, in no order; for the operator's command line."""
+        for item in self._store.scan(TABLE):
+            if (client_id := client_of_change(item)) is not None:
+                yield client_id, ClientChange.from_item(item)
+
     def activate(self, client_id: str, owner: str | None = None) -> Client:
         """Allow the client's calls. Raises: UnknownClient, or InvalidClient if it is archived."""
         return self._change_members(client_id, owner, "activated", active=True)
@@ -199,10 +207,10 @@ class Clients:
             UnknownClient, InvalidClient.
             ClientChanged: the client is at a different revision.
         """
-        checked = dict(check_details(details, self._settings, self.default_callback))
         new, new_of_events = new_secret(), event_signing.new_secret()
 
         def apply_change(client: Client) -> Registered:
+            checked = dict(check_details(details, self._settings, self.default_callback, client))
             updated = with_security(self._settings, replace(client, **checked), details.get("security", {}))
             if owner is not None:
                 check_owner_may(client, updated, self._settings)
@@ -359,3 +367,6 @@ class Clients:
 
 def _context(client_id: str) -> str:
     return f"{TABLE}/{client_id}/events_secret"
+
+
+SEALED = (SealedPlace(TABLE, ("client_id",), "event_secrets", lambda item: _context(item["client_id"])),)

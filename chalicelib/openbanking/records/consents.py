@@ -23,6 +23,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
@@ -97,6 +98,10 @@ class Consent:
     def can_be_queried(self, now: int) -> bool:
         """Whether the bank can be asked about its payments."""
         return self.is_valid(now) or self.is_spent(now)
+
+    def has_ended(self, now: int) -> bool:
+        """Whether it was revoked or has reached its end; nothing can end it again."""
+        return self.status == "revoked" or now >= self.valid_until
 
 
 def state_of(status: ConsentStatus, valid_until: int, now: int) -> ConsentState:
@@ -207,11 +212,10 @@ class Consents:
             "code_digest": code_digest,
             "code_valid_until": now + (code_seconds or self._code_lifetime),
             "expires_at": item["valid_until"],
+            **({"names_redirect_uri": True} if authorization.names_redirect_uri else {}),
         }
         if authorization.dpop_jkt is not None:
             grant["dpop_jkt"] = authorization.dpop_jkt
-        if authorization.names_redirect_uri:
-            grant["names_redirect_uri"] = True
         operations = [Put(TABLE, each, absent("consent_id")) for each in (item, grant)]
         return NewConsent(Consent.from_item(item), Grant.from_item(grant), operations, code, bank_token)
 
@@ -260,12 +264,13 @@ class Consents:
         return TokenPair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
 
     def update_revoked(self, consent: Consent, by: EndedBy) -> Update:
-        """The write that revokes a consent and all its tokens."""
+        """The write that revokes a consent and all its tokens; it fails if the consent has ended."""
+        now = self._clock.time()
         return Update(
             *consent_key(consent.consent_id),
-            set={"status": "revoked", "ended_at": self._clock.time(), "ended_by": by},
+            set={"status": "revoked", "ended_at": now, "ended_by": by},
             remove=(NOTIFY.partition,),
-            condition=Attr("status").is_in(["authorised", "spent"]),
+            condition=Attr("status").is_in(["authorised", "spent"]) & Attr("valid_until").gt(now),
         )
 
     def update_spent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:
@@ -386,3 +391,10 @@ def _lifetime(token: Item, expires_at: int) -> Update:
 
 def _context(consent_id: str, member: str) -> str:
     return f"{TABLE}/{consent_id}/{member}"
+
+
+_KEY = ("consent_id", "part")
+SEALED = (
+    SealedPlace(TABLE, _KEY, "bank_token_sealed", lambda item: _context(item["consent_id"], "bank_token")),
+    SealedPlace(TABLE, _KEY, "pair_sealed", lambda item: _context(item["consent_id"], "pair")),
+)

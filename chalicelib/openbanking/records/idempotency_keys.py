@@ -13,6 +13,7 @@ from boto3.dynamodb.conditions import Attr
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.identifiers import digest, new_id
@@ -150,3 +151,6 @@ def _read_outcome(outcome: Mapping[str, Any]) -> Mapping[str, Any] | DeferredReq
     request_id, at = kept["first"]
     fault, reason_code = Fault[kept["fault"]], kept.get("reason_code")
     raise Refusal(fault, kept["message"], details, first=(request_id, at), reason_code=reason_code)
+
+
+SEALED = (SealedPlace(TABLE, ("claim",), "outcome", lambda item: str(item["claim"])),)

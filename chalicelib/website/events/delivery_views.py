@@ -15,7 +15,7 @@ from chalicelib.delivery.client_events import (
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.journal import NotResendable, UnknownDelivery
 from chalicelib.delivery.schedule import PLANS
-from chalicelib.foundation import jsontext
+from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.http.web import json_answer, text_answer
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.flows.deferred_calls import request_text
@@ -107,6 +107,8 @@ def resend_delivery(visit: Visit) -> Response:
         return _delivery_page(visit, delivery, client, problem=retry_advice(stopped.retry_after), status=429)
     except NotResendable as refused:
         return _delivery_page(visit, delivery, client, problem=f"It was not sent again: {refused}.", status=409)
+    if is_sent:
+        log.audit("delivery resent", delivery_id=delivery.delivery_id, client_id=client.client_id, by="owner")
     notice = Notice.EVENT_RESENT if is_sent else Notice.EVENT_ARRIVED
     return visit.redirect_with_notice(f"/deliveries/{delivery.delivery_id}", notice)
 

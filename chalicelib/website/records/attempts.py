@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 
 from boto3.dynamodb.conditions import Attr
 
-from chalicelib.foundation import log
+from chalicelib.foundation import security_refusals
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Delete, Item, Store, Update
@@ -82,10 +82,11 @@ class AttemptCounters:
             self._store.transact([_update_count(name, self._key(name, whom, now), now) for name, whom in subjects])
         except ConditionFailed as failure:
             stopped = [subjects[position][0] for position in failure.failed]
-            log.warning("too many attempts", limits=stopped)
+            security_refusals.record("too_many_attempts", "too many attempts", limits=stopped)
             windows = [LIMITS[name].seconds for name in stopped]
             raise TooManyAttempts(max(seconds - now % seconds for seconds in windows)) from None
         except Conflict:  # so many concurrent attempts indicate guessing
+            security_refusals.record("too_many_attempts", "too many attempts", limits=[name for name, _ in subjects])
             raise TooManyAttempts(1) from None
 
     def record_success(self, subjects: Subjects) -> None:

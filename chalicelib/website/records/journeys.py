@@ -16,6 +16,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
@@ -128,7 +129,11 @@ class Journeys:
     def list_latest(self, owner: str) -> Sequence[Journey]:
         """The latest journeys of a user, newest first."""
         page = self._store.query(
-            TABLE, ("owner", _owner(owner)), sort_prefix=("part", _PREFIX), limit=LIST_LIMIT, newest_first=True
+            TABLE,
+            ("owner", owner_of_journeys(owner)),
+            sort_prefix=("part", _PREFIX),
+            limit=LIST_LIMIT,
+            newest_first=True,
         )
         return [_journey(item) for item in page.items if item["expires_at"] > self._clock.time()]
 
@@ -239,16 +244,24 @@ class Journeys:
 
 def _journey(item: Item) -> Journey:
     members: dict[str, Any] = {name: item.get(name) for name in Journey.__dataclass_fields__}
-    return Journey(**members | {"owner": item["owner"].partition("#")[2], "scopes": tuple(item["scopes"])})
+    return Journey(**members | {"owner": _owner_of(item), "scopes": tuple(item["scopes"])})
 
 
-def _owner(owner: str) -> str:
+def _owner_of(item: Item) -> str:
+    return str(item["owner"]).partition("#")[2]
+
+
+def owner_of_journeys(owner: str) -> str:
+    """The partition of a user's journeys."""
     return f"user#{owner}"
 
 
 def _key(owner: str, state: str) -> Item:
-    return {"owner": _owner(owner), "part": f"{_PREFIX}{state[:STATE_TIME]}#{digest(state)}"}
+    return {"owner": owner_of_journeys(owner), "part": f"{_PREFIX}{state[:STATE_TIME]}#{digest(state)}"}
 
 
 def _context(owner: str, state: str) -> str:
     return f"{TABLE}/{owner}/{digest(state)}"
+
+
+SEALED = (SealedPlace(TABLE, ("owner", "part"), "sealed", lambda item: _context(_owner_of(item), item["state"])),)

@@ -302,7 +302,10 @@ def test_a_defect_is_9001_and_logged_without_the_body(stage: Scene, lines: Lines
 
     assert code(answer) == 9001
     assert "secret" not in answer.raw
-    assert lines.all()[-1]["level"] == "ERROR"
+    assert [(line["level"], line["message"]) for line in lines.all()][-2:] == [
+        ("ERROR", "failed"),
+        ("INFO", "error response"),
+    ]
     assert stage.secrets["full"]["access_api_key"] not in lines.text
 
 

@@ -207,6 +207,61 @@ def test_what_another_process_sealed_with_a_new_data_key_opens_at_once(keyring: 
     assert Vault(stale).unseal(Vault(keyring).seal("text", "place"), "place") == "text"
 
 
+def test_a_new_data_key_signs_as_soon_as_all_processes_know_it(keyring: Keyring, clock: ManualClock) -> None:
+    clock.advance(CACHED_SECONDS)
+    first = keyring.derived_signing_key("purpose")
+    keyring.rotate_data_key()
+
+    clock.advance(CACHED_SECONDS - 1)
+    assert keyring.derived_signing_key("purpose") == first
+    clock.advance(1)
+    assert keyring.derived_signing_key("purpose") != first
+    assert first in keyring.derived_keys("purpose")
+    assert keyring.derived_keys("purpose")[-1] == keyring.derived_signing_key("purpose")
+
+
+def test_a_signature_ends_with_the_third_rotation(keyring: Keyring, clock: ManualClock) -> None:
+    clock.advance(CACHED_SECONDS)
+    first = keyring.derived_signing_key("purpose")
+
+    valid = []
+    for _ in range(3):
+        keyring.rotate_data_key()
+        valid.append(first in keyring.derived_keys("purpose"))
+
+    assert valid == [True, True, False]
+
+
+def test_a_data_key_of_an_earlier_release_has_no_time_of_creation(keyring: Keyring, secrets: FakeSecrets) -> None:
+    state = secrets.get(NAME)
+    del state["data_keys"][0]["created_at"]
+    secrets.put(NAME, state)
+    later = another(keyring)
+
+    assert later.data_keys() == {1: 0}
+    assert later.rotate_data_key() == 2
+    assert later.data_keys() == {1: 0, 2: int(START.timestamp())}
+
+
+def test_a_removed_data_key_is_gone_and_its_number_is_not_given_again(keyring: Keyring) -> None:
+    keyring.rotate_data_key()
+    keyring.remove_data_key(1)
+
+    assert list(another(keyring).data_keys()) == [2]
+    with pytest.raises(KeyError):
+        another(keyring).data_key(1)
+    assert keyring.rotate_data_key() == 3
+
+
+@pytest.mark.parametrize(("number", "error"), [(2, ValueError), (7, KeyError)])
+def test_the_newest_data_key_is_not_removed(keyring: Keyring, number: int, error: type[Exception]) -> None:
+    keyring.rotate_data_key()
+
+    with pytest.raises(error):
+        keyring.remove_data_key(number)
+    assert list(keyring.data_keys()) == [1, 2]
+
+
 def test_an_unknown_data_key_is_a_key_error(keyring: Keyring) -> None:
     with pytest.raises(KeyError):
         keyring.data_key(7)

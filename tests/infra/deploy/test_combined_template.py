@@ -93,7 +93,7 @@ def test_both_templates_outputs_and_the_transformation_are_in_it(application: di
 
     assert {"EndpointURL", "DeliveriesQueueUrl"} <= whole["Outputs"].keys()
     assert whole["Transform"] == "AWS::Serverless-2016-10-31"
-    assert whole["Parameters"].keys() == {"Stage", "AlarmTopicArn"}
+    assert whole["Parameters"].keys() == {"Stage", "AlarmTopicArn", "OwnStorageKey"}
 
 
 def test_a_part_that_both_templates_have_is_an_error(application: dict[str, Any]) -> None:

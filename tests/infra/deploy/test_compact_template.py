@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -10,12 +11,13 @@ from infra.deploy import template
 
 STAGES = ("dev", "prod")
 TOPIC = "arn:aws:sns:eu-central-1:123456789012:causeway-alarms-of-production"
+CHOSEN = {"AlarmTopicArn": TOPIC, "OwnStorageKey": "true"}
 each_stage = pytest.mark.parametrize("stage", STAGES)
 
 
 @each_stage
 def test_the_resources_fit_into_one_call(stage: str) -> None:
-    size = len(template.to_json(template.compact(template.load(), stage, TOPIC)[0]))
+    size = len(template.to_json(template.compact(template.load(), stage, **CHOSEN)[0]))
 
     assert size <= template.LARGEST, (
         f"infra/resources.yaml has {size} bytes as it is sent, "
@@ -25,11 +27,14 @@ def test_the_resources_fit_into_one_call(stage: str) -> None:
 
 
 @each_stage
+@pytest.mark.parametrize("own_key", ["false", "true"])
 @pytest.mark.parametrize("topic", ["", TOPIC])
-def test_a_small_template_makes_what_the_whole_one_makes(stage: str, topic: str) -> None:
+def test_a_small_template_makes_what_the_whole_one_makes(stage: str, topic: str, own_key: str) -> None:
     whole = template.load()
-    small, tags = template.compact(whole, stage, topic)
-    of_whole, of_small = (template.Template(each, Stage=stage, AlarmTopicArn=topic) for each in (whole, small))
+    small, tags = template.compact(whole, stage, AlarmTopicArn=topic, OwnStorageKey=own_key)
+    of_whole, of_small = (
+        template.Template(each, Stage=stage, AlarmTopicArn=topic, OwnStorageKey=own_key) for each in (whole, small)
+    )
 
     assert tags == [{"Key": "Application", "Value": "causeway"}, {"Key": "Stage", "Value": stage}]
     for kind in {entry["Type"] for entry in whole["Resources"].values()} - {template.DASHBOARD}:
@@ -45,13 +50,27 @@ def test_the_dashboard_says_the_same_in_one_line(stage: str) -> None:
     whole = template.load()
     said, sent = (
         entry["Properties"]["DashboardBody"]["Fn::Sub"]
-        for resources in (whole, template.compact(whole, stage, TOPIC)[0])
+        for resources in (whole, template.compact(whole, stage, **CHOSEN)[0])
         for entry in resources["Resources"].values()
         if entry["Type"] == template.DASHBOARD
     )
 
     assert "\n" not in sent
-    assert json.loads(sent) == json.loads(said.replace("${Stage}", stage))
+    assert with_all_names(json.loads(sent)) == json.loads(said.replace("${Stage}", stage))
+
+
+def with_all_names(dashboard: dict[str, Any]) -> dict[str, Any]:
+    """A dashboard as CloudWatch reads it: with its defaults; "." stands for what the metric before has there."""
+    for widget in dashboard["widgets"]:
+        widget |= {name: value for name, value in template.WIDGET_DEFAULTS.items() if name not in widget}
+        if widget["type"] == "metric":
+            properties = widget["properties"]
+            properties |= {name: value for name, value in template.PROPERTY_DEFAULTS.items() if name not in properties}
+        before: list[Any] = []
+        for metric in widget["properties"].get("metrics", []):
+            metric[:] = [before[place] if name == "." else name for place, name in enumerate(metric)]
+            before = metric
+    return dashboard
 
 
 def test_what_other_stages_have_is_left_out_with_its_outputs_and_conditions() -> None:
@@ -59,12 +78,12 @@ def test_what_other_stages_have_is_left_out_with_its_outputs_and_conditions() ->
 
     assert "DemoBanksTable" not in small["Resources"]
     assert not [name for name in small["Outputs"] if name.startswith("DemoBanks")]
-    assert small["Conditions"].keys() == {"HasAlarmTopic"}
+    assert small["Conditions"].keys() == {"HasAlarmTopic", "HasStorageKey"}
     assert small["Resources"]["ClientsTable"]["Properties"]["DeletionProtectionEnabled"] is True
 
 
 def test_without_a_topic_no_alarm_has_an_action() -> None:
-    small, _ = template.compact(template.load(), "dev", "")
+    small, _ = template.compact(template.load(), "dev", AlarmTopicArn="", OwnStorageKey="false")
 
     assert "AlarmActions" not in small["Resources"]["DeadDeliveriesAlarm"]["Properties"]
     assert small["Conditions"] == {}
@@ -72,6 +91,6 @@ def test_without_a_topic_no_alarm_has_an_action() -> None:
 
 def test_the_template_that_was_given_is_not_changed() -> None:
     whole = template.load()
-    template.compact(whole, "dev", TOPIC)
+    template.compact(whole, "dev", **CHOSEN)
 
     assert whole == template.load()

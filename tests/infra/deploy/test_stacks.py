@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError, WaiterError
 
 from infra.deploy import __main__ as deploy
 from infra.deploy import chalice_command, limits, runtime, stacks, template
+from infra.deploy.functions import FUNCTIONS
 from infra.deploy.stacks import StackFailed
 
 
@@ -26,12 +28,13 @@ class CloudFormation:
     def __init__(self, exists: bool, refused: str = "", events: list[dict[str, str]] | None = None) -> None:
         self.exists, self.refused, self.events = exists, refused, events
         self.status, self.outputs = "UPDATE_COMPLETE", {"ApiAccessLogArn": "arn:log"}
+        self.parameters = {"AlarmTopicArn": "arn:before"}
         self.calls: list[tuple[str, dict[str, Any]]] = []
 
     def describe_stacks(self, **_: Any) -> dict[str, Any]:
         if not self.exists:
             raise refusal("Stack with id x does not exist")
-        parameters = [{"ParameterKey": "AlarmTopicArn", "ParameterValue": "arn:before"}]
+        parameters = [{"ParameterKey": key, "ParameterValue": value} for key, value in self.parameters.items()]
         outputs = [{"OutputKey": key, "OutputValue": value} for key, value in self.outputs.items()]
         return {"Stacks": [{"StackStatus": self.status, "Outputs": outputs, "Parameters": parameters}]}
 
@@ -216,10 +219,14 @@ class Logs:
     def __init__(self, refusal: str = "") -> None:
         self.refusal = refusal
         self.kept: dict[str, int] = {}
+        self.keys: dict[str, str] = {}
 
     def create_log_group(self, logGroupName: str) -> None:  # noqa: N803 - CloudWatch's name
         if self.refusal:
             raise ClientError({"Error": {"Code": self.refusal}}, "CreateLogGroup")
+
+    def associate_kms_key(self, logGroupName: str, kmsKeyId: str) -> None:  # noqa: N803 - CloudWatch's names
+        self.keys[logGroupName] = kmsKeyId
 
     def put_retention_policy(self, logGroupName: str, retentionInDays: int) -> None:  # noqa: N803 - CloudWatch's names
         self.kept[logGroupName] = retentionInDays
@@ -307,6 +314,35 @@ def test_alarms_go_where_they_went_before_unless_said_otherwise(
     assert {"ParameterKey": "AlarmTopicArn", "ParameterValue": topic} in request["Parameters"]
     assert ("AlarmActions" in request["TemplateBody"]) == bool(topic)
     assert request["Tags"] == [{"Key": "Application", "Value": "causeway"}, {"Key": "Stage", "Value": "dev"}]
+
+
+@pytest.mark.usefixtures("finished", "chalice")
+@pytest.mark.parametrize(
+    ("before", "options", "own"),
+    [("false", [], False), ("true", [], True), ("false", ["true"], True), ("true", ["false"], False)],
+)
+def test_tables_and_logs_keep_their_encryption_unless_said_otherwise(
+    cloud_formation: CloudFormation, before: str, options: list[str], own: bool
+) -> None:
+    cloud_formation.exists = True
+    cloud_formation.parameters["OwnStorageKey"] = before
+
+    assert deploy.main(["dev", *(["--own-storage-key", *options] if options else [])]) == 0
+    request = cloud_formation.calls[0][1]
+    assert {"ParameterKey": "OwnStorageKey", "ParameterValue": str(own).lower()} in request["Parameters"]
+    assert ("StorageKey" in json.loads(request["TemplateBody"])["Resources"]) == own
+
+
+@pytest.mark.usefixtures("finished", "chalice")
+def test_the_logs_of_all_functions_are_encrypted_with_the_stages_own_key(
+    cloud_formation: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = boto3.client("logs")
+    cloud_formation.outputs["StorageKeyArn"] = "arn:key"
+
+    assert deploy.main(["prod"]) == 0
+    names = {f"/aws/lambda/causeway-prod{each.name and f'-{each.name}'}" for each in FUNCTIONS if "prod" in each.stages}
+    assert logs.keys == dict.fromkeys(names, "arn:key")
 
 
 @pytest.mark.usefixtures("finished")

@@ -224,3 +224,51 @@ def test_no_secret_has_a_value_in_the_template() -> None:
     for secret in for_stage("dev").resources(template.SECRET).values():
         assert "SecretString" not in secret
         assert "KmsKeyId" in secret
+
+
+def with_own_key(stage: str) -> Template:
+    return Template(template.load(), Stage=stage, OwnStorageKey="true")
+
+
+@pytest.mark.parametrize("stage", ["dev", "prod"])
+def test_queues_refuse_messages_without_tls(stage: str) -> None:
+    made = for_stage(stage)
+    [policy] = made.resources("AWS::SQS::QueuePolicy").values()
+    [statement] = policy["PolicyDocument"]["Statement"]
+
+    queues = made.resources(template.QUEUE)
+    assert policy["Queues"] == [{"Ref": name} for name in queues]
+    assert statement["Resource"] == [{"Fn::GetAtt": [name, "Arn"]} for name in queues]
+    assert (statement["Effect"], statement["Principal"], statement["Action"]) == ("Deny", "*", "sqs:*")
+    assert statement["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+
+
+def test_tables_and_logs_have_aws_keys_unless_the_stage_has_its_own() -> None:
+    for table in for_stage("prod").resources(template.TABLE).values():
+        assert table["SSESpecification"] == {"SSEEnabled": True}
+    for log in for_stage("prod").resources("AWS::Logs::LogGroup").values():
+        assert "KmsKeyId" not in log
+    assert "StorageKey" not in for_stage("prod").resources("AWS::KMS::Key")
+
+
+def test_with_a_key_of_its_own_a_stage_encrypts_all_tables_and_logs_with_it() -> None:
+    made = with_own_key("dev")
+
+    for table in made.resources(template.TABLE).values():
+        own = {"SSEEnabled": True, "SSEType": "KMS", "KMSMasterKeyId": {"Ref": "StorageKey"}}
+        assert table["SSESpecification"] == own
+    for log in made.resources("AWS::Logs::LogGroup").values():
+        assert log["KmsKeyId"] == {"Fn::GetAtt": ["StorageKey", "Arn"]}
+
+
+def test_the_key_of_tables_and_logs_is_used_through_these_services_only() -> None:
+    _, tables, logs = with_own_key("prod").resources("AWS::KMS::Key")["StorageKey"]["KeyPolicy"]["Statement"]
+
+    assert tables["Condition"]["StringEquals"] == {
+        "kms:CallerAccount": "123456789012",
+        "kms:ViaService": "dynamodb.eu-west-1.amazonaws.com",
+    }
+    assert logs["Principal"] == {"Service": "logs.eu-west-1.amazonaws.com"}
+    assert logs["Condition"]["ArnLike"] == {
+        "kms:EncryptionContext:aws:logs:arn": "arn:aws:logs:eu-west-1:123456789012:log-group:/aws/*/causeway-prod*"
+    }

@@ -1,0 +1,210 @@
+"""Seals all records anew with the newest data key, so that older keys can be removed (PCI DSS 3.7.4).
+
+The operator requests it; a schedule then reads all tables with sealed values, page by page, and replaces the values of
+older keys. Each replacement is conditional on the value that was read, so a concurrent change is never overwritten; the
+next pass finds what was skipped. After an interruption, the next run resumes with the page that was not recorded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
+from operator import and_
+
+from boto3.dynamodb.conditions import Attr
+
+from chalicelib.foundation import log
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.crypto.resealing_progress import PROGRESS, ResealingProgress
+from chalicelib.foundation.crypto.sealed_places import SealedPlace, reseal_values, sealed_values
+from chalicelib.foundation.crypto.vault import Unsealable, Vault, data_key_id
+from chalicelib.foundation.dynamodb.store import AnswerLost, ConditionFailed, Conflict, Item, Store
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.parallel import together
+
+PAGE = 100
+"""The items of a table that are read, and sealed anew in parallel, between two records of the progress."""
+KEPT_SECONDS = 35 * 24 * 3600
+"""Seconds for which a key is kept after its last value: tables can be restored to any second of the last 35 days. Also
+longer than a message with a sealed task can wait in the queues (14 days each time), and than cursors and sessions are
+used that were signed with a key derived from it.
+"""
+
+
+class DataKeyNeeded(Exception):
+    """A data key cannot be removed (yet); the message is a sentence for the operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyStatus:
+    """A data key: what it still opens. Times are Unix seconds.
+
+    Attributes:
+        created_at: 0 for a key of an earlier release.
+        is_newest: whether it seals new values.
+        values_left: values that the last whole pass found and could not seal anew; ``None`` before a pass ended.
+        unused_since: since when it opens nothing; ``None`` if it still does, or nobody has looked.
+        removable_at: when it can be removed, if it opens nothing until then.
+    """
+
+    number: int
+    created_at: int
+    is_newest: bool
+    values_left: int | None
+    unused_since: int | None
+
+    @property
+    def removable_at(self) -> int | None:
+        return None if self.unused_since is None else self.unused_since + KEPT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealed:
+    """What was found in an item: values of older keys by key, and how many of them were sealed anew."""
+
+    found: Mapping[str, int]
+    resealed: int = 0
+
+
+class Resealing:
+    """Seals the values at ``places`` anew, reports how far it has come, and removes keys."""
+
+    def __init__(
+        self, store: Store, vault: Vault, keyring: Keyring, clock: Clock, places: Sequence[SealedPlace]
+    ) -> None:
+        self._store = store
+        self._vault = vault
+        self._keyring = keyring
+        self._clock = clock
+        self._places = places
+        self.tables = tuple(dict.fromkeys(place.table for place in places))
+
+    def progress(self) -> ResealingProgress | None:
+        """The progress; ``None`` if it was never requested."""
+        item = self._store.get(*PROGRESS)
+        return ResealingProgress.from_item(item) if item else None
+
+    def request(self) -> ResealingProgress:
+        """Have all records sealed with the newest key; does nothing while such passes run.
+
+        Raises:
+            ConditionFailed: it was requested, or a run recorded its progress, at the same time.
+        """
+        before = self.progress()
+        number, created_at = self._newest_key()
+        if before and before.finished_at is None and before.data_key == number:
+            return before
+        now = self._clock.time()
+        return self._write((before or ResealingProgress(number, now, now)).request(number, created_at, now))
+
+    def run(self, until: float) -> ResealingProgress | None:
+        """Read and seal pages until the monotonic time ``until``; ``None`` if nothing was requested."""
+        progress = self.progress()
+        if progress is None or progress.finished_at is not None:
+            return progress
+        number, created_at = self._newest_key()
+        if progress.data_key != number:
+            progress = self._write(progress.request(number, created_at, self._clock.time()))
+        before = progress
+        while progress.is_due(self._clock.time()) and self._clock.monotonic() < until:
+            progress = self._write(self._advance(progress))
+        if progress != before:
+            log.info("records sealed anew", read=progress.read, resealed=progress.resealed, table=progress.table)
+        return progress
+
+    def key_statuses(self) -> list[KeyStatus]:
+        """All data keys, oldest first."""
+        progress, keys = self.progress(), self._keyring.data_keys()
+        left = progress.left if progress else None
+        unused = (progress.unused_since if progress else None) or {}
+        newest = max(keys)
+        return [
+            KeyStatus(
+                number,
+                created_at,
+                number == newest,
+                None if left is None or number == newest else left.get(str(number), 0),
+                unused.get(str(number)),
+            )
+            for number, created_at in keys.items()
+        ]
+
+    def remove_key(self, number: int) -> None:
+        """Delete a data key that opens nothing any more.
+
+        Raises:
+            DataKeyNeeded: there is no such key, or something may still need it.
+            SecretChanged: another operator changed the keys at the same time.
+        """
+        status = next((each for each in self.key_statuses() if each.number == number), None)
+        if status is None:
+            raise DataKeyNeeded(f"there is no data key {number}")
+        if status.is_newest:
+            raise DataKeyNeeded(f"data key {number} seals new records")
+        if status.removable_at is None:
+            raise DataKeyNeeded(f"data key {number} may still open records: run `keys reseal`, then see `keys data`")
+        if (progress := self.progress()) and progress.finished_at is None and progress.table is not None:
+            raise DataKeyNeeded("records are being read: wait until the pass is over, see `keys data`")
+        if self._clock.time() < status.removable_at:
+            raise DataKeyNeeded(f"backups of the last 35 days may still need data key {number}: see `keys data`")
+        self._keyring.remove_data_key(number)
+
+    def _newest_key(self) -> tuple[int, int]:
+        return list(self._keyring.data_keys().items())[-1]
+
+    def _older_keys(self) -> list[int]:
+        return list(self._keyring.data_keys())[:-1]
+
+    def _write(self, progress: ResealingProgress) -> ResealingProgress:
+        after, put = progress.put()
+        self._store.put(put.table, put.item, put.condition)
+        return after
+
+    def _advance(self, progress: ResealingProgress) -> ResealingProgress:
+        """Read a page, and seal what it has of older keys."""
+        now = self._clock.time()
+        if progress.table is None:
+            progress = progress.begin_pass(self.tables, now)
+        table = progress.table or self.tables[0]
+        page = self._store.scan_page(table, dict(progress.after) if progress.after else None, PAGE)
+        older = frozenset(self._older_keys())
+        calls = [partial(self._reseal, table, item, older, progress.data_key) for item in page.items]
+        outcomes = together(calls) if calls else []
+        found = dict(sum((Counter(each.found) for each in outcomes), Counter()))
+        progress = progress.advance(len(page.items), sum(each.resealed for each in outcomes), found, page.next)
+        return progress if page.next else progress.next_table(self.tables, older, now)
+
+    def _reseal(self, table: str, item: Item, older: frozenset[int], current: int) -> _Sealed:
+        """Seal the values of an item; those that cannot be opened, or whose item changed, are found but left."""
+        numbers = [number for value in sealed_values(item) if (number := data_key_id(value)) in older]
+        if not numbers:
+            return _Sealed({})
+        found = dict(Counter(map(str, numbers)))
+        try:
+            return _Sealed(found, self._replace(table, item, older, current))
+        except Unsealable:
+            log.warning("sealed value not opened", table=table)
+        except (ConditionFailed, Conflict, AnswerLost):
+            pass  # the next pass sees what the item is now
+        return _Sealed(found)
+
+    def _replace(self, table: str, item: Item, older: frozenset[int], current: int) -> int:
+        """Write the sealed attributes of an item anew; returns how many values were replaced."""
+        changes, count = {}, 0
+        for place in self._places:
+            before = item.get(place.attribute)
+            if place.table != table or before is None or (context := place.context(item)) is None:
+                continue
+            if numbers := [value for value in sealed_values(before) if data_key_id(value) in older]:
+                changes[place.attribute] = reseal_values(self._vault, before, context, current)
+                count += len(numbers)
+        if changes:
+            key = {name: item[name] for name in self._key(table)}
+            unchanged = reduce(and_, [Attr(name).eq(item[name]) for name in changes])
+            self._store.update(table, key, set=changes, condition=unchanged)
+        return count
+
+    def _key(self, table: str) -> tuple[str, ...]:
+        return next(place.key for place in self._places if place.table == table)

@@ -1,0 +1,39 @@
+"""Refusals that may be an attack: each is logged, and counted as ``SecurityRefusals`` by kind.
+
+All of them come by ``record``, so that an alarm sees what the log says. The caller learns less than the log.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from chalicelib.foundation import log
+from chalicelib.foundation.metrics import Metrics
+
+Kind = Literal[
+    "misused_token",
+    "replayed_proof",
+    "wrong_key",
+    "refused_certificate",
+    "wrong_client_credentials",
+    "wrong_bank_credentials",
+    "wrong_card_credentials",
+    "too_many_attempts",
+]
+"""A misused token is a code or a refresh token that was used a second time, which ends its consent."""
+
+METRIC = "SecurityRefusals"
+_metrics: Metrics | None = None
+
+
+def count_with(metrics: Metrics | None) -> None:
+    """Count in the metrics of this process's stage; ``None`` ends it."""
+    global _metrics
+    _metrics = metrics
+
+
+def record(kind: Kind, event: str, **members: object) -> None:
+    """Log ``event`` as a warning with ``members``, and count a refusal of this kind."""
+    log.warning(event, **members)
+    if _metrics is not None:
+        _metrics.write({METRIC: 1}, Kind=kind)

@@ -1,0 +1,33 @@
+"""All places with values that are sealed with the data keys, as the rooms' records name them."""
+
+from __future__ import annotations
+
+from chalicelib.cards.card_data import sealed_data
+from chalicelib.cards.events import signing_secrets
+from chalicelib.cards.requests import idempotency
+from chalicelib.delivery import event_log, sealed_bodies
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
+from chalicelib.openbanking.records import (
+    authorization_requests,
+    bank_idempotency,
+    banks,
+    clients,
+    consents,
+    idempotency_keys,
+)
+from chalicelib.website.records import journeys
+
+SEALED_PLACES: tuple[SealedPlace, ...] = (
+    *banks.SEALED,
+    *clients.SEALED,
+    *authorization_requests.SEALED,
+    *consents.SEALED,
+    *bank_idempotency.SEALED,
+    *idempotency_keys.SEALED,
+    *idempotency.SEALED,
+    *sealed_bodies.SEALED,
+    *event_log.SEALED,
+    *signing_secrets.SEALED,
+    *sealed_data.SEALED,
+    *journeys.SEALED,
+)

@@ -1,0 +1,86 @@
+"""The operator's log: one item for every command that changes something, written before the command does it.
+
+Items are in the table ``website``, a partition for each UTC day (``audit#2026-11-28``), sorted by time. They hold the
+command, its arguments and the names of its options, whose values may be secret, and expire after five years.
+"""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import boto3
+
+from chalicelib.bootstrap import Hub
+from chalicelib.foundation.clock import milliseconds
+from chalicelib.foundation.dynamodb.store import Item, Store, absent
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.website.records.sessions import TABLE
+
+KEPT_SECONDS = (5 * 365 + 2) * 24 * 3600
+READING = frozenset({"list", "show", "data", "test", "trace", "explain", "blocked", "verify", "unresolved", "export"})
+"""The commands, by name, that change nothing."""
+
+
+@dataclass(slots=True)
+class Command:
+    """The command that is running: its words, its arguments and the names of the options that were passed."""
+
+    words: str
+    arguments: Sequence[str] = ()
+    options: Sequence[str] = ()
+    recorded: bool = field(default=False)
+
+    @property
+    def changes(self) -> bool:
+        return self.words.rpartition(" ")[2] not in READING
+
+
+running: ContextVar[Command | None] = ContextVar("running", default=None)
+
+
+def record(hub: Hub) -> None:
+    """Write the running command to the stage's log, once, if it changes something."""
+    command = running.get()
+    if command is None or command.recorded or not command.changes:
+        return
+    at = milliseconds(hub.clock.real)
+    item = {
+        "owner": _partition(at // 1000),
+        "part": f"{at:013}#{new_id()}",
+        "by": caller(hub),
+        "command": command.words,
+        "arguments": list(command.arguments),
+        "options": list(command.options),
+        "expires_at": at // 1000 + KEPT_SECONDS,
+    }
+    hub.store.put(TABLE, item, absent("owner"))
+    command.recorded = True
+
+
+def entries(store: Store, since: int, until: int) -> Iterator[Mapping[str, object]]:
+    """The commands from one Unix second to another, in order."""
+    day = datetime.fromtimestamp(since, UTC)
+    while day.timestamp() <= until + 24 * 3600:
+        for item in store.each(TABLE, ("owner", _partition(int(day.timestamp())))):
+            if since <= _seconds(item) <= until:
+                yield {"at": _seconds(item), **{name: item[name] for name in ("by", "command", "arguments", "options")}}
+        day += timedelta(days=1)
+
+
+def caller(hub: Hub) -> str:
+    """Who runs the command: the AWS identity, or the account of this machine for the local stack."""
+    if hub.settings.is_local:
+        return getpass.getuser()
+    return str(boto3.client("sts").get_caller_identity()["Arn"])
+
+
+def _seconds(item: Item) -> int:
+    return int(item["part"].partition("#")[0]) // 1000
+
+
+def _partition(seconds: int) -> str:
+    return f"audit#{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"

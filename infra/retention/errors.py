@@ -1,0 +1,7 @@
+"""The error of retention commands."""
+
+from __future__ import annotations
+
+
+class NotErasable(Exception):
+    """The data of a person cannot be erased (yet); the message is a sentence for the operator."""

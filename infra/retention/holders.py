@@ -1,0 +1,133 @@
+"""Removes the data of card holders: what no law keeps on request, the rest five years after the last account closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from chalicelib.bootstrap import Hub
+from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.card_record import Card, update_nameless_row
+from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN
+from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.storage.record import TABLE
+from chalicelib.foundation.dynamodb.store import Store
+from chalicelib.foundation.identifiers import new_id
+from infra.retention.errors import NotErasable
+from infra.retention.kinds import KEPT_SECONDS
+
+CONTACT = ("phone_number", "email", "title", "holder_locale", "ip_address")
+MANDATORY = ("first_name", "last_name", "address_line_1", "zip_code", "city", "phone_number")
+"""Members that every holder's record has: they become empty."""
+IDENTIFYING_NOTHING = ("holder_limit_group_id", "country_ison", "industry_id")
+"""Members that stay: they do not identify a person."""
+_NAMES = ("name_line_4", "track_first_name", "track_last_name", "thermal_line_1", "thermal_line_2", "note", "reference")
+_FINAL_ACCOUNT, _FINAL_CARD = "C", "B"
+
+
+@dataclass(frozen=True, slots=True)
+class HolderRecords:
+    """A holder with all accounts and cards."""
+
+    holder: Holder
+    accounts: list[Account]
+    cards: list[Card]
+
+    @property
+    def ended_at(self) -> int | None:
+        """When the last account was closed, in Unix seconds; ``None`` while one is open or a card is not blocked."""
+        if not self.accounts or any(each.status != _FINAL_ACCOUNT for each in self.accounts):
+            return None
+        if any(card.stored_status != _FINAL_CARD for card in self.cards):
+            return None
+        return max(each.updated_at for each in self.accounts)
+
+
+def erase_holder(hub: Hub, holder_id: int) -> list[str]:
+    """Remove what no law keeps; returns the kinds that were removed.
+
+    Raises:
+        NotErasable: there is no such holder, or an account is open or a card not blocked.
+    """
+    found = next(iter(_read(hub.store, holder_id)), None)
+    if found is None:
+        raise NotErasable(f"there is no holder {holder_id}")
+    if found.ended_at is None:
+        raise NotErasable(f"holder {holder_id} has an open account or a card that is not blocked: end them first")
+    _remove_contact(hub, found)
+    return ["holder-contact", "card-secrets", "whitelist-rules"]
+
+
+def due_holders(hub: Hub, now: int) -> list[HolderRecords]:
+    """The holders whose last account was closed five years ago, and whose names are still there."""
+    records = _read(hub.store)
+    return [each for each in records if _is_named(each) and each.ended_at and each.ended_at + KEPT_SECONDS <= now]
+
+
+def remove_holder(hub: Hub, found: HolderRecords) -> None:
+    """Remove all that identifies the holder; the books stay."""
+    _remove_contact(hub, found)
+    holder = _read_one(hub.store, found.holder.id)
+    kept = {name: value for name, value in holder.details.items() if name in IDENTIFYING_NOTHING}
+    for card in found.cards:
+        _remove_parts(hub.store, card, "order#")
+        _remove_names(hub.store, card)
+    details = kept | dict.fromkeys(MANDATORY, "")
+    hub.store.transact([holder.update(new_id(), details=details)])
+
+
+def _remove_contact(hub: Hub, found: HolderRecords) -> None:
+    details = {name: value for name, value in found.holder.details.items() if name not in CONTACT}
+    details |= {"phone_number": ""}
+    if details != found.holder.details:
+        hub.store.transact([found.holder.update(new_id(), details=details)])
+    for card in found.cards:
+        password = hub.cards.card_data.seal(card.id, "acs_password", "")
+        hub.store.transact([card.update(new_id(), **WITHOUT_PIN, acs_password=password)])
+        _remove_parts(hub.store, card, "rule#")
+
+
+def _remove_names(store: Store, card: Card) -> None:
+    current = _read_card(store, card.id)
+    write_id = new_id()
+    members: Mapping[str, Any] = {"name_line_3": "", **dict.fromkeys(_NAMES)}
+    store.transact([current.update(write_id, **members), update_nameless_row(current, write_id)])
+
+
+def _remove_parts(store: Store, card: Card, prefix: str) -> None:
+    for row in store.rows(TABLE, ("owner", f"card#{card.id}"), sort_prefix=("part", prefix)):
+        store.delete(TABLE, {"owner": row["owner"], "part": row["part"]})
+
+
+def _is_named(found: HolderRecords) -> bool:
+    return bool(found.holder.name)
+
+
+def _read(store: Store, holder_id: int | None = None) -> Iterator[HolderRecords]:
+    """All holders, or one; reads the whole table of cards, since a holder's cards have no index."""
+    holders: dict[int, Holder] = {}
+    accounts: dict[int, list[Account]] = {}
+    cards: dict[int, list[Card]] = {}
+    for item in store.scan(TABLE):
+        if item["part"] == Holder.kind:
+            holders[item["id"]] = Holder.from_item(item)
+        elif item["part"] == Account.kind:
+            accounts.setdefault(item["holder_id"], []).append(Account.from_item(item))
+        elif item["part"] == Card.kind:
+            cards.setdefault(item["holder_id"], []).append(Card.from_item(item))
+    for number, holder in sorted(holders.items()):
+        if holder_id in (None, number):
+            yield HolderRecords(holder, accounts.get(number, []), cards.get(number, []))
+
+
+def _read_one(store: Store, holder_id: int) -> Holder:
+    item = store.get(*Holder.key(holder_id))
+    assert item is not None, "holders are never deleted"
+    return Holder.from_item(item)
+
+
+def _read_card(store: Store, card_id: int) -> Card:
+    item = store.get(*Card.key(card_id))
+    assert item is not None, "cards are never deleted"
+    return Card.from_item(item)

@@ -1,0 +1,64 @@
+"""The operator's commands for data keys: all records are sealed anew, and a key is removed when nothing needs it."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib.foundation.crypto.resealing import KEPT_SECONDS
+from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
+from infra.admin import connection
+from tests.infra.admin.command_line import built, done, refused, run
+from tests.world import World
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr("typer.testing._get_command", built)
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    return world
+
+
+def work_for(world: World, passes: int) -> None:
+    """Let the schedule run until so many passes are over."""
+    for _ in range(passes):
+        world.clock.advance(SETTLE_SECONDS)
+        world.hub.resealing.run(world.clock.monotonic() + 1)
+
+
+def test_a_data_key_is_retired_step_by_step(world: World) -> None:
+    tokens = world.tokens(1)
+    old = max(world.hub.keyring.data_keys())
+    assert done("keys", "rotate-data") == {"data_key": old + 1}
+    assert done("keys", "data")["reseal"] is None
+
+    requested = done("keys", "reseal")
+    assert (requested["state"], requested["data_key"]) == ("waiting", old + 1)
+    assert done("keys", "reseal") == requested
+    assert refused("keys", "remove-data", str(old)) == (
+        f"data key {old} may still open records: run `keys reseal`, then see `keys data`"
+    )
+    work_for(world, passes=3)
+
+    shown = done("keys", "data")
+    assert (shown["reseal"]["state"], shown["reseal"]["values_found"]) == ("finished", {})
+    keys = {each["data_key"]: each for each in shown["data_keys"]}
+    assert (keys[old]["values_left"], keys[old]["seals"], keys[old + 1]["seals"]) == (0, False, True)
+    assert keys[old]["removable_at"] is not None
+    assert refused("keys", "remove-data", str(old)).startswith("backups of the last 35 days may still need data key")
+    world.clock.advance(KEPT_SECONDS)
+
+    assert done("keys", "remove-data", str(old)) == {"removed": old}
+    assert old not in {each["data_key"] for each in done("keys", "data")["data_keys"]}
+    assert world.hub.openbanking.banks.outbound_key(world.banks[1].bank)
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
+
+
+def test_people_read_the_state_of_the_keys_as_a_table() -> None:
+    done("keys", "rotate-data")
+    assert "keys reseal was never requested." in run("keys", "data").stdout
+    done("keys", "reseal")
+
+    text = run("keys", "data").stdout
+
+    assert text.startswith("data key  created at")
+    assert "waiting" in text

@@ -1,0 +1,202 @@
+"""What is kept of persons: the table says all, and the commands remove what they may and nothing else."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from infra.admin import connection
+from infra.retention import kinds
+from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
+from tests.cards.scenes import MANAGER, Scene
+from tests.documents import DOCUMENTS, rows
+from tests.infra.admin.command_line import built, done, refused, run
+from tests.openbanking.faults import items
+from tests.openbanking.payer import Payer, taken
+from tests.website.person import Person
+from tests.world import IBAN, World
+
+DAY = 24 * 3600
+ADA = "ada@example.com"
+
+
+@pytest.fixture(autouse=True)
+def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr("typer.testing._get_command", built)
+    monkeypatch.setattr(connection, "connect", lambda: world.hub)
+    return world
+
+
+def kept_names(report: Any) -> set[str]:
+    return {each["name"] for each in report["stays"]}
+
+
+# -- the table
+
+
+def test_the_document_has_the_kinds_of_the_table() -> None:
+    page = DOCUMENTS["docs/retention.md"]
+    removal = {
+        "expires": "Expires by itself",
+        "retention remove": "retention remove",
+        "erase": "retention erase-user",
+        "stays": "Nothing",
+    }
+    found = [tuple(row) for row in rows(page) if row[0] in BY_NAME]
+
+    assert found == [
+        (
+            kind.name,
+            kind.data,
+            kind.place.replace("`", ""),
+            kind.kept,
+            removal[kind.removal],
+            kind.reason,
+            "Removed" if kind.on_request else "Stays",
+        )
+        for kind in KINDS
+    ]
+
+
+def test_every_kind_names_a_table_of_the_page_on_stored_data() -> None:
+    tables = {row[0].partition(",")[0] for row in rows(DOCUMENTS["docs/data.md"])}
+
+    assert {kind.place.partition("`,")[0].partition("`")[2].partition("`")[0] for kind in KINDS} <= tables
+
+
+def test_the_command_shows_the_table() -> None:
+    assert [each["name"] for each in done("retention", "show")["kinds"]] == list(BY_NAME)
+    assert "holder-contact" in run("retention", "show").stdout
+
+
+# -- PSUs
+
+
+def test_the_accounts_of_an_ended_consent_are_erased_and_the_rest_stays(world: World) -> None:
+    tokens = world.tokens(1)
+    consent_id = tokens["consent_id"]
+    assert refused("retention", "erase-psu", consent_id) == (
+        f"consent {consent_id} is valid: end it first with `consents revoke`"
+    )
+    done("consents", "revoke", consent_id)
+
+    report = done("retention", "erase-psu", consent_id)
+
+    assert report["removed"] == ["approved-accounts"]
+    assert kept_names(report) == {kind.name for kind in of_person("PSU")} - {"approved-accounts"}
+    (consent,) = (item for item in items(world, "consents") if item["part"] == "consent")
+    assert (consent["accounts"], consent["scopes"] != []) == ({}, True)
+    assert IBAN not in json.dumps(items(world, "consents"), default=str)
+    assert done("consents", "show", consent_id)["consent"]["status"] == "revoked"
+    assert refused("retention", "erase-psu", "nothing") == "there is no consent nothing"
+
+
+def test_an_expired_consent_is_erased_without_being_revoked(world: World) -> None:
+    consent_id = world.tokens(1)["consent_id"]
+    world.clock.advance(200 * DAY)
+
+    assert done("retention", "erase-psu", consent_id)["removed"] == ["approved-accounts"]
+
+
+def test_consents_and_payments_are_removed_five_years_after_their_end_and_not_before(world: World) -> None:
+    payer = Payer(world, 2, "direct")
+    payer.bank_does(taken(2, "P-1"))
+    payer.pay()
+    consent_id = world.tokens(1)["consent_id"]
+    done("consents", "revoke", consent_id)
+    world.clock.advance(KEPT_SECONDS - 1)
+    assert done("retention", "remove") == {"dry_run": False, "consents": 0, "payments": 0, "holders": 0}
+    world.clock.advance(1)
+
+    assert done("retention", "remove", "--dry-run") == {"dry_run": True, "consents": 1, "payments": 1, "holders": 0}
+    assert [item for item in items(world, "payments") if "payment_id" in item]
+    assert done("retention", "remove")["consents"] == 1
+    assert not [item for item in items(world, "consents") if item["part"] == "consent"]
+    assert not [item for item in items(world, "payments") if "payment_id" in item]
+    assert done("retention", "remove")["payments"] == 0
+
+
+# -- users
+
+
+def test_a_user_is_erased_with_sessions_and_journeys(world: World) -> None:
+    world.hub.website.users.add(ADA, "correct horse battery", terms_accepted=True)
+    person = Person.signed_in(world, ADA)
+    members = {"client_id": world.client.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
+    world.hub.website.journeys.begin(ADA, "state", members, None)
+
+    report = done("retention", "erase-user", ADA)
+
+    assert report["removed"] == ["user-account", "journeys"]
+    assert kept_names(report) == {"sessions", "attempts", "clients", "operator-log"}
+    assert ADA not in json.dumps([*items(world, "users"), *items(world, "website")], default=str)
+    world.hub.website.users.add(ADA, "correct horse battery", terms_accepted=True)
+    assert person.get("/clients").status == 303
+    assert refused("retention", "erase-user", "nobody@example.com").startswith("no user has the email")
+
+
+def test_a_user_with_a_client_in_use_is_not_erased(world: World) -> None:
+    world.hub.website.users.add("tpp@example.com", "correct horse battery", terms_accepted=True)
+
+    try:
+        assert refused("retention", "erase-user", "tpp@example.com") == (
+            "tpp@example.com has 1 clients: archive them first with `clients archive`"
+        )
+        done("clients", "archive", world.client.client_id)
+        assert done("retention", "erase-user", "tpp@example.com")["removed"]
+    finally:
+        world.hub.store.delete("users", {"email": "tpp@example.com"})
+
+
+# -- card holders
+
+
+def ended_holder(world: World) -> tuple[Scene, int, int]:
+    """A holder whose account is closed and whose card is blocked; holder and card."""
+    scene = Scene(world)
+    made = scene.card_in("B", card_virtual=0)
+    scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    return scene, made.holder_id, made.card_id
+
+
+def test_a_holder_with_an_open_account_is_not_erased(world: World) -> None:
+    made = Scene(world).card()
+
+    assert refused("retention", "erase-holder", str(made.holder_id)) == (
+        f"holder {made.holder_id} has an open account or a card that is not blocked: end them first"
+    )
+    assert refused("retention", "erase-holder", "99999") == "there is no holder 99999"
+
+
+def test_on_request_a_holder_keeps_what_the_law_keeps(world: World) -> None:
+    scene, holder_id, card_id = ended_holder(world)
+    before = scene.data("getHolder", holder_id=holder_id)
+
+    report = done("retention", "erase-holder", str(holder_id))
+
+    assert report["removed"] == ["holder-contact", "card-secrets", "whitelist-rules"]
+    assert BY_NAME["holder-identity"].reason == kinds.AML
+    assert "holder-identity" in kept_names(report)
+    after = scene.data("getHolder", holder_id=holder_id)
+    assert (after["phone_number"], after["last_name"]) == ("", before["last_name"])
+    assert scene.data("getCardAcsPassword", card_id=card_id)["acs_password"] == ""
+    (card,) = (item for item in items(world, "cards") if item["part"] == "card" and item.get("id") == card_id)
+    assert "pin" not in card
+    assert done("retention", "erase-holder", str(holder_id))["removed"] == report["removed"]
+
+
+def test_five_years_after_the_last_account_nothing_names_the_holder(world: World) -> None:
+    scene, holder_id, card_id = ended_holder(world)
+    names = ("O'Neil-Smith", "Riverside", "0447700900123", "o'neil-smith", "ONEIL")
+    assert any(name in json.dumps(items(world, "cards"), default=str, ensure_ascii=False) for name in names)
+    world.clock.advance(KEPT_SECONDS)
+
+    assert done("retention", "remove")["holders"] == 1
+    stored = json.dumps(items(world, "cards"), default=str, ensure_ascii=False)
+    assert [name for name in names if name in stored] == []
+    assert scene.data("getHolder", holder_id=holder_id)["last_name"] == ""
+    portal = world.hub.cards.flows.portal
+    assert card_id in [each["card_id"] for each in portal.read(MANAGER, "listCards", item_count=20)["data"]]
+    assert done("retention", "remove")["holders"] == 0

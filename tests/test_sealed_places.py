@@ -1,0 +1,110 @@
+"""Where values are sealed: every place is known to the job that seals them anew, and what it sealed can be opened."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
+from chalicelib.foundation.crypto.sealed_places import sealed_values
+from chalicelib.foundation.crypto.vault import data_key_id
+from chalicelib.foundation.dynamodb.store import Item
+from chalicelib.sealed_places import SEALED_PLACES
+from tests.cards.scenes import Scene
+from tests.openbanking.deferred_payments import LaterPayer
+from tests.openbanking.faults import items
+from tests.openbanking.payer import Payer, taken
+from tests.openbanking.poller import fetches_events, trial
+from tests.resources import for_stage
+from tests.world import World
+
+OWN_KEYS = "demo-banks"
+"""The table that is sealed with keys of the demonstration banks."""
+
+
+def tables() -> list[str]:
+    names = [table["TableName"].removeprefix("causeway-local-") for table in for_stage("local").tables()]
+    return [name for name in names if name != OWN_KEYS]
+
+
+def stored(world: World) -> Iterator[tuple[str, str, Item]]:
+    """Table, attribute and item of everything that may be a sealed value."""
+    known = set(world.hub.keyring.data_keys())
+    for table in tables():
+        for item in items(world, table):
+            for name, value in item.items():
+                if any(data_key_id(each) in known for each in sealed_values(value)):
+                    yield table, name, item
+
+
+def keys_of(world: World) -> Counter[int | None]:
+    found = [(item[name]) for _, name, item in stored(world)]
+    return Counter(data_key_id(value) for each in found for value in sealed_values(each))
+
+
+@pytest.fixture
+def sealed_world(world: World) -> Iterator[World]:
+    """A world with a value at every place."""
+    with world.manager_wants_events():
+        seal_something_everywhere(world)
+        yield world
+
+
+def seal_something_everywhere(world: World) -> None:
+    world.wants_events()
+    payer = Payer(world, 2, "direct")
+    payer.bank_does(taken(2, "P-1"))
+    payer.pay("key-1")
+    LaterPayer(world, 1, "direct").order()
+    tokens = world.tokens(1)
+    world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+    fetches_events(world)
+    trial(world)
+    scene = Scene(world)
+    scene.card(card_virtual=0, request_reference_id=scene.reference())
+    members = {"client_id": world.client.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
+    world.hub.website.journeys.begin("tpp@example.com", "of-the-tpp", members, "verifier")
+
+
+def reseal_all(world: World) -> None:
+    world.hub.keyring.rotate_data_key()
+    world.clock.advance(SETTLE_SECONDS)
+    world.hub.resealing.request()
+    for _ in range(3):
+        progress = world.hub.resealing.run(world.clock.monotonic() + 1)
+        assert progress is not None
+        if progress.finished_at is not None:
+            return
+        assert progress.resealed, f"left: {progress.left}"
+        world.clock.advance(SETTLE_SECONDS)
+    raise AssertionError("values are left")
+
+
+def test_every_sealed_value_is_at_a_known_place(sealed_world: World) -> None:
+    found = {(table, name) for table, name, _ in stored(sealed_world)}
+
+    assert found == {(place.table, place.attribute) for place in SEALED_PLACES}
+    for table, name, item in stored(sealed_world):
+        contexts = [place.context(item) for place in SEALED_PLACES if (place.table, place.attribute) == (table, name)]
+        assert len([each for each in contexts if each is not None]) == 1, (table, name, item)
+
+
+def test_after_a_rotation_all_values_are_sealed_anew_and_open_as_before(sealed_world: World) -> None:
+    texts = opened(sealed_world)
+
+    reseal_all(sealed_world)
+
+    assert keys_of(sealed_world).keys() == {max(sealed_world.hub.keyring.data_keys())}
+    assert opened(sealed_world) == texts
+
+
+def opened(world: World) -> list[str]:
+    """All sealed values in plaintext, in the order of the tables and keys."""
+    texts = []
+    for table, name, item in stored(world):
+        places = [place for place in SEALED_PLACES if (place.table, place.attribute) == (table, name)]
+        context = next(context for place in places if (context := place.context(item)) is not None)
+        texts += [world.hub.vault.unseal(value, context) for value in sealed_values(item[name])]
+    return texts

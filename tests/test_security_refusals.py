@@ -1,0 +1,175 @@
+"""Refusals that may be attacks are counted by kind, each with its line in the log."""
+
+from __future__ import annotations
+
+import ast
+import base64
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, get_args
+
+import pytest
+
+from chalicelib import bootstrap
+from chalicelib.foundation import security_refusals
+from chalicelib.foundation.security_refusals import METRIC, Kind
+from chalicelib.openbanking.protocol.errors import Refusal
+from chalicelib.website.records.attempts import LIMITS, TooManyAttempts
+from tests.cards.scenes import Scene
+from tests.documents import OPERATIONS, rows, section
+from tests.figures import counted
+from tests.log_lines import Lines
+from tests.openbanking.key_holder import KeyHolder, secure
+from tests.source_code import MODULES, tree, within
+from tests.world import World
+
+Play = Callable[[World], object]
+"""A refusal of one kind, after which the TPP, the bank or the user may go on."""
+
+
+def second_use_of_a_code(world: World) -> Callable[[], object]:
+    code = world.approve(1).query["code"]
+    redeem = partial(world.tpp, "POST", "/tpp/token", {"authorization_code": code})
+    redeem()
+    return redeem
+
+
+def late_use_of_a_refresh_token(world: World) -> Callable[[], object]:
+    body = {"refresh_token": world.tokens(1)["refresh_token"]}
+    world.tpp("POST", "/tpp/token", body)
+    world.clock.advance(61)
+    return lambda: world.tpp("POST", "/tpp/token", body)
+
+
+def replayed_proof(world: World) -> Callable[[], object]:
+    holder = KeyHolder()
+    secure(world, holder)
+    token = holder.tokens(world)["access_token"]
+    proof = holder.proof(world, "GET", "/tpp/consent", token)
+    holder.read(world, token, proof=proof)
+    return lambda: holder.read(world, token, proof=proof)
+
+
+def proof_of_another_key(world: World) -> Callable[[], object]:
+    holder = KeyHolder()
+    secure(world, holder)
+    token = holder.tokens(world)["access_token"]
+    return lambda: holder.read(world, token, proof=KeyHolder().proof(world, "GET", "/tpp/consent", token))
+
+
+def missing_certificate(world: World) -> Callable[[], object]:
+    checks = world.hub.openbanking.tpp_authentication._credential_checks
+
+    def present_none() -> None:
+        with pytest.raises(Refusal):
+            checks.check_certificate(world.client, None)
+
+    return present_none
+
+
+def wrong_client_secret(world: World) -> Callable[[], object]:
+    wrong = base64.b64encode(f"{world.client.client_id}:wrong".encode()).decode()
+    return lambda: world.tpp("GET", "/tpp/banks", headers={"authorization": f"Basic {wrong}"})
+
+
+def wrong_bank_key(world: World) -> Callable[[], object]:
+    return lambda: world.bank(1, "/init_authorization", {"request_url": ""}, headers={"x-api-key": "wrong"})
+
+
+def wrong_bank_signature(world: World) -> Callable[[], object]:
+    return lambda: world.bank(2, "/init_authorization", {"requestUrl": ""}, headers={"x-signature": "d3Jvbmc="})
+
+
+def wrong_card_credentials(world: World) -> Callable[[], object]:
+    wrong = {**world.card_credentials, "access_api_key": "0" * 64}
+    return lambda: Scene(world).do("getAccounts", **wrong)
+
+
+def too_many_passwords(world: World) -> Callable[[], object]:
+    attempts, subjects = world.hub.website.attempts, [("password", "ada@example.com")]
+    for _ in range(LIMITS["password"].attempts):
+        attempts.count(subjects)
+
+    def guess() -> None:
+        with pytest.raises(TooManyAttempts):
+            attempts.count(subjects)
+
+    return guess
+
+
+PLAYS: list[tuple[Kind, Callable[[World], Callable[[], object]]]] = [
+    ("misused_token", second_use_of_a_code),
+    ("misused_token", late_use_of_a_refresh_token),
+    ("replayed_proof", replayed_proof),
+    ("wrong_key", proof_of_another_key),
+    ("refused_certificate", missing_certificate),
+    ("wrong_client_credentials", wrong_client_secret),
+    ("wrong_bank_credentials", wrong_bank_key),
+    ("wrong_bank_credentials", wrong_bank_signature),
+    ("wrong_card_credentials", wrong_card_credentials),
+    ("too_many_attempts", too_many_passwords),
+]
+
+
+@pytest.fixture(autouse=True)
+def in_use(world: World) -> Iterator[None]:
+    security_refusals.count_with(world.hub.metrics)
+    yield
+    security_refusals.count_with(None)
+
+
+@pytest.mark.parametrize(("kind", "play"), PLAYS, ids=[play.__name__ for _, play in PLAYS])
+def test_a_refusal_that_may_be_an_attack_is_counted_once_and_logged(
+    world: World, lines: Lines, capsys: pytest.CaptureFixture[str], kind: Kind, play: Callable[[World], Any]
+) -> None:
+    refuse = play(world)
+    capsys.readouterr()
+    before = len(lines.all())
+
+    refuse()
+
+    output = capsys.readouterr().out
+    assert counted(output, METRIC, Stage="local") == [1]
+    assert counted(output, METRIC, Stage="local", Kind=kind) == [1]
+    assert [line["level"] for line in lines.all()[before:]].count("WARNING") == 1
+
+
+def test_what_is_right_is_not_counted(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    world.tokens(1)
+    Scene(world).card()
+    world.tpp("GET", "/tpp/banks")
+
+    assert METRIC not in capsys.readouterr().out
+
+
+def test_every_kind_is_played_and_documented() -> None:
+    documented = [row[0] for row in rows(section(OPERATIONS, "### Refusals that may be attacks"))]
+
+    assert {kind for kind, _ in PLAYS} == set(get_args(Kind))
+    assert set(get_args(Kind)) <= set(documented)
+
+
+def test_no_line_about_refused_credentials_is_logged_past_the_count() -> None:
+    """Such a line comes by ``security_refusals.record``, whatever is refused."""
+    past = [
+        f"{module}: {event.value!r}"
+        for module in MODULES
+        if not within(module, "chalicelib.demo_bank")
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("log.warning", "log.info")
+        for event in node.args[:1]
+        if isinstance(event, ast.Constant) and str(event.value).endswith(" refused")
+    ]
+
+    assert past == ["chalicelib.openbanking.flows.pushed_authorization: 'request_uri refused'"]
+
+
+def test_a_process_counts_in_the_metrics_of_its_stage(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    bootstrap.use(world.hub)
+    try:
+        security_refusals.record("wrong_key", "proof refused")
+    finally:
+        bootstrap.use(None)
+    security_refusals.record("wrong_key", "proof refused")
+
+    assert counted(capsys.readouterr().out, METRIC, Stage="local") == [1]
