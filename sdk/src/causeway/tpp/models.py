@@ -640,7 +640,9 @@ class TokenRequest(Record):
     refresh_token: str | None = field(default=None, repr=False)
     """The latest refresh token, which is exchanged for a new pair of tokens; at most 512 characters."""
     redirect_uri: str | None = None
-    """Must equal one of the client's Callback URLs, character for character; at most 2048 characters."""
+    """That of the authorization request; mandatory if `GET /oauth/authorize` or a pushed request named it; at
+    most 2048 characters.
+    """
     code_verifier: str | None = field(default=None, repr=False)
     """PKCE: the verifier; required if, and only if, the request had a challenge; at most 128 characters."""
     scope: str | None = None
