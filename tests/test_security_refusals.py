@@ -152,7 +152,7 @@ def test_every_kind_is_played_and_documented() -> None:
 def test_no_line_about_refused_credentials_is_logged_past_the_count() -> None:
     """Such a line comes by ``security_refusals.record``, whatever is refused."""
     past = [
-        f"{module}: {event.value}"
+        f"{module}: {event.value!s}"
         for module in MODULES
         if not within(module, "chalicelib.demo_bank")
         for node in ast.walk(tree(module))
