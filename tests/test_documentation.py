@@ -154,7 +154,7 @@ def test_the_limits_are_the_codes(row: str, value: int) -> None:
     [
         (REQUESTS, f"at most {BODY_BYTES} bytes"),
         (REQUESTS, f"nested at most {DEPTH} deep"),
-        (REQUESTS, f"up to {field_types._PROBLEMS} `additionalErrors`"),
+        (REQUESTS, f"up to {field_types.PROBLEMS} `additionalErrors`"),
         (BANK, f"at most {longest(SaveConsent, 'request_url', 'a' * 99999)} characters"),
         (BANK, f"of at most {longest(SaveConsent, 'account_ids', ['a'] * 9999)} entries"),
         (BANK, f"1 to {LONGEST_CONSENT_DAYS} days"),

@@ -6,8 +6,8 @@ import re
 from typing import get_args
 
 from chalicelib.openbanking.flows import payment_execution
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault, ReasonCode
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.psu_context import METHODS, PSU_HEADERS
 from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
@@ -80,7 +80,7 @@ def test_the_concepts_give_the_limits_of_payments() -> None:
     assert all(str(number) in PAYMENTS for number in (bulk, BULK_ITEMS))
     assert f"the first and the last {HISTORY - 1} reports" in PAYMENTS
     assert str(payment_execution.LONGEST_ANSWER) in BANK
-    assert f"at\nmost {PAYMENT_ID} characters" in reports
+    assert f"at\nmost {LONGEST_PAYMENT_ID} characters" in reports
     assert f"Kept for {EARLY_SECONDS // 60} minutes" in reports
     assert f"at most {OLDEST_DAYS} days ago" in section(BANK, "## Daily performance")
 

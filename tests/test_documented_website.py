@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.delivery import client_events, journal, recorded_headers
 from chalicelib.foundation.crypto import keyring, passwords
-from chalicelib.foundation.http.pages import cookie
+from chalicelib.foundation.http.cookies import Cookie
 from chalicelib.foundation.http.web import BODY_BYTES
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
 from chalicelib.openbanking.records import client_list
@@ -55,10 +55,11 @@ def test_every_page_is_documented_with_who_may_go_there_and_no_other() -> None:
 def test_the_rules_for_passwords_and_sessions_are_the_codes() -> None:
     shortest, longest = passwords.LENGTH
     said = table("### Sessions", "Subject")
-    flags = cookie(COOKIE, "", 1, path="/", secure=True).split("; ")
+    described = Cookie(COOKIE, "/", secure=True)
+    flags = described.set(lambda _: "", "", 1)[0].split("; ")
 
     assert table("## Accounts", "Subject")["Password"][0].startswith(f"{shortest} to {longest} characters")
-    assert {COOKIE, *flags[3:]} <= set(re.findall(r"[\w=]+", said["Cookie"][0]))
+    assert {COOKIE, described.full_name, *flags[3:]} <= set(re.findall(r"[\w=-]+", said["Cookie"][0]))
     assert said["Lifetime"][0].startswith(f"{sessions.LIFETIME // HOURS} hours from signing in")
     assert f"a third one within {sessions.LIFETIME // HOURS} hours" in " ".join(OPERATIONS.split())
     assert keyring._KEYS_DERIVED_FROM == 3, "the words on rotations say so"

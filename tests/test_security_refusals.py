@@ -152,7 +152,7 @@ def test_every_kind_is_played_and_documented() -> None:
 def test_no_line_about_refused_credentials_is_logged_past_the_count() -> None:
     """Such a line comes by ``security_refusals.record``, whatever is refused."""
     past = [
-        f"{module}: {event.value!s}"
+        f"{module}: {event.value!r}"
         for module in MODULES
         if not within(module, "chalicelib.demo_bank")
         for node in ast.walk(tree(module))
@@ -161,7 +161,7 @@ def test_no_line_about_refused_credentials_is_logged_past_the_count() -> None:
         if isinstance(event, ast.Constant) and str(event.value).endswith(" refused")
     ]
 
-    assert past == ["chalicelib.openbanking.flows.pushed_authorization: request_uri refused"]
+    assert past == ["chalicelib.openbanking.flows.pushed_authorization: 'request_uri refused'"]
 
 
 def test_a_process_counts_in_the_metrics_of_its_stage(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
+from typing import NamedTuple
 
 from chalicelib.delivery.client_events import CLIENT_KINDS
 from chalicelib.delivery.delivery_record import (
@@ -28,7 +29,7 @@ from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.sweeper import BACKLOG
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 
@@ -76,6 +77,13 @@ class Party:
 
 
 ANYBODY = Party()
+
+
+class WaitingResent(NamedTuple):
+    """The number of deliveries that are sent now, and of those with an attempt in progress, which were skipped."""
+
+    resent: int
+    skipped: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +176,26 @@ class Journal:
         for piece in pieces(ids, _BATCH * WIDTH):
             read = self._read(piece).values()
             wanted = [delivery for delivery in read if not PLANS[delivery.kind].has_caller and search.matches(delivery)]
-            groups = pieces(wanted, _REVIVED_TOGETHER)
-            revived = together([partial(self._revive, group, now) for group in groups])
-            due = [delivery_id for group in revived for delivery_id in group]
+            due = self._make_due(wanted, now)
             self._outbox.queue(due[: max(BACKLOG - count, 0)])
             count += len(due)
         return count
+
+    def resend_waiting(self, receiver: str) -> WaitingResent:
+        """Make the waiting notifications to ``receiver`` (see ``Delivery``) due now.
+
+        Each keeps its attempts and its end. Those that are due already have a message in the queue, deferred calls
+        are left out, and those that others change, mostly in an attempt, are skipped. May be repeated, also after an
+        interruption. If the queue is full, the rest is left to the sweeper.
+        """
+        now, count, skipped = self._clock.time(), 0, 0
+        for rows in DUE.pages(self._store, since=now + 1, until=_END_OF_TIME, limit=_BATCH):
+            read = self._read([row["delivery_id"] for row in rows]).values()
+            waiting = [each for each in read if each.receiver == receiver and _is_waiting_notification(each)]
+            due = self._make_due([each for each in waiting if not each.is_running(now)], now)
+            self._outbox.queue(due[: max(BACKLOG - count, 0)])
+            count, skipped = count + len(due), skipped + len(waiting) - len(due)
+        return WaitingResent(count, skipped)
 
     # -- internals
 
@@ -213,31 +235,45 @@ class Journal:
         now = self._clock.time()
         if delivery.is_running(now):
             return False
-        writes = [update_due_time(delivery, now)] if delivery.state == "due" else update_revival(delivery, now)
         try:
-            self._store.transact(writes)
+            self._store.transact(_due_now(delivery, now))
         except (ConditionFailed, Conflict):
             return False
         return True
 
-    def _revive(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
-        """Make failed deliveries due again; returns the ids of those changed by this call."""
+    def _make_due(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
+        """Make failed or waiting deliveries due; returns the ids of those changed by this call."""
+        groups = pieces(deliveries, _REVIVED_TOGETHER)
+        changed = together([partial(self._make_group_due, group, now) for group in groups])
+        return [delivery_id for group in changed for delivery_id in group]
+
+    def _make_group_due(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
         try:
-            self._store.transact([write for delivery in deliveries for write in update_revival(delivery, now)])
+            self._store.transact([write for delivery in deliveries for write in _due_now(delivery, now)])
         except (ConditionFailed, Conflict):
-            return [each.delivery_id for each in deliveries if self._revive_alone(each)]
+            return [each.delivery_id for each in deliveries if self._make_one_due(each)]
         return [delivery.delivery_id for delivery in deliveries]
 
-    def _revive_alone(self, delivery: Delivery) -> bool:
-        """Make one failed delivery due again; retries on conflicts while it is still failed."""
+    def _make_one_due(self, delivery: Delivery) -> bool:
+        """Make one delivery due; retries on conflicts while it is in the same state."""
+        state = delivery.state
         for attempt in range(_TRIES):
-            if delivery.state != "failed":
+            if delivery.state != state:
                 return False
             if self._send_now(delivery):
                 return True
             self._store.wait(attempt)
             delivery = self.show(delivery.delivery_id)
         return False
+
+
+def _is_waiting_notification(delivery: Delivery) -> bool:
+    return delivery.state == "due" and not PLANS[delivery.kind].has_caller
+
+
+def _due_now(delivery: Delivery, now: int) -> Sequence[Update]:
+    """The writes that make a waiting delivery due, or a finished one with a full set of attempts."""
+    return [update_due_time(delivery, now)] if delivery.state == "due" else update_revival(delivery, now)
 
 
 def _searches(concerned: Party, state: State | None) -> Sequence[_Search]:

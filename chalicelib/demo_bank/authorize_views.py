@@ -16,7 +16,7 @@ from chalicelib.demo_bank.customers import Customer
 from chalicelib.demo_bank.execution import current_statement
 from chalicelib.demo_bank.hub_client import HubRefusal
 from chalicelib.demo_bank.journeys import PsuJourney, PsuJourneyChanged, UnknownJourney
-from chalicelib.demo_bank.pages import NO_REFERRER, Visit, cookie_header, message_page, page, people, sign_in_error
+from chalicelib.demo_bank.pages import NO_REFERRER, Visit, message_page, page, people, sign_in_error
 from chalicelib.demo_bank.runtime import HubUnreachable
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed
@@ -49,11 +49,11 @@ def begin_authorization(visit: Visit) -> Response:
         request = hub_client.init_authorization(bank, request_url)
     except HubRefusal as refusal:
         return _hub_refusal_page(visit, refusal.code, refusal.message, link="", label="")
-    browser = visit.cookie(COOKIE)
+    browser = visit.read_cookie(COOKIE)
     browser = browser if _SECRET.fullmatch(browser) else new_secret()
     journey_id = journeys.begin(bank, request_url, request, browser)
-    cookie = cookie_header(bank, COOKIE, browser, journeys.LIFETIME)
-    return see_other(visit.link("/sign-in", journey=journey_id), cookie)
+    cookies = visit.set_cookie(COOKIE, browser, journeys.LIFETIME)
+    return see_other(visit.link("/sign-in", journey=journey_id), *cookies)
 
 
 def journey_step(step: StepView) -> Callable[[Visit], Response]:
@@ -62,7 +62,7 @@ def journey_step(step: StepView) -> Callable[[Visit], Response]:
     @wraps(step)
     def view(visit: Visit) -> Response:
         try:
-            journey = journeys.find(visit.bank, visit.field("journey"), visit.cookie(COOKIE))
+            journey = journeys.find(visit.bank, visit.field("journey"), visit.read_cookie(COOKIE))
         except UnknownJourney:
             return _unknown_journey_page(visit)
         if journey.state in journeys.FINISHED:
@@ -192,7 +192,7 @@ def _redirect_to_step(visit: Visit, journey: PsuJourney) -> Response:
 
 def _redirect_to_current_step(visit: Visit, journey_id: str) -> Response:
     try:
-        journey = journeys.find(visit.bank, journey_id, visit.cookie(COOKIE))
+        journey = journeys.find(visit.bank, journey_id, visit.read_cookie(COOKIE))
     except UnknownJourney:
         return _unknown_journey_page(visit)
     return _answer_finished(visit, journey) if journey.state in journeys.FINISHED else _redirect_to_step(visit, journey)

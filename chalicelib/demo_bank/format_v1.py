@@ -94,10 +94,11 @@ def _account_record(account: CustomerAccount) -> dict[str, Any]:
 
 
 def _payments(call: WebhookCall) -> dict[str, Any]:
-    """A page of an account's payments: pending ones first, then newest first."""
+    """A page of an account's payments: pending ones first, then newest first by ``date_created``."""
     request: messages.PaymentsRequest = call.request
     account = _find_account(call.accounts, request)
-    found = current_statement(call.bank, account).newest_first
+    listed = current_statement(call.bank, account).newest_first
+    found = sorted(listed, key=lambda each: (each[1], each[0].created_on or each[0].booked_on), reverse=True)
     start = (request.current_page - 1) * request.record_count
     page = found[start : start + request.record_count]
     return {

@@ -11,6 +11,7 @@ import requests
 from chalicelib.demo_bank.runtime import READ_SECONDS, DemoBank, HubUnreachable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.http.addresses import has_web_scheme
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_statuses import Status
@@ -168,7 +169,7 @@ def _error_reason(members: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _checked_url(url: str) -> str:
-    if not url.startswith(("http://", "https://")) or not url.isprintable():
+    if not has_web_scheme(url) or not url.isprintable():
         raise HubUnreachable("the response has a URL that cannot be opened")
     return url
 

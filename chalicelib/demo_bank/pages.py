@@ -16,6 +16,7 @@ from chalicelib.demo_bank.customers import Customer
 from chalicelib.demo_bank.instructions import minor_digits
 from chalicelib.demo_bank.runtime import DemoBank
 from chalicelib.foundation.http import pages
+from chalicelib.foundation.http.cookies import Cookie
 from chalicelib.foundation.http.pages import StaticFiles, Templates
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -37,6 +38,18 @@ class Visit(pages.Visit):
     def link(self, place: str, **query: str) -> str:
         """The URL of a page of this demonstration bank."""
         return f"{self.bank.path}{place}" + (f"?{urlencode(query)}" if query else "")
+
+    def read_cookie(self, name: str) -> str:
+        """The value of a cookie of the bank's pages by its plain name, or an empty string."""
+        return self._describe_cookie(name).read(self.cookie)
+
+    def set_cookie(self, name: str, value: str, seconds: int) -> Sequence[str]:
+        """The Set-Cookie values for the bank's pages; zero seconds delete the cookie."""
+        return self._describe_cookie(name).set(self.cookie, value, seconds)
+
+    def _describe_cookie(self, name: str) -> Cookie:
+        """A cookie for the bank's path: several banks share a host."""
+        return Cookie(name, self.bank.path, self.bank.settings.requires_https, is_limited=True)
 
 
 def page(
@@ -89,11 +102,6 @@ def sign_in_error(bank: DemoBank) -> str:
 
 def not_found_page(visit: Visit) -> Response:
     return message_page(visit, "Not found", "There is nothing at this address.", status=404)
-
-
-def cookie_header(bank: DemoBank, name: str, value: str, seconds: int) -> str:
-    """A Set-Cookie value for the bank's pages; zero seconds delete the cookie."""
-    return pages.cookie(name, value, seconds, path=bank.path, secure=bank.settings.requires_https)
 
 
 def serve_static_file(visit: Visit, name: str) -> Response:

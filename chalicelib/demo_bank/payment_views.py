@@ -93,7 +93,7 @@ def sign_in(visit: Visit, order: DemoPaymentOrder) -> Response:
         return see_other(_payment_link(visit, order, again="customer"))
     if order.customer_id != customer.customer_id:
         order = execution.assign_customer(bank, order, customer)
-    return see_other(_payment_link(visit, order), sign_in_views.begin_session(visit, customer))
+    return see_other(_payment_link(visit, order), *sign_in_views.begin_session(visit, customer))
 
 
 def payer_step(step: Callable[[Visit, DemoPaymentOrder, CustomerSession], Response]) -> PaymentStepView:

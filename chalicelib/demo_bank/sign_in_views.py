@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 
 from chalice.app import Response
 
 from chalicelib.demo_bank.customers import Customer
 from chalicelib.demo_bank.directory import all_customers, authenticate, find_customer
-from chalicelib.demo_bank.pages import Visit, cookie_header, page, people, sign_in_error
+from chalicelib.demo_bank.pages import Visit, page, people, sign_in_error
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.http.pages import see_other
 from chalicelib.foundation.identifiers import digest, new_secret
@@ -34,7 +34,7 @@ SessionView = Callable[[Visit, CustomerSession], Response]
 
 def find_session(visit: Visit) -> CustomerSession | None:
     """The session that belongs to the browser's cookie; ``None`` also if its customer was deleted."""
-    bank, cookie = visit.bank, visit.cookie(COOKIE)
+    bank, cookie = visit.bank, visit.read_cookie(COOKIE)
     item = bank.store.get(TABLE, _session_key(bank, cookie)) if cookie else None
     if item is None or item["expires_at"] <= bank.clock.real.time():
         return None
@@ -61,15 +61,15 @@ def sign_in(visit: Visit) -> Response:
     customer = authenticate(visit.bank, visit.field("username"), visit.field("password"))
     if customer is None:
         return see_other(visit.link(_return_path(visit), again="1"))
-    return see_other(visit.link(_return_path(visit)), begin_session(visit, customer))
+    return see_other(visit.link(_return_path(visit)), *begin_session(visit, customer))
 
 
-def begin_session(visit: Visit, customer: Customer) -> str:
-    """Start a session; returns the Set-Cookie value."""
+def begin_session(visit: Visit, customer: Customer) -> Sequence[str]:
+    """Start a session; returns the Set-Cookie values."""
     bank, cookie = visit.bank, new_secret()
     members = {"customer_id": customer.customer_id, "expires_at": bank.clock.real.time() + LIFETIME}
     bank.store.put(TABLE, _session_key(bank, cookie) | members)
-    return cookie_header(bank, COOKIE, cookie, LIFETIME)
+    return visit.set_cookie(COOKIE, cookie, LIFETIME)
 
 
 def require_session(view: SessionView) -> Callable[[Visit], Response]:
@@ -85,8 +85,8 @@ def require_session(view: SessionView) -> Callable[[Visit], Response]:
 
 @require_session
 def sign_out(visit: Visit, _: CustomerSession) -> Response:
-    visit.bank.store.delete(TABLE, _session_key(visit.bank, visit.cookie(COOKIE)))
-    return see_other(visit.link(_return_path(visit)), cookie_header(visit.bank, COOKIE, "", 0))
+    visit.bank.store.delete(TABLE, _session_key(visit.bank, visit.read_cookie(COOKIE)))
+    return see_other(visit.link(_return_path(visit)), *visit.set_cookie(COOKIE, "", 0))
 
 
 def _session_key(bank: DemoBank, cookie: str) -> dict[str, str]:

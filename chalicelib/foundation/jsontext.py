@@ -1,8 +1,8 @@
 """Lossless, strict JSON: numbers keep their digits, and only valid JSON is accepted.
 
-Numbers with a fraction or an exponent become a ``Decimal`` that is serialised in its original notation. ``NaN`` and
-``Infinity`` are refused, as are duplicate members (parsers disagree on which one counts), nesting deeper than
-``DEPTH``, and text that UTF-8 cannot encode (half of a surrogate pair, which JSON could express as an escape).
+Numbers with a fraction or an exponent, and ``-0``, become a ``Decimal`` that is serialised in its original notation.
+``NaN`` and ``Infinity`` are refused, as are duplicate members (parsers disagree on which one counts), nesting deeper
+than ``DEPTH``, and text that UTF-8 cannot encode (half of a surrogate pair, which JSON could express as an escape).
 """
 
 from __future__ import annotations
@@ -109,10 +109,16 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
+def _read_integer(text: str) -> int | Number:
+    return Number(text) if text == "-0" else int(text)
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise InvalidJson(f"{name} is not a JSON number")
 
 
-_DECODER = simplejson.JSONDecoder(parse_float=Number, parse_constant=_refuse_constant, object_pairs_hook=_members)
+_DECODER = simplejson.JSONDecoder(
+    parse_float=Number, parse_int=_read_integer, parse_constant=_refuse_constant, object_pairs_hook=_members
+)
 _ENCODER = simplejson.JSONEncoder(separators=(",", ":"), use_decimal=True, ensure_ascii=False)
 _ESCAPING = simplejson.JSONEncoder(separators=(",", ":"), use_decimal=True)

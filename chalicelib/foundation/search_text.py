@@ -1,10 +1,12 @@
-"""Text as it is compared in a search: without case and diacritics."""
+"""Text as it is compared in a search: without case, diacritics and invisible characters."""
 
 from __future__ import annotations
 
 import unicodedata
 
-_LETTERS = str.maketrans(
+from chalicelib.foundation.fields.written_text import is_invisible
+
+UNDECOMPOSED_LETTERS = str.maketrans(
     {"æ": "ae", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "ł": "l", "œ": "oe", "ø": "o", "þ": "th", "ŧ": "t"}
 )
 """Latin letters of Europe that Unicode does not decompose into a letter and a diacritic."""
@@ -13,4 +15,8 @@ _LETTERS = str.maketrans(
 def fold(text: str) -> str:
     """``"zoe oneil"`` for ``"Zoë ONeil"``, and ``"soren"`` for ``"Søren"``."""
     letters = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(letter for letter in letters if not unicodedata.combining(letter)).translate(_LETTERS)
+    return "".join(letter for letter in letters if not _is_ignored(letter)).translate(UNDECOMPOSED_LETTERS)
+
+
+def _is_ignored(letter: str) -> bool:
+    return unicodedata.combining(letter) != 0 or (not letter.isascii() and is_invisible(letter))

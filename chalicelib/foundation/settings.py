@@ -39,7 +39,9 @@ class Settings:
     TPP or a bank is trusted. ``outbound_ca_file`` has the authorities that the service's own calls trust, ``None`` for
     the public ones. ``operator_key`` permits its holder to move the clock of the one-machine stack. ``client_calls``
     and ``credential_calls`` are the calls that a client, and a credential of the card API, may make in a minute in each
-    process, unless its record has a limit of its own. Lifetimes are in seconds.
+    process, unless its record has a limit of its own. ``cloudfront_secrets`` are the SHA-256 digests, in hex, of the
+    secrets with which CloudFront proves that a request comes from it; empty if visitors connect directly. Lifetimes are
+    in seconds.
     """
 
     stage: Stage
@@ -61,6 +63,7 @@ class Settings:
     operator_key: str | None = field(default=None, repr=False)
     client_calls: int = CALLS_IN_LAMBDA
     credential_calls: int = CALLS_IN_LAMBDA
+    cloudfront_secrets: tuple[str, ...] = ()
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str]) -> Settings:
@@ -100,6 +103,7 @@ class Settings:
             operator_key=_read(environ, "OPERATOR_KEY", _operator_key(stage), "") or None,
             client_calls=_read(environ, "CLIENT_CALLS_PER_MINUTE", _calls_per_minute, calls),
             credential_calls=_read(environ, "CREDENTIAL_CALLS_PER_MINUTE", _calls_per_minute, calls),
+            cloudfront_secrets=_read(environ, "CLOUDFRONT_SECRET_SHA256", _digests, ""),
         )
 
     @property
@@ -164,6 +168,12 @@ def _calls_per_minute(value: str) -> int:
     if not re.fullmatch(r"[0-9]{1,7}", value) or not 0 < int(value) <= MOST_CALLS_PER_MINUTE:
         raise ValueError(f"must be a number from 1 to {MOST_CALLS_PER_MINUTE}")
     return int(value)
+
+
+def _digests(value: str) -> tuple[str, ...]:
+    if value and not re.fullmatch(r"[0-9a-f]{64}(,[0-9a-f]{64})?", value):
+        raise ValueError("must be one or two SHA-256 digests of 64 small hexadecimal digits, separated by a comma")
+    return tuple(value.split(",")) if value else ()
 
 
 def _prefix(value: str) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from datetime import timedelta
 
 from chalice.app import Response
-from pydantic import TypeAdapter
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.durations import InvalidDuration, read_duration
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod, json_answer
 from chalicelib.foundation.identifiers import digest, matches
@@ -18,9 +16,7 @@ from chalicelib.foundation.moved_clock import ClockBusy
 from chalicelib.sandbox_clock.clock_advance import BusinessTime, OutOfRange
 from chalicelib.sandbox_clock.container import ClockContainer
 
-_DAYS, _TIMES = r"[0-9]{1,4}W|([0-9]{1,4}D)?", r"(T(?=[0-9])([0-9]{1,5}H)?([0-9]{1,7}M)?([0-9]{1,9}S)?)?"
-_DURATION = re.compile(rf"P(?=[0-9T])({_DAYS}{_TIMES})")
-_EXAMPLE = 'send {"advance": "P7D"}, an ISO 8601 duration in weeks, or in days, hours, minutes and seconds'
+_EXAMPLE = 'send {"advance": "7d"}, or a duration of ISO 8601 such as PT61M'
 
 
 class NotOperator(Exception):
@@ -79,9 +75,10 @@ def read_seconds(body: object) -> int:
     given = body.get("advance") if isinstance(body, dict) and len(body) == 1 else None
     if not isinstance(given, str):
         raise InvalidAdvance(_EXAMPLE)
-    if not _DURATION.fullmatch(given):
-        raise InvalidAdvance(f"advance is not a duration: {_EXAMPLE}")
-    return int(TypeAdapter(timedelta).validate_strings(given).total_seconds())
+    try:
+        return read_duration(given)
+    except InvalidDuration as error:
+        raise InvalidAdvance(f"advance is {error}") from None
 
 
 def _answer_time(reached: BusinessTime) -> Response:

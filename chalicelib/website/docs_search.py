@@ -10,6 +10,8 @@ from functools import cache
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.docs_index import Document, documents, place_of, read_html
 
+MOST_WORDS = 12
+"""The different words of a search. Each costs a look at every section, and anybody may search."""
 _MOST_RESULTS = 30
 _BEFORE, _LENGTH = 60, 180
 """Characters of an excerpt: before the first word that was found, and in all."""
@@ -45,10 +47,18 @@ class SearchResult:
     excerpt: str
 
 
+def has_too_many(words: str) -> bool:
+    """Whether ``words`` are more different ones than ``MOST_WORDS``, which a search does not take."""
+    return len(_different(words)) > MOST_WORDS
+
+
 def search(words: str) -> Sequence[SearchResult]:
-    """The sections that contain all of ``words``: first those whose title has them, pages before headings."""
-    wanted = words.casefold().split()
-    if not wanted:
+    """The sections that contain all of ``words``: first those whose title has them, pages before headings.
+
+    Empty if there is no word, or if there are too many (see ``has_too_many``).
+    """
+    wanted = _different(words)
+    if not 0 < len(wanted) <= MOST_WORDS:
         return ()
     titles = [each for each in _sections() if all(word in each.title.casefold() for word in wanted)]
     found = [_result(each, "") for each in sorted(titles, key=lambda each: bool(each.document))]
@@ -59,6 +69,10 @@ def search(words: str) -> Sequence[SearchResult]:
         if section not in titles and all(word in text for word in wanted):
             found.append(_result(section, _excerpt(section.text, wanted)))
     return found[:_MOST_RESULTS]
+
+
+def _different(words: str) -> Sequence[str]:
+    return list(dict.fromkeys(words.casefold().split()))
 
 
 def _result(section: Section, excerpt: str) -> SearchResult:

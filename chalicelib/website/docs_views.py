@@ -11,7 +11,7 @@ from chalice.app import Response
 from chalicelib.foundation.http.web import text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.docs_index import FOLDER, HOME, Document, Part, documents, menu, read_html
-from chalicelib.website.docs_search import search
+from chalicelib.website.docs_search import MOST_WORDS, has_too_many, search
 from chalicelib.website.openapi_documents import SCREENS, SpecificationScreen
 from chalicelib.website.pages import Visit, message_page, page
 
@@ -64,6 +64,7 @@ def show_document(visit: Visit) -> Response:
         screen=_find_screen(found.page),
         words=words,
         results=search(words),
+        too_many_words=MOST_WORDS if has_too_many(words) else None,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ from urllib.parse import urlencode
 from chalice.app import Response
 
 from chalicelib.foundation.http import pages
+from chalicelib.foundation.http.cookies import Cookie
 from chalicelib.foundation.http.pages import StaticFiles, Templates, heroicon
+from chalicelib.foundation.http.visitor_address import visitor_address
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import display_text, notices
@@ -41,14 +43,14 @@ class Visit(pages.Visit):
     @cached_property
     def session(self) -> Session:
         """The session of the browser's cookie, or a new anonymous one."""
-        cookie = self.cookie(COOKIE)
+        cookie = self.read_cookie(COOKIE)
         sessions = self.website.sessions
         return (sessions.find(cookie) if cookie else None) or sessions.create_visitor_session()
 
     @property
     def email(self) -> str | None:
         """The email of the signed-in user; ``None`` if nobody is signed in."""
-        return self.session.email if self.cookie(COOKIE) else None
+        return self.session.email if self.read_cookie(COOKIE) else None
 
     @property
     def user(self) -> str:
@@ -65,11 +67,11 @@ class Visit(pages.Visit):
     @property
     def last_client_id(self) -> str:
         """The Client ID that the browser had last on a page of a client; anybody may have set it."""
-        return self.cookie(CLIENT_COOKIE)
+        return self.read_cookie(CLIENT_COOKIE)
 
     @property
     def ip_address(self) -> str:
-        return self.incoming.address
+        return visitor_address(self.website.shared.settings, self.incoming)
 
     @property
     def form_token(self) -> str:
@@ -81,20 +83,20 @@ class Visit(pages.Visit):
         return not self.is_foreign and self.website.sessions.accepts(self.session, self.field("form_token"))
 
     @property
-    def cookie_to_set(self) -> str:
-        """The ``Set-Cookie`` value for a session that the browser does not have yet; empty if none is needed."""
-        known = "session" not in self.__dict__ or self.session.cookie == self.cookie(COOKIE)
-        return "" if known else self.session_cookie(self.session)
+    def cookie_to_set(self) -> Sequence[str]:
+        """The ``Set-Cookie`` values for a session that the browser does not have yet; empty if none is needed."""
+        known = "session" not in self.__dict__ or self.session.cookie == self.read_cookie(COOKIE)
+        return () if known else self.session_cookie(self.session)
 
     @property
     def notice(self) -> str:
         """What the page says of the action that led to it; empty if none did."""
-        return notices.TEXTS.get(self.cookie(notices.COOKIE), "")
+        return notices.TEXTS.get(self.read_cookie(notices.COOKIE), "")
 
     @property
     def notice_kind(self) -> str:
         """The kind of the notice's toast: ``plain`` if nothing was done, else ``good``."""
-        return "plain" if self.cookie(notices.COOKIE) in notices.NOTHING_DONE else "good"
+        return "plain" if self.read_cookie(notices.COOKIE) in notices.NOTHING_DONE else "good"
 
     def link(self, place: str, **query: str) -> str:
         return f"{self.website.shared.settings.public_path}{place}" + (f"?{urlencode(query)}" if query else "")
@@ -104,34 +106,48 @@ class Visit(pages.Visit):
 
     def redirect_with_notice(self, place: str, notice: Notice, **query: str) -> Response:
         """Redirect to a page, which says once that the action was done."""
-        return pages.see_other(self.link(place, **query), self.notice_cookie(notice))
+        return pages.see_other(self.link(place, **query), *self.notice_cookie(notice))
 
-    def notice_cookie(self, notice: Notice | None) -> str:
-        """The ``Set-Cookie`` value that has the next page show ``notice`` or, with ``None``, no other."""
-        return self._cookie(notices.COOKIE, notice or "", notices.LIFETIME if notice else 0)
+    def notice_cookie(self, notice: Notice | None) -> Sequence[str]:
+        """The ``Set-Cookie`` values that have the next page show ``notice`` or, with ``None``, no other."""
+        return self._set_cookie(notices.COOKIE, notice or "", notices.LIFETIME if notice else 0)
 
-    def session_cookie(self, session: Session | None) -> str:
-        """The ``Set-Cookie`` value that stores a session in the browser or, with ``None``, deletes it."""
-        return self._cookie(COOKIE, session.cookie if session else "", LIFETIME if session else 0)
+    def session_cookie(self, session: Session | None) -> Sequence[str]:
+        """The ``Set-Cookie`` values that store a session in the browser or, with ``None``, delete it."""
+        return self._set_cookie(COOKIE, session.cookie if session else "", LIFETIME if session else 0)
 
-    def client_cookie(self, client: Client | None) -> str:
-        """The ``Set-Cookie`` value that stores the client of a page in the browser or, with ``None``, deletes it.
+    def client_cookie(self, client: Client | None) -> Sequence[str]:
+        """The ``Set-Cookie`` values that store the client of a page in the browser or, with ``None``, delete it.
 
         Empty if there is nothing to change. An archived client is not stored.
         """
         client_id = client.client_id if client else ""
         if client_id == self.last_client_id or (client and client.is_archived):
-            return ""
-        return self._cookie(CLIENT_COOKIE, client_id, LIFETIME if client else 0)
+            return ()
+        return self._set_cookie(CLIENT_COOKIE, client_id, LIFETIME if client else 0)
 
-    def known_browser_cookie(self, email: str, value: str) -> str:
-        """The ``Set-Cookie`` value that identifies a browser on its next sign-in; only sent to ``/sign-in``."""
-        return self._cookie(cookie_name(email), value, BROWSER_LIFETIME, "/sign-in")
+    def known_browser(self, email: str) -> str:
+        """What ``known_browser_cookie`` has stored in the browser; only sent to ``/sign-in``."""
+        return self._known_browser_cookie(email).read(self.cookie)
 
-    def _cookie(self, name: str, value: str, seconds: int, place: str = "") -> str:
+    def known_browser_cookie(self, email: str, value: str) -> Sequence[str]:
+        """The ``Set-Cookie`` values that identify a browser on its next sign-in."""
+        return self._known_browser_cookie(email).set(self.cookie, value, BROWSER_LIFETIME)
+
+    def read_cookie(self, name: str) -> str:
+        """The value of a cookie by its plain name, or an empty string."""
+        return self._describe_cookie(name).read(self.cookie)
+
+    def _set_cookie(self, name: str, value: str, seconds: int) -> Sequence[str]:
+        return self._describe_cookie(name).set(self.cookie, value, seconds)
+
+    def _known_browser_cookie(self, email: str) -> Cookie:
         settings = self.website.shared.settings
-        path = f"{settings.public_path}{place}" or "/"
-        return pages.cookie(name, value, seconds, path=path, secure=settings.requires_https)
+        return Cookie(cookie_name(email), f"{settings.public_path}/sign-in", settings.requires_https, is_limited=True)
+
+    def _describe_cookie(self, name: str) -> Cookie:
+        settings = self.website.shared.settings
+        return Cookie(name, settings.public_path or "/", settings.requires_https)
 
 
 def page(
@@ -152,9 +168,10 @@ def page(
         last_client: the client with which lists begin from now on, unless it is archived.
     """
     text = _render(visit.website, visit, template, values)
-    shown = visit.notice_cookie(None) if visit.cookie(notices.COOKIE) else ""
-    chosen = visit.client_cookie(last_client) if last_client else ""
-    return pages.html_answer(text, status, _headers(leads_to, referrer), visit.cookie_to_set, shown, chosen)
+    shown = visit.notice_cookie(None) if visit.read_cookie(notices.COOKIE) else ()
+    chosen = visit.client_cookie(last_client) if last_client else ()
+    cookies = (*visit.cookie_to_set, *shown, *chosen)
+    return pages.html_answer(text, status, _headers(leads_to, referrer), *cookies)
 
 
 def fragment(visit: Visit, template: str, **values: Any) -> Response:

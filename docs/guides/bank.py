@@ -19,6 +19,7 @@ from causeway.bank import (
     ListedPaymentV1,
     Order,
     Payment,
+    Refused,
 )
 
 if len(sys.argv) != 2 or not sys.argv[1].isdecimal() or not all(map(os.environ.get, ("VERSION", "API_KEY", "HUB"))):
@@ -43,7 +44,7 @@ BOOKED = [
     ListedPaymentV1(
         id=f"B{day}", reference="Books", description="Books", date_created=f"2026-11-0{day}", amount=Decimal("-8.50")
     )
-    for day in range(1, 6)
+    for day in range(5, 0, -1)  # the newest first
 ]
 balance = Decimal(1000)
 
@@ -69,7 +70,9 @@ async def list_payments(call: Call, account: AccountV1) -> list[ListedPaymentV1]
 @bank.pay
 async def take_order(order: Order) -> None:
     """Accept an order, which the customer confirms later, or refuse it."""
-    if order.totals.get(CURRENCY, 0) > balance:
+    if set(order.totals) != {CURRENCY}:
+        raise Refused(f"this account is in {CURRENCY}")
+    if order.totals[CURRENCY] > balance:
         raise InsufficientFunds
 
 
@@ -78,7 +81,7 @@ async def book(payment: Payment) -> None:
     """Book a payment that the customer has confirmed, or refuse it."""
     global balance
     await take_order(payment.order)
-    balance -= payment.order.totals.get(CURRENCY, 0)
+    balance -= payment.order.totals[CURRENCY]
 
 
 logging.basicConfig(format="%(message)s", stream=sys.stdout)

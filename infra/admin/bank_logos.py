@@ -25,6 +25,10 @@ def logo(
     An SVG file contains drawing elements, and the metadata and remarks of drawing programs. It must not contain
     scripts, event handlers, links, pictures, animations, a document type, or references to other files.
 
+    PNG and JPEG files have at most 2,000 pixels in each direction. Of a PNG file, texts and other ancillary chunks are
+    not stored. An SVG file must not repeat too much of itself by references, nor have dashes, filter functions,
+    shadows of text or coordinates beyond 1,000,000: browsers would take too long to draw it.
+
     \b
     Examples:
       .venv/bin/python -m infra.admin banks logo DEMOGB21 bank.svg

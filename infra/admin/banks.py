@@ -99,7 +99,8 @@ def add(
 ) -> Report:
     """Register a bank and print its API key, once.
 
-    The same key authenticates both sides: the bank to the service, and the service to the bank.
+    The same key authenticates both sides: the bank to the service, and the service to the bank. A bank is registered
+    once: a BIC of 8 characters and the same BIC with XXX are one bank, and all commands accept both.
 
     \b
     Example:

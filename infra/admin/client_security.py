@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.addresses import has_web_scheme
 from chalicelib.openbanking.protocol.oauth_security import AuthMethod
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.client_security import ClientSecurity
@@ -101,7 +102,7 @@ def _key_id(key: Mapping[str, Any]) -> str:
 
 def _read_jwks(place: str) -> dict[str, Any]:
     """Keys from a file, or the address where the service fetches them. Raises: CommandRefused."""
-    if place.startswith(("https://", "http://")):
+    if has_web_scheme(place):
         return {"jwks_uri": place}
     try:
         members = jsontext.loads(Path(place).read_text(encoding="utf-8"))

@@ -10,7 +10,7 @@ from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records.client_validation import Details
-from infra.admin import client_security, connection, output
+from infra.admin import client_security, client_titles, connection, output
 from infra.admin.client_report import (
     change_members,
     client_members,
@@ -118,7 +118,7 @@ def add(
     )
     text = format_members(client_members(made.client)) + format_secret(made) + format_events_secret(made)
     data = {"client": client_members(made.client), "client_secret": made.secret, "events_secret": made.events_secret}
-    return Report(data, text)
+    return client_titles.with_warning(Report(data, text), made.client)
 
 
 @command(group, "list")
@@ -159,14 +159,14 @@ def show(client_id: ClientArgument) -> Report:
 
 @command(group, "activate")
 def activate(client_id: ClientArgument) -> Report:
-    """Allow a client to call the service.
+    """Allow a client to call the service; warn if its title looks like that of another owner's client.
 
     \b
     Example:
       .venv/bin/python -m infra.admin clients activate 99391c7e-ad88-49ec-a2ad-99ddcb1f7721
     """
     client = connection.connect().openbanking.clients.activate(client_id)
-    return Report({"client": client_members(client)}, f"{client.title} is active.")
+    return client_titles.with_warning(Report({"client": client_members(client)}, f"{client.title} is active."), client)
 
 
 @command(group, "deactivate")
@@ -301,7 +301,7 @@ def update(
     members = client_members(made.client)
     text = format_members(members) + format_secret(made) + format_events_secret(made)
     data = {"client": members, "client_secret": made.secret, "events_secret": made.events_secret}
-    return Report(data, text)
+    return client_titles.with_warning(Report(data, text), made.client)
 
 
 @command(group, "rotate-secret")

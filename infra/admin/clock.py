@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import requests
 import typer
 
+from chalicelib.foundation.durations import NOTATIONS
 from chalicelib.sandbox_clock.routes import PLACE
 from chalicelib.website.display_text import elapsed
 from infra.admin import output
@@ -35,7 +36,7 @@ def show() -> Report:
 
 @command(group, "advance")
 def advance(
-    span: Annotated[str, typer.Argument(metavar="SPAN", help="How far: 90s, 30m, 12h, 7d, 2w; at most 400d.")],
+    span: Annotated[str, typer.Argument(metavar="SPAN", help=f"How far: {NOTATIONS}; at most 400d.")],
 ) -> Report:
     """Move business time forward; ends when everything that became due on the way has been done.
 

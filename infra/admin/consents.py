@@ -25,7 +25,8 @@ def show(consent_id: ConsentId) -> Report:
       .venv/bin/python -m infra.admin consents show 0f8c27b3a1d94e6f5a7b0c
     """
     consent = _find_consent(consent_id)
-    data = {"client_id": consent.client_id, **describe_consent(consent), "last_used_on": consent.last_used_on}
+    described = {**describe_consent(consent), "status": _state(consent)}
+    data = {"client_id": consent.client_id, **described, "last_used_on": consent.last_used_on}
     return Report({"consent": data}, format_members(data))
 
 
@@ -33,14 +34,20 @@ def show(consent_id: ConsentId) -> Report:
 def revoke(consent_id: ConsentId) -> Report:
     """Revoke a consent: its tokens are refused immediately, and the bank is notified.
 
+    A consent that is already revoked or expired stays so, and nothing is sent.
+
     \b
     Example:
       .venv/bin/python -m infra.admin consents revoke 0f8c27b3a1d94e6f5a7b0c
     """
     connection.connect().openbanking.token_flow.end_consent(_find_consent(consent_id), "operator")
     consent = _find_consent(consent_id)
-    data = {"consent_id": consent.consent_id, "status": consent.status}
-    return Report({"consent": data}, f"{consent.consent_id} is {consent.status}.")
+    state = _state(consent)
+    return Report({"consent": {"consent_id": consent.consent_id, "status": state}}, f"{consent.consent_id} is {state}.")
+
+
+def _state(consent: Consent) -> str:
+    return consent.state(connection.connect().clock.time())
 
 
 def _find_consent(consent_id: str) -> Consent:

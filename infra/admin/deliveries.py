@@ -80,22 +80,55 @@ def show(delivery_id: DeliveryId) -> Report:
 
 
 @command(group, "resend")
-def resend(delivery_id: DeliveryId) -> Report:
-    """Resend an event or the notice of a revoked token.
+def resend(
+    delivery_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="The delivery's id; for an event, this is its webhook-id.")
+    ] = None,
+    bank: Annotated[str | None, typer.Option(metavar="BIC", help="All that waits for this bank.")] = None,
+    client: Annotated[str | None, typer.Option(metavar="CLIENT-ID", help="All that waits for this client.")] = None,
+    manager: Annotated[
+        int | None, typer.Option(metavar="MANAGER-ID", help="All that waits for this programme manager.")
+    ] = None,
+) -> Report:
+    """Resend an event or the notice of a revoked token, or everything that waits for a receiver.
 
     The delivery keeps its history and its id, by which the receiver recognises it. A finished delivery starts again
     with all its attempts; a waiting one is sent immediately. If an attempt is running, the command waits up to a
     minute for it. Deferred calls are never resent.
 
+    With --bank, --client or --manager, every event and notice that waits for this receiver is sent immediately, for
+    example when it is back after an outage. Those with a running attempt are skipped and counted. You may repeat the
+    command. For deliveries that have failed, see `deliveries resend-failed`.
+
     \b
-    Example:
+    Examples:
       .venv/bin/python -m infra.admin deliveries resend 4a1f0c2e9b7d3356a8e0f1
+      .venv/bin/python -m infra.admin deliveries resend --bank DEMOGB21
     """
+    if sum(given is not None for given in (delivery_id, bank, client, manager)) != 1:
+        raise typer.BadParameter("pass an id, or one of --bank, --client and --manager")
     hub = connection.connect()
+    if delivery_id is None:
+        return _resend_waiting(hub, _find_party(hub, bank, client, manager))
     is_sent = hub.delivery.journal.resend(delivery_id, looks=_LOOKS)
     said = "is being sent again" if is_sent else "has just been delivered by an attempt in progress"
     text = f"{delivery_id} {said}.\nIts result: .venv/bin/python -m infra.admin deliveries show {delivery_id}"
     return Report({"delivery": delivery_members(hub.delivery.journal.show(delivery_id), hub.clock.time())}, text)
+
+
+def _resend_waiting(hub: Hub, party: Party) -> Report:
+    """Send everything that waits for a bank, a client or a programme manager."""
+    places = {"bank": party.bic, "client": party.client_id, "manager": party.manager_id}
+    receiver = next(f"{kind}#{number}" for kind, number in places.items() if number is not None)
+    resent, skipped = hub.delivery.journal.resend_waiting(receiver)
+    text = f"{_count_deliveries(resent)} sent now."
+    if skipped:
+        text += f" {_count_deliveries(skipped)} skipped: an attempt is in progress."
+    return Report({"resent": resent, "skipped": skipped}, text)
+
+
+def _count_deliveries(count: int) -> str:
+    return "1 delivery is" if count == 1 else f"{count} deliveries are"
 
 
 @command(group, "resend-failed")
@@ -117,8 +150,7 @@ def resend_failed(
     hub = connection.connect()
     after = output.parse_time(since, hub.clock.time())
     count = hub.delivery.journal.resend_failed(after, _find_party(hub, bank, client, manager))
-    said = "1 delivery is" if count == 1 else f"{count} deliveries are"
-    return Report({"resent": count, "since": timestamp(after)}, f"{said} sent again.")
+    return Report({"resent": count, "since": timestamp(after)}, f"{_count_deliveries(count)} sent again.")
 
 
 def delivery_members(delivery: Delivery, now: int) -> dict[str, Any]:

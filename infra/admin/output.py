@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,7 +24,9 @@ from chalicelib.foundation.crypto.resealing import DataKeyNeeded
 from chalicelib.foundation.crypto.secret_keys import NoKeys, SecretChanged
 from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.durations import NOTATIONS, InvalidDuration, read_duration
 from chalicelib.foundation.dynamodb.store import Conflict, StoreError
+from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.openbanking.flows.unresolved_orders import NotResolved
 from chalicelib.openbanking.records.bank_record import InvalidBank
@@ -50,12 +51,10 @@ _AS_JSON = inspect.Parameter(
     annotation=Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")],
 )
 ONCE = "It is shown only once and cannot be retrieved later."
-TIME_HELP = "A timestamp such as 2026-03-02T09:00:00Z (UTC without an offset), or how long ago: 30m, 2h, 3d."
+TIME_HELP = "A timestamp such as 2026-03-02T09:00:00Z (UTC without an offset), or how long ago: 30m, 2h, 3d, PT90M."
 OVERLAP = 24 * 3600
 LONGEST_OVERLAP = 30 * OVERLAP
 """Longest period, in seconds, in which both the new and the old key or secret are valid."""
-_SPAN = re.compile(r"([0-9]{1,6})([smhdw])")
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
 
 
 def command_group(explained: str) -> typer.Typer:
@@ -202,18 +201,21 @@ def _explain_aws_error(error: ClientError) -> str:
 
 
 def parse_span(text: str) -> int:
-    """Parse a time span such as ``7d`` to seconds. Raises: CommandRefused."""
-    if span := _SPAN.fullmatch(text.strip()):
-        return int(span[1]) * _SECONDS[span[2]]
-    raise CommandRefused(f"{text!r} is not a time span: use 90s, 30m, 12h, 7d or 2w")
+    """Parse a time span such as ``61m`` or ``PT61M`` to seconds. Raises: CommandRefused."""
+    try:
+        return read_duration(text.strip())
+    except InvalidDuration:
+        raise CommandRefused(f"{text!r} is not a time span: use {NOTATIONS}") from None
 
 
 def parse_time(text: str, now: int) -> int:
     """Parse a timestamp or a time span before ``now`` to Unix seconds. Raises: CommandRefused, if invalid or in the
     future.
     """
-    is_span = _SPAN.fullmatch(text.strip())
-    seconds = now - parse_span(text) if is_span else _parse_timestamp(text.strip())
+    try:
+        seconds = now - read_duration(text.strip())
+    except InvalidDuration:
+        seconds = _parse_timestamp(text.strip())
     if seconds > now:
         raise CommandRefused(f"{text} is in the future")
     return max(seconds, 0)
@@ -235,7 +237,7 @@ def format_new_secret(subject: str, secret: str | None, use: str, old_until: str
 
 def to_printable(text: str) -> str:
     """Replace terminal control characters in ``text`` with spaces."""
-    return "".join(character if character.isprintable() else " " for character in text)
+    return "".join(character if is_written(character) else " " for character in text)
 
 
 def _parse_timestamp(text: str) -> int:

@@ -38,6 +38,7 @@ _OUTCOMES = ("status", "failure", "reason", "error", "code", "exception_name")
 _NOT_DETAILS = (*_OUTCOMES, "at", "function", "level", "message", "milliseconds", "exception")
 _TIMELINE = ("time", "function", "event", "outcome", "ms", "details")
 _RELAYS = ("time", "bic", "webhook", "outcome", "ms")
+_ERROR = ("code", "title", "fields", "client_id", "bic", "credential", "action", "bank_status", "bank_failure")
 _DELIVERIES = ("delivery_id", "kind", "topic", "receiver", "state", "attempts", "next_attempt_at")
 _RECORDS = {"Authorization request": "authorizations", "Consent": "consents", "Payment": "payments"}
 _CONFIG = Config(retries={"mode": "standard", "total_max_attempts": 8})  # CloudWatch Logs allows few calls a second
@@ -55,7 +56,7 @@ def trace(
         str | None, typer.Option(metavar="TIME", help=f"How far back to search; default: a day. {output.TIME_HELP}")
     ] = None,
 ) -> Report:
-    """Show everything that a request did: log lines, calls to banks, deliveries, and related records.
+    """Show everything that a request did: log lines, its error, calls to banks, deliveries, and related records.
 
     Log lines are read from the local stack's log file, or from CloudWatch Logs on a deployed stage. Records are
     shown in their current state, without secrets, hashes or encrypted values. For a delivery's id, it shows the
@@ -83,6 +84,7 @@ def trace(
         "since": timestamp(start),
         "searched": log.place,
         "lines": written,
+        "errors": [line for line in written if line["message"] == "error response"],
         "relays": [line for line in written if line["message"] == "bank called"],
         **_find_records(hub, lines, [request_id] if delivery else []),
     }
@@ -127,6 +129,9 @@ def _sections(data: Mapping[str, Any]) -> Iterator[str]:
     yield f"Request {data['request_id']}\n{count} since {data['since']} in {data['searched']}"
     if lines:
         yield f"What happened\n{format_table(map(_event_row, lines), _TIMELINE)}"
+    for error in data["errors"]:
+        members = {name: _format_value(error[name]) for name in _ERROR if name in error}
+        yield f"Error response\n{format_members(members)}"
     if data["relays"]:
         yield f"Requests to banks\n{format_table(map(_relay_row, data['relays']), _RELAYS)}"
     if data["deliveries"]:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.fields.problems import InvalidMessage, Problem
+from chalicelib.foundation.fields.field_types import PROBLEMS
+from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.outbound import Reply
+from chalicelib.openbanking.bank_client.bank_answers import is_fatal
 from chalicelib.openbanking.protocol.known_members import normalise
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer, Webhook
@@ -84,16 +86,12 @@ def read(version: Version, webhook: Webhook, request: Mapping[str, Any], reply: 
 def _problems(webhook: Webhook, request: Mapping[str, Any], members: dict[str, Any]) -> tuple[list[str], list[str]]:
     """The faults and the deviations of a response from its model."""
     try:
-        webhook.model_of_answer(request).read(members)
+        webhook.model_of_answer(request).read(members, most=None)
     except InvalidMessage as error:
-        fatal = [str(problem) for problem in error.problems if _is_fatal(problem)]
-        return fatal, [str(problem) for problem in error.problems if not _is_fatal(problem)]
+        fatal = [str(problem) for problem in error.problems if is_fatal(problem)]
+        others = [str(problem) for problem in error.problems if not is_fatal(problem)]
+        return fatal[:PROBLEMS], others[:PROBLEMS]
     return [], []
-
-
-def _is_fatal(problem: Problem) -> bool:
-    """As in the hub: a mandatory member is missing or mistyped, or the response as a whole is unreadable."""
-    return not problem.field or (problem.mandatory and problem.kind in ("missing", "type"))
 
 
 def _unusable(webhook: Webhook, request: Mapping[str, Any], members: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -222,6 +222,16 @@ class BankUnderTest:
     psu_mode: Literal["browser", "script"]
     psu_command: tuple[str, ...]
     limits: LimitsPart
+
+    def in_other_currency(self) -> BankUnderTest | None:
+        """The same bank with payments in a currency of none of its accounts; ``None`` without such a currency."""
+        held = {account.currency for account in self.accounts}
+        other = next((currency for currency in _CREDITORS if currency not in held), None)
+        if other is None:
+            return None
+        first = self.accounts[0].model_copy(update={"currency": other})
+        payment = self.payment.model_copy(update={"scheme": None})
+        return replace(self, accounts=(first, *self.accounts[1:]), payment=payment, creditor=_CREDITORS[other])
 
 
 def read(path: Path) -> BankUnderTest:

@@ -117,7 +117,7 @@ class Caller:
         headers |= {"X-Auth-Token": token} if token else {}
         if change is not None:
             change(headers)
-        self.masking.add(headers.get("X-Signature", ""), headers.get("X-Auth-Token", ""))
+        self.masking.add(*(headers.get(name, "") for name in ("X-Api-Key", "X-Auth-Token", "X-Signature")))
         return self._post(webhook.path, members, headers, content, note)
 
     def _post(self, path: str, members: Mapping[str, Any], headers: Headers, body: bytes, note: str) -> Call:

@@ -45,7 +45,6 @@ from infra.conformance.masking import Masking
 TPP_NAME = "Causeway conformance kit"
 REGISTRATION = "SANDBOX-CONFORMANCE"
 CLIENT_ID = "causeway-conformance-kit"
-BODY_BYTES = 65536
 CONSENT_SECONDS = 180 * 86400
 CALLBACK = "/callback"
 ORDER = "order"
@@ -199,7 +198,7 @@ class Hub:
             if call is None or not known:
                 raise refusals.ACTION_UNKNOWN()
             self._authenticate(headers, body)
-            self._check_content(headers, body, members)
+            self._check_content(call, headers, body, members)
             if invalid is not None:
                 raise refuse_fields(invalid, self.version.in_spelling(FIELD_FAULTS))
             status, answer = 200, self._perform(call, headers["x-request-id"].lower(), body, request)
@@ -255,10 +254,10 @@ class Hub:
             raise refusals.SIGNATURE_WRONG(hint=describe_attempt(keys, body))
 
     @staticmethod
-    def _check_content(headers: Mapping[str, str], body: bytes, members: Any) -> None:
+    def _check_content(call: BankCall, headers: Mapping[str, str], body: bytes, members: Any) -> None:
         """Raises: Refusal."""
-        if len(body) > BODY_BYTES:
-            raise Refusal(Fault.CONTENT, f"the body is larger than {BODY_BYTES} bytes")
+        if len(body) > call.body_bytes:
+            raise Refusal(Fault.CONTENT, f"the body is larger than {call.body_bytes} bytes")
         if content_type(headers) != "application/json":
             raise Refusal(Fault.HEADERS, "Content-Type must be application/json")
         if members is None:

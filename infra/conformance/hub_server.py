@@ -9,12 +9,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote, urlsplit
 
-from infra.conformance.hub import BODY_BYTES, Hub
+from chalicelib.openbanking.protocol.bank_calls import CONSENT_BYTES
+from infra.conformance.hub import Hub
 from infra.conformance.hub_state import HttpAnswer
 
 _READ_SECONDS = 20
 _LONGEST_LINE = 65536
-_LARGEST = 10 * BODY_BYTES
+_LARGEST = 2 * CONSENT_BYTES
 """The most bytes of a body that are read; the hub refuses larger ones."""
 
 

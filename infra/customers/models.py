@@ -13,6 +13,7 @@ from chalicelib.demo_bank.books import MOST_PENDING_DAYS, MOST_RULES, BookMeans,
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.registries import currencies
+from chalicelib.foundation.fields.written_text import is_blank, is_written
 
 MOST_ACCOUNTS = 20
 MOST_TRANSACTIONS = 1000
@@ -25,7 +26,7 @@ _AMOUNT = re.compile(r"-?[0-9]{1,13}(\.[0-9]{1,4})?")
 
 
 def _check_printable(text: str) -> str:
-    if not text.isprintable() or text != text.strip():
+    if not is_written(text) or is_blank(text) or text != text.strip():
         raise ValueError("must be printable text without leading or trailing spaces")
     return text
 

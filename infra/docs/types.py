@@ -41,13 +41,15 @@ TYPE_NOTES: Sequence[TypeNote] = (
         "amount 10",
         "An amount of money: a string or a number of at most 10 digits, with a dot before the decimals and "
         "without an exponent. It has no more decimals than the currency, not counting trailing zeros. The bank "
-        "receives it exactly as you sent it",
+        "receives it exactly as you sent it. [Some JSON parsers lose digits of numbers]"
+        "(../concepts/requests.md#amounts), of strings none does",
     ),
     TypeNote(
         r"A number of at most (\d+) digits, with a decimal point if needed",
         "number {0}",
         "number 20",
-        "A string or a number of at most 20 digits, with a dot before the decimals",
+        "A string or a number of at most 20 digits, with a dot before the decimals. [Some JSON parsers lose digits of "
+        "numbers](../concepts/requests.md#amounts)",
     ),
     TypeNote(
         r"Printable text, or a whole number",

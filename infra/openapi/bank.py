@@ -10,7 +10,7 @@ from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
 from chalicelib.openbanking.protocol.errors import ADDED_CODES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from infra.openapi import introduction, psu_headers, refusals_of_calls
+from infra.openapi import bank_refusals, introduction, psu_headers, refusals_of_calls
 from infra.openapi.document import ANY_REQUEST_ID, UUID, body, document, header, json_content
 from infra.openapi.models import Model, example, meaning, model_of
 from infra.openapi.own_calls import PUBLIC_KEY, CancelQuery, WebhookError, WebhookErrorV1, answer_to_bank
@@ -36,6 +36,7 @@ its public keys are at `GET /bank/public_key`. Repeating a successful call withi
 and body returns the same response, except for calls that only read ({reads}). Timestamps have the form
 `YYYY-MM-DDTHH:MM:SS+00:00`.
 
+Amounts are strings or JSON numbers in both directions. {numbers}
 A bank has 3 seconds to accept a webhook's connection and 20 seconds to respond. {errors}
 """
 _WORDS: Mapping[int, Mapping[str, str]] = {
@@ -83,10 +84,16 @@ def build(version: Version) -> Json:
         introduction.schemes(version),
         introduction.statuses(version),
         *_TABLES[number](),
+        bank_refusals.refusals_of_banks(version),
     ]
     return document(
         f"Causeway: bank-facing API, version {version}",
-        "\n".join([_INTRODUCTION.format(version=version, reads=reads, **_WORDS[number]), "\n\n".join(tables)]),
+        "\n".join(
+            [
+                _INTRODUCTION.format(version=version, reads=reads, numbers=introduction.NUMBERS, **_WORDS[number]),
+                "\n\n".join(tables),
+            ]
+        ),
         tags=_TAGS,
         paths=paths,
         webhooks=webhooks,

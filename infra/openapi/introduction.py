@@ -13,6 +13,13 @@ from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 
+NUMBERS = """\
+A JSON number keeps its digits only if the parser keeps them: one that uses binary floating point, such as JavaScript's
+`JSON.parse`, reads `9733.70` as 9733.7, and changes whole numbers above 2^53 (9007199254740992). Read numbers as
+decimal text, or with a lossless parser.
+"""
+"""The precision of JSON numbers, for the introduction of every document."""
+
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A Markdown table."""

@@ -25,7 +25,8 @@ from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorizatio
 from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import tpp_events
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, PaymentOutcome
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
+from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from chalicelib.openbanking.protocol.tpp_calls import (
     REQUEST_ID,
     AuthorizeRequest,
@@ -232,7 +233,7 @@ EVENTS: Mapping[EventType, EventDescription] = {
 class AskedStatus(OpenMessage):
     """A payment's status as returned by a version 2 bank."""
 
-    payment_id: AN[PAYMENT_ID]
+    payment_id: AN[LONGEST_PAYMENT_ID]
     transaction_status: AN[255]
     outcome: PaymentOutcome | None = None
 

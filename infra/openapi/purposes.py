@@ -59,8 +59,8 @@ TPP_CALLS: Mapping[str, Purpose] = {
     "/tpp/token/revoke": Purpose(
         "End a consent (RFC 7009)",
         "Accepts JSON or a form. Any access or refresh token of the client ends its consent and all of the "
-        "consent's tokens; the bank is notified. An unknown token, or one of another client, has no effect and "
-        "gets the same response.",
+        "consent's tokens; the bank is notified. The token of a consent that has ended, an unknown token, or one of "
+        "another client has no effect and gets the same response.",
     ),
     "/tpp/scope": Purpose(
         "List the scopes of a bank", "The scopes that the bank provides, in the order of its protocol version."
@@ -108,14 +108,14 @@ TPP_CALLS: Mapping[str, Purpose] = {
     ),
     "/tpp/account_payments": Purpose(
         "List an account's payments",
-        "Version 1 banks only: a page of the account's payments. For version 2 banks, use `GET "
-        "/tpp/account_transactions`.",
+        "Version 1 banks only: a page of the account's payments, newest first. `amount` is negative when money left "
+        "the account. For version 2 banks, use `GET /tpp/account_transactions`.",
     ),
     "/tpp/account_payment": Purpose("Read one payment of an account", "Version 1 banks only."),
     "/tpp/account_transactions": Purpose(
         "List an account's transactions",
-        "Version 2 banks only: booked and pending transactions, page by page. For version 1 banks, use `GET "
-        "/tpp/account_payments`.",
+        "Version 2 banks only: booked and pending transactions, page by page, newest first. `amount` is negative when "
+        "money left the account. For version 1 banks, use `GET /tpp/account_payments`.",
     ),
     "/tpp/funds_confirmations": Purpose(
         "Confirm the availability of funds",
@@ -172,7 +172,8 @@ BANK_CALLS: Mapping[str, Purpose] = {
     ),
     "revoke_token": Purpose(
         "End a consent",
-        "The consent of an access token has ended at the bank. Repeating the call for a revoked token succeeds.",
+        "The consent of an access token has ended at the bank. The call also succeeds, without effect, if the consent "
+        "is already revoked or expired.",
     ),
     "report_status": Purpose(
         "Report a payment's status",
@@ -213,9 +214,12 @@ WEBHOOKS: Mapping[str, Purpose] = {
     ),
     "/account_payments": Purpose(
         "Payments of an account",
-        "A page of an account's payments. `paginator` is an object; a list of objects is also accepted.",
+        "A page of an account's payments, newest first; pending ones may come before all others. `amount` is negative "
+        "when money left the account. `paginator` is an object; a list of objects is also accepted.",
     ),
-    "/account_payment": Purpose("Payment of an account", "One payment."),
+    "/account_payment": Purpose(
+        "Payment of an account", "One payment. `amount` is negative when money left the account."
+    ),
     "/funds_confirmations": Purpose(
         "Confirmation of funds",
         "Return either `funds_available`, or `currency` and `balance` for the service to compare.",
@@ -241,7 +245,9 @@ WEBHOOKS: Mapping[str, Purpose] = {
     "/v2_account_balances": Purpose("Account balances", "The balances of an account, one entry per type."),
     "/v2_account_transactions": Purpose(
         "Transactions of an account",
-        "A page of an account's booked and pending transactions. `page_key` identifies the next page and is "
+        "A page of an account's booked and pending transactions, newest first. `amount` is negative when money left "
+        "the account. The days of `date_from` and `date_to` are included, `both` lists what `booked` and `pending` "
+        "list, and `page_size` may count both together or separately. `page_key` identifies the next page and is "
         "absent on the last.",
     ),
     "/v2_funds_confirmations": Purpose("Confirmation of funds", "Whether the account has sufficient funds."),
@@ -264,7 +270,8 @@ WEBHOOKS: Mapping[str, Purpose] = {
     "/v2_payment_bulk_status": Purpose("Status of a bulk payment", "The status of a bulk payment."),
     "/revoke_token": Purpose(
         "A consent has ended",
-        "The TPP or the service has ended the consent of this token. The call is repeated for up to three days "
+        "The TPP or the service has ended the consent of this token, which is the one that `consent` returned to the "
+        "bank. The call is repeated for up to three days "
         "until it succeeds, or until the bank responds with 404 or 410, which mean that it does not know the "
         "token.",
     ),

@@ -96,7 +96,7 @@ class Responses:
         """The error responses, by HTTP status; ``headers`` are those that every response may have."""
         answered: defaultdict[int, list[tuple[Case, Json, Mapping[str, Any]]]] = defaultdict(list)
         for case in cases:
-            answer = answers.refusal_answer(route, case.refusal, _EXAMPLE_ID, _TIME)
+            answer = answers.error_response(route, case.refusal, _EXAMPLE_ID, _TIME)
             answered[answer.status_code].append((case, json.loads(answer.body), answer.headers))
         return {str(status): self._refusal(route, status, found, headers) for status, found in sorted(answered.items())}
 

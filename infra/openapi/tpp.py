@@ -64,7 +64,8 @@ certificate (RFC 8705).
 
 Each bank uses version 1 or version 2 of the bank protocol (`api_version` in `GET /tpp/banks`). The version determines
 the scopes and the message formats; where they differ, both are documented. Bank responses are passed on as received,
-including undocumented members and texts longer than documented; the digits of amounts are never changed.
+including undocumented members and texts longer than documented; the digits of amounts are never changed. A bank writes
+an amount as a string or as a JSON number.
 
 Errors have the members of `Error`. `title` and `details` are for people and may change, so base your logic on `code`
 and the codes in `additionalErrors`. Timestamps have the form `YYYY-MM-DDTHH:MM:SS+00:00`.
@@ -173,7 +174,7 @@ def build() -> Json:
     ]
     return document(
         "Causeway: TPP-facing API",
-        "\n".join([_INTRODUCTION, "\n\n".join(tables)]),
+        "\n".join([_INTRODUCTION, introduction.NUMBERS, "\n\n".join(tables)]),
         tags=_TAGS,
         paths=paths,
         webhooks=event_webhooks(responses.schemas),

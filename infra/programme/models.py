@@ -11,7 +11,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from chalicelib.cards.authorization.group_rules import CHANNELS
 from chalicelib.cards.programs.catalogue import HIGHEST_MCC
 from chalicelib.cards.protocol import values
+from chalicelib.cards.protocol.embossing import BUREAU_CHARACTERS, TRACK_SEPARATORS
 from chalicelib.foundation.fields.registries import country_numbers, minor_units
+from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE
 
 ALL = "all"
@@ -20,8 +22,16 @@ ENTRIES = 100
 
 
 def _check_printable(text: str) -> str:
-    if not text.isprintable() or text != text.strip():
+    if not is_written(text) or is_blank(text) or text != text.strip():
         raise ValueError("must be printable text without leading or trailing spaces")
+    return text
+
+
+def _check_characters(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("must be printable text")
+    if any(separator in text for separator in TRACK_SEPARATORS):
+        raise ValueError(f"must not have a separator of magnetic tracks ({' '.join(TRACK_SEPARATORS)})")
     return text
 
 
@@ -71,6 +81,7 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=100), AfterVali
 Currency = Annotated[int, AfterValidator(_check_currency)]
 Country = Annotated[int, AfterValidator(_check_country)]
 Bin = Annotated[str, StringConstraints(pattern="^[0-9]{6,8}$")]
+BureauCharacters = Annotated[str, StringConstraints(min_length=1, max_length=500), AfterValidator(_check_characters)]
 DecimalRate = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,9}(\.[0-9]{1,9})?$")]
 _Decimals = StringConstraints(pattern=r"^[0-9]{1,3}(\.[0-9]{1,6})?$")
 Percent = Annotated[str, _Decimals, _at_most(100)]
@@ -244,6 +255,7 @@ class CardProgrammePart(NamedPart):
     holder_limit_group_id: Id | None = None
     country_change: bool = False
     auto_conversion: bool = False
+    bureau_characters: BureauCharacters = BUREAU_CHARACTERS
 
 
 class ExchangeRatePart(Part):

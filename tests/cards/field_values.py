@@ -367,6 +367,10 @@ _REFUSED: Mapping[str, Callable[[Member, str], Refused]] = {
     "RESPONSE_CODE": lambda member, _: [*NO_TEXT, ("0", LENGTH), ("000", LENGTH), ("Z9", VALUE), ("0-", VALUE)],
     "DATE": lambda member, _: _NO_DATE,
     "AN": _no_text_of(" -_.\u00e9\u0661\n"),
+    "BRITISH_NUMBER": lambda member, _: [
+        *NO_TEXT,
+        *((text, VALUE) for text in ("1", "12345", "1234567A", "123456789")),
+    ],
     "A": _no_text_of(" 1-\u00e9"),
     "ANS": _no_text_of("\x00\n\t\x7f\u202e\u200b"),
     "AS": _no_text_of("1@_/,\n\x00\u0661\u00d7"),
@@ -409,6 +413,7 @@ _TAKEN: Mapping[str, Any] = {
     "RESPONSE_CODE": lambda member, _: [(code, code) for code in RESPONSE_CODES],
     "DATE": lambda member, _: [(day, day) for day in ("1990-01-31", "2024-02-29", "2099-12-31")],
     "AN": _texts_of("a", "Z", "7"),
+    "BRITISH_NUMBER": lambda member, _: [(text, text.zfill(8)) for text in ("31926819", "1926819", "926819")],
     "A": _texts_of("e", "N"),
     "ANS": _texts_of("a", "\u00eb", "\u6771", "'", "7"),
     "AS": _texts_of("a", "\u00eb", "\u6771", "\u0416", "\u0627"),

@@ -4,9 +4,9 @@ A line is a member, its requirement (M mandatory, O optional, C conditional), it
 digits. ``N`` is a number, ``AN`` ASCII letters and digits, ``ANS`` printable text, ``AS`` names, ``A`` letters. Where
 a member means more than its type says, the type says what: ``ID``, ``CURRENCY``, ``COUNTRY``, ``FLAG``, ``DATE``,
 ``DIGITS`` (leading zeros count), ``LEVEL``, ``MONTHS``, ``MONTH``, ``PASSWORD``, ``IBAN``, ``EMAIL``, ``IPV4``,
-``AMOUNT`` (more than 0), ``METHOD`` and ``SCHEME`` of external payments, ``STEP`` of a dispute, ``PAGINATOR``,
-``ITEM_COUNT`` of a page, ``OBJECT`` of any members, ``OF:`` with the values of a list, and ``EXT-LIST:`` with the type
-of the entries. In answers ``RATE`` and ``PERCENT`` are numbers that may have a fraction.
+``AMOUNT`` (more than 0), ``BRITISH_NUMBER`` of an account, ``METHOD`` and ``SCHEME`` of external payments, ``STEP`` of
+a dispute, ``PAGINATOR``, ``ITEM_COUNT`` of a page, ``OBJECT`` of any members, ``OF:`` with the values of a list, and
+``EXT-LIST:`` with the type of the entries. In answers ``RATE`` and ``PERCENT`` are numbers that may have a fraction.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ MONEY_TABLES = {
     "transferToExternalPayment": Table(
         f"""
         epm_address_id M ID 1-20
-        destination_account_number C AN 1-26
+        destination_account_number C BRITISH_NUMBER 1-26
         destination_account_name M ANS 1-70
         destination_iban C IBAN
         destination_sort_code C AN 6-6

@@ -108,7 +108,7 @@ LEVEL = "access_level O LEVEL"
 _HOLDER = _DETAILS.replace("holder_limit_group_id M", "holder_limit_group_id O").replace("EMAIL", "ANS")
 HOLDER_RECORD = f"""
     id M ID
-    holder_type M N
+    holder_type M ANS
     access_level M N
     ip_address O ANS
     {_HOLDER}

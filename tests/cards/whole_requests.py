@@ -83,7 +83,7 @@ _DETAILS = {
 _MORE_DETAILS = {"zip_code": "ME4 4TZ", "holder_limit_group_id": 222, "additional_charset_id": 7}
 _SAME_IN_BLOCK = ("kyc_completion_level", "kyc_document_expiration_date", "holder_locale")
 
-WHOLE_HOLDER = {"holder_type": 1, "ip_address": "203.0.113.77", **_DETAILS, **_MORE_DETAILS}
+WHOLE_HOLDER = {"holder_type": "1", "ip_address": "203.0.113.77", **_DETAILS, **_MORE_DETAILS}
 WHOLE_BLOCK = {
     **{name if name in _SAME_IN_BLOCK else f"holder_{name}": value for name, value in _DETAILS.items()},
     "holder_type": 1,
@@ -114,7 +114,7 @@ WHOLE_DELIVERY = DELIVERY | {
 }
 _NAMES = {
     "card_name_line_3": "DR ZOE ONEIL",
-    "card_name_line_4": "O'NEIL & SOEHNE",
+    "card_name_line_4": "O'NEIL, SOEHNE",
     "track_data_first_name": "ZOE",
     "track_data_last_name": "ONEIL",
 }
@@ -303,7 +303,7 @@ def cast(
         card_virtual=0,
         card_pin=PIN,
         card_reference_id="Ref7",
-        card_name_line_4="O'NEIL & SOEHNE",
+        card_name_line_4="O'NEIL, SOEHNE",
     )
     assert card.expiration is not None
     made = Cast(holder, account, card.card_id, card.card_request_id, pan=card.pan, cvc2=card.cvc2)

@@ -12,6 +12,8 @@ import os
 import random
 import secrets
 import signal
+import socket
+import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -30,18 +32,19 @@ from chalicelib.delivery.journal import Journal
 from chalicelib.foundation import aws, parallel
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http import deadline_connections
+from chalicelib.foundation.http.deadline_connections import _DeadlineReader, _time_to_wait
 from chalicelib.foundation.http.outbound import Outbound, Reply
 from chalicelib.foundation.settings import Settings
+from chalicelib.statistics import measurements
 from infra.local.event_runner import EventRunner, queue_name
-from tests.chaos.receivers import PROCESS
+from tests.chaos.receivers import NO_ANSWER
 from tests.chaos.traffic import Preparation, TppCall
 from tests.manual_clock import ManualClock
 from tests.world import World
 
 _SERVICES = {"DynamoDB_20120810": "DynamoDB", "AmazonSQS": "SQS", "TrentService": "KMS", "secretsmanager": "Secrets"}
 BEFORE, AFTER = "before", "after"
-_HANGING_SECONDS = 4
-"""How long a receiver that does not answer keeps its worker, in simulated time: longer than one that is just slow."""
+_ENDLESS = 3600.0
 
 for _service in ("dynamodb", "sqs", "kms", "secretsmanager"):
     boto3.client(_service, region_name="eu-west-1")  # whoever forks this process finds the services' models read
@@ -113,7 +116,8 @@ class Life:
         self._clock = clock
         self._hub = bootstrap.Hub(Settings.from_environment(os.environ), clock)
         if alone:
-            self._hub.__dict__["store"] = Store(aws.client("dynamodb"), self._hub.settings.prefix, lambda _: None)
+            client, prefix = aws.client("dynamodb"), self._hub.settings.prefix
+            self._hub.__dict__["store"] = Store(client, prefix, lambda _: None, monotonic=clock.monotonic)
         bootstrap.use(self._hub)
         self._closed: tuple[int, ...] = ()
         self._attempted: list[str] = []
@@ -192,7 +196,7 @@ def live(connection: Connection, fate: Fate) -> None:
     _draw_from(fate.seed)
     parallel.WIDTH = 1
     clock = ManualClock(datetime.fromtimestamp(fate.now, UTC))
-    signal.signal(signal.SIGUSR1, lambda *_: _time_out(clock))
+    _simulate_time_limits(clock)
     _mark_boundaries(Boundaries(connection, clock, fate.death))
     life = Life(clock, alone=fate.surroundings.alone)
     while True:
@@ -216,10 +220,20 @@ def _draw_from(seed: str) -> None:
     uuid.uuid4 = lambda: uuid.UUID(bytes=source.randbytes(16), version=4)
 
 
-def _time_out(clock: ManualClock) -> None:
-    """A receiver that does not answer says so by a signal: nobody has to wait for the end of the time."""
-    clock.advance(_HANGING_SECONDS)
-    raise TimeoutError("timed out")
+def _simulate_time_limits(clock: ManualClock) -> None:
+    """Have time limits end by ``clock``, never because this machine is slow: a seed repeats what they decide."""
+    time.monotonic = clock.monotonic
+    measurements._longest_delay = lambda seconds: _ENDLESS
+    settimeout, readinto = socket.socket.settimeout, _DeadlineReader.readinto
+
+    def wait_for_answer(self: _DeadlineReader, buffer: Any) -> int | None:
+        read = readinto(self, buffer)
+        while bytes(buffer[:read]) == NO_ANSWER:
+            clock.advance(_time_to_wait())
+        return read
+
+    socket.socket.settimeout = lambda each, seconds: settimeout(each, seconds and _ENDLESS)  # type: ignore[method-assign]
+    _DeadlineReader.readinto = wait_for_answer  # type: ignore[method-assign]
 
 
 def _mark_boundaries(boundaries: Boundaries) -> None:
@@ -241,7 +255,7 @@ def _mark_boundaries(boundaries: Boundaries) -> None:
         where = f"HTTP {kind_of(urlsplit(url).path)}"
         boundaries.pass_(BEFORE, where)
         try:
-            return real_exchange(self, method, url, body, {**headers, PROCESS: str(os.getpid())}, fresh=fresh)
+            return real_exchange(self, method, url, body, headers, fresh=fresh)
         finally:
             boundaries.pass_(AFTER, where)
 

@@ -5,11 +5,8 @@ Which call fails, and how, is drawn from the run's seed, the call's id, and how 
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import random
-import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +21,8 @@ from standardwebhooks import Webhook
 from tests.openbanking.examples import BY_WEBHOOK
 
 EVENTS = "/events/"
-PROCESS = "X-Process"
-"""The header by which a worker says which process it is, so that its call can be made to time out without waiting."""
+NO_ANSWER = b"no answer"
+"""What is sent instead of a response that never comes, so that the worker can wait for it in simulated time."""
 FAILING = 1 / 3
 Act = Literal["answer", "drop", "hang"]
 Manner = tuple[str, Act, int, dict[str, str], bool]
@@ -135,17 +132,13 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        process = int(headers.pop(PROCESS.lower()))
         act, status, more, answer = self.server.ledger.take(self.path, headers, body)
         if act == "answer":
             self._say(status, more, json.dumps(answer).encode())
             return
         self.close_connection = True
         if act == "hang":
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(process, signal.SIGUSR1)
-            with contextlib.suppress(OSError):
-                self.rfile.read(1)  # until the worker hangs up
+            self.wfile.write(NO_ANSWER)
 
     def _say(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         self.send_response(status)

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery import journal as module
-from chalicelib.delivery.delivery_record import Delivery, State, update_revival
+from chalicelib.delivery.delivery_record import Delivery, State, update_due_time, update_revival
 from chalicelib.delivery.journal import Journal, NotResendable, Party, SearchTooWide, UnknownDelivery
 from chalicelib.delivery.outcomes import StoredAnswer
 from chalicelib.delivery.schedule import DAY, SWEEP_WAITS, Kind
+from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, Update
 from tests.delivery.deliveries import Receiver, begun, fail, record, worker_of
 from tests.world import World
@@ -315,3 +316,80 @@ def test_the_queue_gets_no_more_than_it_has_room_for(
     assert {journal.show(delivery_id).state for delivery_id in made} == {"due"}
     world.clock.advance(SWEEP_WAITS[0])
     assert world.hub.delivery.sweeper.sweep() == 2
+
+
+# -- everything that waits for a receiver
+
+
+def waiting(world: World, kind: Kind = "event", **members: Any) -> str:
+    """A delivery whose first attempt has failed, and that waits for the next one; its id."""
+    delivery_id = record(world, kind, **members)
+    worker_of(world, Receiver(failures=[fail()])).attempt(delivery_id)
+    return delivery_id
+
+
+def test_everything_that_waits_for_a_receiver_is_sent_now(world: World, journal: Journal) -> None:
+    mine = [waiting(world, receiver=f"bank#{MINE}", kind="revoke_token") for _ in range(3)]
+    of_another = waiting(world, receiver=f"bank#{OTHER}", kind="revoke_token", bic=MINE)
+    due, failed = record(world, receiver=f"bank#{MINE}"), ended(world, "failed", receiver=f"bank#{MINE}")
+    call = waiting(world, "relay", receiver=f"bank#{MINE}")
+    before = {each: journal.show(each) for each in (*mine, of_another, due, failed, call)}
+    world.queued()
+
+    assert journal.resend_waiting(f"bank#{MINE}") == (3, 0)
+
+    assert sorted(world.queued()) == sorted(mine)
+    now = world.clock.time()
+    assert {each: journal.show(each) for each in before} == {
+        each: replace(delivery, due_at=now) if each in mine else delivery for each, delivery in before.items()
+    }
+    assert journal.resend_waiting(f"bank#{MINE}") == (0, 0)
+
+
+def test_an_attempt_in_progress_and_a_delivery_that_others_change_are_skipped(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, busy, free = (waiting(world, receiver="client#1") for _ in range(3))
+    world.clock.advance(10)
+    attempted(world, running)
+    real = update_due_time
+
+    def overtaken(delivery: Delivery, until: int) -> Update:
+        return real(replace(delivery, due_at=0) if delivery.delivery_id == busy else delivery, until)
+
+    monkeypatch.setattr(module, "update_due_time", overtaken)
+    world.queued()
+    now = world.clock.time()
+    before = journal.show(busy)
+    world.hub.store.transact([real(before, now + HOUR)])
+    world.hub.store.transact([real(journal.show(free), now + HOUR)])
+
+    assert journal.resend_waiting("client#1") == (1, 2)
+
+    assert world.queued() == [free]
+    assert journal.show(busy) == replace(before, due_at=now + HOUR)
+
+
+def test_what_waits_is_read_in_pages_and_an_interrupted_run_is_continued(
+    world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [waiting(world, receiver="manager#1") for _ in range(20)]
+    world.queued()
+    monkeypatch.setattr(module, "_BATCH", 1)
+    real, sizes = journal._make_due, list[int]()
+
+    def interrupted(deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
+        sizes.append(len(deliveries))
+        if len(sizes) == 2:
+            raise KeyboardInterrupt
+        return real(deliveries, now)
+
+    monkeypatch.setattr(journal, "_make_due", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        journal.resend_waiting("manager#1")
+
+    first = world.queued()
+    assert 0 < len(first) <= SHARDS
+    assert journal.resend_waiting("manager#1") == (20 - len(first), 0)
+    assert sorted([*first, *world.queued()]) == sorted(made)
+    assert max(sizes) <= SHARDS

@@ -159,3 +159,15 @@ def test_a_payment_that_is_not_confirmed_in_time_is_cancelled(stage: Stage) -> N
     assert (back["status"], back["payment_id"]) == (either(stage, "3", "CANC"), answer["payment_id"])
     assert "not confirmed in time" in back["message"]
     assert status(stage, answer["payment_id"], given) == either(stage, 3, "CANC")
+
+
+def test_booked_payments_are_listed_by_their_date_newest_first(one: Stage) -> None:
+    given = token(one)
+    pay(one, given, scheme=SLOW["one"])
+    one.clock.advance(3 * 86_400)
+    pay(one, given)
+
+    asked = {"account_id": account(one).account_id, "record_count": 100, "current_page": 1}
+    rows = ask(one, "/account_payments", asked, given)["payments"]
+    days = [row["date_created"] for row in rows if row["status"] == 4]
+    assert days == sorted(days, reverse=True)

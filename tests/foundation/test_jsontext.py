@@ -114,7 +114,7 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["1e5", "1E+5", "0.0000001", "-0.0", "0.10", "1.50e-7", "123456789012345678901234567890.10"]
+    "text", ["1e5", "1E+5", "0.0000001", "-0.0", "-0", "[-0,0]", "0.10", "1.50e-7", "123456789012345678901234567890.10"]
 )
 def test_a_number_is_written_again_as_it_was_read(text: str) -> None:
     assert jsontext.dumps(jsontext.loads(text)) == text

@@ -80,6 +80,7 @@ def test_every_setting_can_be_given() -> None:
             "LOG_LEVEL": "debug",
             "CLIENT_CALLS_PER_MINUTE": "600",
             "CREDENTIAL_CALLS_PER_MINUTE": "1000000",
+            "CLOUDFRONT_SECRET_SHA256": f"{'0' * 64},{'f' * 64}",
             "MAIL_FROM": "no-reply@example.com",
             "MTLS_URL": "https://mtls.example.com/",
             "TPP_CA_BUNDLE": "s3://causeway-dev-truststore-1/cas.pem",
@@ -94,6 +95,7 @@ def test_every_setting_can_be_given() -> None:
     assert (settings.card_keys_secret, settings.demo_banks_secret) == ("our-card-keys", "our-banks")
     assert (settings.log_level, settings.mail_from) == ("DEBUG", "no-reply@example.com")
     assert (settings.client_calls, settings.credential_calls) == (600, 1_000_000)
+    assert settings.cloudfront_secrets == ("0" * 64, "f" * 64)
     assert settings.mtls_url == "https://mtls.example.com"
     assert settings.tpp_ca_bundle == "s3://causeway-dev-truststore-1/cas.pem"
 
@@ -150,6 +152,7 @@ def test_the_prefix_names_key_and_secrets() -> None:
         ("MAIL_FROM", "a@b.example\nBcc: c@d.example", "must be an email address such as"),
         ("LOG_LEVEL", "LOUD", "must be one of DEBUG"),
         ("CLIENT_CALLS_PER_MINUTE", "0", "must be a number from 1 to 1000000"),
+        ("CLOUDFRONT_SECRET_SHA256", "the secret itself", "must be one or two SHA-256 digests"),
         ("CLIENT_CALLS_PER_MINUTE", "many", "must be a number from 1 to 1000000"),
         ("CREDENTIAL_CALLS_PER_MINUTE", "1000001", "must be a number from 1 to 1000000"),
     ],

@@ -160,13 +160,15 @@ _BY_MEANING: dict[str, Any] = {
 
 PAYMENT_ASKED_FOR = TABLES[2]["/v2_payment_single_status"].request[0]
 LONGEST_PAYMENT_ID = 1024
-"""An id that a bank made too long is handed on, so it has to be possible to ask for it."""
+LONGEST_ID = 255
+"""An id that a bank made longer than its table says is handed on, so it has to be possible to ask for it."""
 
 
 def _too_long(member: Member) -> dict[str, Any]:
     if member.length is None:
         return {}
-    length = LONGEST_PAYMENT_ID if member == PAYMENT_ASKED_FOR else member.length
+    length = LONGEST_ID if member.name in ("account_id", "payment_id") else member.length
+    length = LONGEST_PAYMENT_ID if member == PAYMENT_ASKED_FOR else length
     long = longest(member, length + 1)
     return {} if long is None else {"too long": long}
 

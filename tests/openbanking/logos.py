@@ -9,9 +9,24 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M0 0h
 JPEG = bytes.fromhex("ffd8ffe000104a46494600010100000100010000ffc0000b080001000101011100ffda0008010100003f0037ffd9")
 
 
+IMAGE_DATA = (b"IDAT", zlib.compress(b"\0\0"))
+"""The chunk of a PNG file with one black pixel."""
+
+
+def header(width: int, height: int, *, depth: int = 8, colours: int = 0, interlace: int = 0) -> tuple[bytes, bytes]:
+    """The first chunk of a PNG file."""
+    return b"IHDR", struct.pack(">IIBBBBB", width, height, depth, colours, 0, 0, interlace)
+
+
+def jpeg(width: int, height: int, scans: bytes = b"") -> bytes:
+    """A JPEG file of this size, with more scans before its only one."""
+    frame = JPEG.replace(b"\x08\x00\x01\x00\x01", struct.pack(">BHH", 8, height, width))
+    return frame.replace(b"\xff\xda", scans + b"\xff\xda", 1)
+
+
 def png(*chunks: tuple[bytes, bytes]) -> bytes:
     """A PNG file with one black pixel, or with these chunks instead."""
-    usual = ((b"IHDR", struct.pack(">IIBBBBB", 1, 1, 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(b"\0\0")), (b"IEND", b""))
+    usual = (header(1, 1), IMAGE_DATA, (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(kind, data) for kind, data in chunks or usual)
 
 

@@ -571,11 +571,12 @@ def send_a_test_event(world: World) -> Run:
     return run
 
 
-@scene("one", "all", "one that waits")
+@scene("one", "all", "one that waits", "all that wait")
 def send_again_what_has_failed(world: World, which: str) -> Run:
     revoked(world)
     (record,) = records(world)
-    delivery_id, answers = record["delivery_id"], [GONE if which != "one that waits" else FAILS]
+    delivery_id, receiver = record["delivery_id"], record["receiver"]
+    answers = [FAILS if "wait" in which else GONE]
     side = world.banks[1]
     side.answers["/revoke_token"] = lambda sent: answers[0]
     world.hub.delivery.worker.attempt(delivery_id)
@@ -585,6 +586,8 @@ def send_again_what_has_failed(world: World, which: str) -> Run:
         side.answers["/revoke_token"] = lambda sent: {"status": "success"}
 
         def again() -> object:
+            if which == "all that wait":
+                return journal.resend_waiting(receiver)
             return journal.resend_failed(0) if which == "all" else journal.resend(delivery_id)
 
         during(fault, again)

@@ -63,7 +63,7 @@ class Person:
         before = len(self.set_cookies)
         answer = self._call("POST", path, urlencode(sent, doseq=True).encode(), typed)
         if answer.status == 303:
-            said = [each for each in self.set_cookies[before:] if each.startswith(f"{notices.COOKIE}=")]
+            said = [each for each in self.set_cookies[before:] if notices.COOKIE in each.partition("=")[0]]
             leads = answer.headers["location"]
             elsewhere = leads.startswith("http") or "/sign-in?" in leads
             assert said or elsewhere, f"nothing says that the action was done: {path} leads to {leads}"

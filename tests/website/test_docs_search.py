@@ -32,6 +32,16 @@ def test_every_word_must_be_there_and_no_words_find_nothing() -> None:
     assert docs_search.search("  ") == ()
 
 
+def test_a_search_takes_twelve_different_words_and_looks_for_no_more(world: World) -> None:
+    twelve = "the of and a in to is for that with by it"
+    person = Person(world)
+
+    assert docs_search.search(f"{twelve} {twelve} The")
+    assert docs_search.search(f"{twelve} on") == ()
+    page = person.get(f"/docs?q={f'{twelve} on'.replace(' ', '+')}")
+    assert (page.status, "A search takes at most 12 different words" in page.text) == (200, True)
+
+
 def test_every_place_is_a_heading_of_a_page(world: World) -> None:
     person = Person(world)
     for word in ("payment", "card", "webhook", "make"):

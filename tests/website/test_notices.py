@@ -67,5 +67,5 @@ def test_the_cookie_is_short_lived_and_kept_from_scripts_and_other_sites(world: 
     world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     user.post(f"/clients/{client_id}", action="deactivate")
 
-    (cookie,) = [each for each in user.set_cookies if each.startswith(f"{COOKIE}=client-deactivated")]
-    assert cookie.endswith(f"; Path=/stage; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax; Secure")
+    (cookie,) = [each for each in user.set_cookies if each.startswith(f"__Host-{COOKIE}=client-deactivated")]
+    assert cookie.endswith(f"; Path=/; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax; Secure")

@@ -33,8 +33,11 @@ def _answer_failure(cards: CardContainer, incoming: Incoming, error: Exception) 
 def _error(code: str, message: str = "", status: int = 200) -> Response:
     from chalicelib.cards.protocol.status_codes import Refused, Status
     from chalicelib.cards.requests import envelope
+    from chalicelib.cards.requests.error_log import log_refusal
 
-    return text_answer(envelope.error(Refused(Status[code], message)), JSON, status)
+    refusal = Refused(Status[code], message)
+    log_refusal(refusal)
+    return text_answer(envelope.error(refusal), JSON, status)
 
 
 card_routes = Routes[CardContainer](__name__, _answer_failure)

@@ -191,7 +191,7 @@ class AuthorizationFlow:
             )
         after = movement.account_after(account) if held else account
         operations = [authorization.put(context.write_id), *message.put_rows(stamp, reserved), *operations]
-        return _outcome(context, message, decision.amount, after, operations, stamp.now, decision.card_changes)
+        return _outcome(context, message, decision.amount, after, operations, stamp.now, decision)
 
     def _record_increment(
         self,
@@ -313,7 +313,7 @@ def _outcome(
     account: LedgerAccount,
     operations: Sequence[Operation],
     now: int,
-    card_changes: Mapping[str, Any] | None = None,
+    decision: Decision | None = None,
 ) -> AuthorizationOutcome:
     """The response to the network, with the writes and events; balances are 0 if hidden from the caller."""
     charge = message.charge if message.is_approved and message.use.moves_money else None
@@ -330,5 +330,5 @@ def _outcome(
         "security_checks": [{name: message.use.checks[name] for name in values.SECURITY_CHECKS}],
         **account.visible_balances(context.level),
     }
-    events = event_payloads.message_events(message, now, account, card_changes or {})
+    events = event_payloads.message_events(message, now, account, decision)
     return Outcome(leave_out_none(answer), operations, events=events)

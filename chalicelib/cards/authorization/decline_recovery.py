@@ -175,7 +175,7 @@ class DeclineRecovery:
             return _Writes([], [])
         reserved = own_row or self._reserve(lambda: (decline.timeline, decline.number), reservations).row
         message, account, operations = late_decline(self.authorizer, card_context, decline.asked, reserved, stamp)
-        return _Writes(operations, event_payloads.message_events(message, stamp.now, account, {}))
+        return _Writes(operations, event_payloads.message_events(message, stamp.now, account))
 
     def _read_card_context(self, decline: UnrecordedDecline) -> CardContext | None:
         catalogue = self.programmes.catalogue(decline.manager_id)
@@ -217,7 +217,7 @@ class DeclineRecovery:
         ]
         if not authorization.is_held:
             unheld = authorization.update(stamp.write_id, response_code=NOT_AVAILABLE)
-            return _Writes([unheld, *operations], event_payloads.message_events(message, stamp.now, account, {}))
+            return _Writes([unheld, *operations], event_payloads.message_events(message, stamp.now, account))
         release = self.hold_release.release(
             self.store.batch_get,
             catalogue,
@@ -229,7 +229,7 @@ class DeclineRecovery:
             response_code=NOT_AVAILABLE,
         )
         after = replace(account, held=account.held - authorization.held)
-        events = [*release.events, *event_payloads.message_events(message, stamp.now, after, {})]
+        events = [*release.events, *event_payloads.message_events(message, stamp.now, after)]
         return _Writes([*release.operations, *operations], events)
 
     def _reserve(self, entry: NewEntry, reservations: list[RowReservation]) -> RowReservation:

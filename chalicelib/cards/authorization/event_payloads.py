@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from chalicelib.cards.authorization.activity_record import NetworkMessage
+from chalicelib.cards.authorization.authorizer import Decision
 from chalicelib.cards.events.card_events import CardEvent
 from chalicelib.cards.issuing.account_record import LedgerAccount
-from chalicelib.cards.issuing.serializers import card_status_events
+from chalicelib.cards.issuing.card_record import Card
+from chalicelib.cards.issuing.serializers import account_status_events, card_status_events
 from chalicelib.cards.ledger.transaction_record import Transaction
 from chalicelib.cards.protocol.card_events import CardAuthorizationEvent, CardClearingEvent
 from chalicelib.cards.protocol.values import NOTIFY, SUSPICIOUS
 
 
 def message_events(
-    message: NetworkMessage, now: int, account: LedgerAccount, card_changes: Mapping[str, Any]
+    message: NetworkMessage, now: int, account: LedgerAccount, decision: Decision | None = None
 ) -> list[CardEvent]:
     """The events for a network message; ``account`` has the resulting balances."""
     data: CardAuthorizationEvent = {
@@ -38,9 +37,17 @@ def message_events(
         "settled_balance": account.settled,
     }
     events = [CardEvent("card.authorization", data)]
-    if (status := card_changes.get("stored_status")) is not None:
-        card = message.card
-        events += card_status_events(card, card.status(now), status, card_changes.get("reason_code"))
+    return events if decision is None else events + _status_events(message.card, now, decision)
+
+
+def _status_events(card: Card, now: int, decision: Decision) -> list[CardEvent]:
+    """The events for the statuses of card and account that a decision changes."""
+    account, of_card, of_account = decision.account, decision.card_changes, decision.account_changes
+    events = []
+    if (status := of_card.get("stored_status")) is not None:
+        events += card_status_events(card, card.status(now), status, of_card.get("reason_code"))
+    if (status := of_account.get("status")) is not None:
+        events += account_status_events(account, account.status, status, of_account.get("reason_code"))
     return events
 
 

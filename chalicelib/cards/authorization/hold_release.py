@@ -126,7 +126,7 @@ class HoldRelease:
             *message.put_rows(at, reserved),
             *movement.operations(),
         ]
-        events = event_payloads.message_events(message, at.now, after, {})
+        events = event_payloads.message_events(message, at.now, after)
         balances = after.visible_balances(level)
         data: Released = {"authorize_id": message.number, "released_amount": released, **balances}
         return Outcome(data, operations, events=events)

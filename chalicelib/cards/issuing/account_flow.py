@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import MOST_ACCOUNTS, Card
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.issuing.onboarding import new_account, new_holder, write_holder
-from chalicelib.cards.issuing.serializers import program_change_events, serialize_account
+from chalicelib.cards.issuing.onboarding import check_dates, new_account, new_holder, write_holder
+from chalicelib.cards.issuing.serializers import account_status_events, program_change_events, serialize_account
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme
 from chalicelib.cards.protocol import account_messages as messages
@@ -30,6 +30,7 @@ class AccountFlow:
     def create_account(
         self, request: messages.CreateAccount, context: RequestContext
     ) -> Outcome[messages.CreatedAccount]:
+        check_dates(request, context.now)
         programme = group_resolution.account_programme(context.catalogue, request.program_id)
         found, cards = self._owner_and_cards(context, request)
         holder = found or new_holder(request, context, self.sequences.next("holder"), programme)
@@ -60,7 +61,8 @@ class AccountFlow:
             note=request.note,
             updated_at=context.now,
         )
-        return Outcome(operations=[change])
+        events = account_status_events(account, account.status, request.account_status, request.reason_code)
+        return Outcome(operations=[change], events=events)
 
     def change_account_program_id(
         self, request: messages.ChangeAccountProgramId, context: RequestContext

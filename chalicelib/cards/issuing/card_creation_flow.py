@@ -15,7 +15,7 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card, month_of, months_later, put_number
 from chalicelib.cards.issuing.card_secrets import CardSecrets, require_good
 from chalicelib.cards.issuing.holder_record import Holder
-from chalicelib.cards.issuing.onboarding import new_account, new_holder, write_holder
+from chalicelib.cards.issuing.onboarding import check_dates, new_account, new_holder, write_holder
 from chalicelib.cards.issuing.serializers import card_creation_event
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
@@ -36,6 +36,7 @@ class CardCreationFlow:
     secrets: CardSecrets
 
     def create_card(self, request: CreateCard, context: RequestContext) -> Outcome[CreatedCard]:
+        check_dates(request, context.now)
         programme = group_resolution.card_programme(context.catalogue, request.card_program_id)
         found, assigned = _read_named(request, context)
         holder = found or new_holder(request, context, self.sequences.next("holder"), programme)

@@ -11,8 +11,15 @@ from chalicelib.cards.issuing.card_secrets import CardSecrets
 from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import CardProgramme
 from chalicelib.cards.programs.programmes import EntryId
-from chalicelib.cards.protocol.card_messages import DELIVERY_BLOCK, DELIVERY_MANDATORY, CreateCard, ReissueCard
+from chalicelib.cards.protocol.card_messages import (
+    DELIVERY_BLOCK,
+    DELIVERY_MANDATORY,
+    EMBOSSED,
+    CreateCard,
+    ReissueCard,
+)
 from chalicelib.cards.protocol.card_records import CreatedCard
+from chalicelib.cards.protocol.embossing import is_printable
 from chalicelib.cards.protocol.message import leave_out_none
 from chalicelib.cards.protocol.status_codes import refused_field, refused_fields
 from chalicelib.cards.requests import disclosure
@@ -45,6 +52,7 @@ def card_members(
 
     Raises: Refused.
     """
+    _check_embossing(request, programme)
     is_same = before is not None and before.program_id == programme.id
     if not (programme.virtual if virtual else programme.physical):
         raise refused_field("card_virtual" if before is None else "virtual", "value", "is not allowed by the programme")
@@ -68,6 +76,19 @@ def card_members(
         "track_first_name": request.track_data_first_name,
         "track_last_name": request.track_data_last_name,
     }
+
+
+def _check_embossing(request: CreateCard | ReissueCard, programme: CardProgramme) -> None:
+    """Check the texts on the card, of virtual ones too, which may become physical. Raises: Refused, naming all."""
+    texts = {name: getattr(request, name, None) for name in EMBOSSED}
+    reason = "must have only characters that the programme's card bureau can print"
+    problems = [
+        Problem(name, "characters", reason)
+        for name, text in texts.items()
+        if text is not None and not is_printable(text, programme.bureau_characters)
+    ]
+    if problems:
+        raise refused_fields(problems)
 
 
 def may_convert(programme: CardProgramme, wished: int | None, otherwise: int) -> int:

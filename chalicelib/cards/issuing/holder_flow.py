@@ -8,6 +8,7 @@ from typing import Any
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import DETAILS, Holder
+from chalicelib.cards.issuing.onboarding import check_dates
 from chalicelib.cards.issuing.serializers import serialize_account_of_holder, serialize_holder
 from chalicelib.cards.programs.group_resolution import limit_group
 from chalicelib.cards.protocol.account_messages import HolderAccountRecord
@@ -31,6 +32,7 @@ class HolderFlow:
     sequences: Sequences
 
     def create_holder(self, request: CreateHolder, context: RequestContext) -> Outcome[None]:
+        check_dates(request, context.now)
         limit_group(context.catalogue, LIMIT_OF_HOLDER, request.holder_limit_group_id)
         holder = Holder(
             id=self.sequences.next("holder"),
@@ -42,6 +44,7 @@ class HolderFlow:
         return Outcome(operations=[holder.put(context.write_id)], uses=holder.uses, beside={"id": holder.id})
 
     def update_holder(self, request: UpdateHolder, context: RequestContext) -> Outcome[None]:
+        check_dates(request, context.now)
         holder = context.find(Holder, request.holder_id)
         if holder.holder_type == BUSINESS and request.business_name is None:
             raise refused_field("business_name", "required", "is required for a business")

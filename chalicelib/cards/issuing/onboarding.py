@@ -11,16 +11,45 @@ from chalicelib.cards.programs import group_resolution
 from chalicelib.cards.programs.catalogue import AccountProgramme, CardProgramme
 from chalicelib.cards.protocol.holder_messages import WithHolder
 from chalicelib.cards.protocol.message import Request
+from chalicelib.cards.protocol.status_codes import refused_fields
 from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER, PERSONAL
 from chalicelib.cards.requests.request_context import RequestContext
 from chalicelib.cards.storage.record import or_default, without_none
+from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb.store import Operation
+from chalicelib.foundation.fields.problems import Problem
 
 _OF_BLOCK = {"zip_code": "holder_zipcode", **{name: name for name in WithHolder.model_fields if name in DETAILS}}
 _BLOCK = tuple(
     (name, field) for name in DETAILS if (field := _OF_BLOCK.get(name, f"holder_{name}")) in WithHolder.model_fields
 )
 """The holder members and the corresponding fields of a holder block."""
+
+
+_PAST_DATES = (
+    *("holder_date_of_birth", "date_of_birth"),
+    *("holder_date_of_company_incorporation", "date_of_company_incorporation"),
+)
+_FUTURE_DATES = ("kyc_document_expiration_date",)
+
+
+def check_dates(request: Request, now: int) -> None:
+    """Check the dates of a holder that a request has against the current UTC date. Raises: Refused, naming all."""
+    today, given = timestamp(now)[:10], request.members()
+    problems = [
+        *(
+            Problem(name, "value", "must not be in the future")
+            for name in _PAST_DATES
+            if given.get(name, today) > today
+        ),
+        *(
+            Problem(name, "value", "must not be in the past")
+            for name in _FUTURE_DATES
+            if given.get(name, today) < today
+        ),
+    ]
+    if problems:
+        raise refused_fields(problems)
 
 
 def new_holder(

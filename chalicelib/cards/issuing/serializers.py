@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import cast
 
 from chalicelib.cards.events.card_events import CardEvent
-from chalicelib.cards.issuing.account_record import Account
+from chalicelib.cards.issuing.account_record import Account, LedgerAccount
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import DETAILS, Holder
 from chalicelib.cards.protocol.account_messages import AccountRecord, HolderAccountRecord
 from chalicelib.cards.protocol.card_events import (
     AccountProgramEvent,
+    AccountStatusEvent,
     CardActivatedEvent,
     CardCreatedEvent,
     CardStatusEvent,
@@ -24,7 +25,7 @@ from chalicelib.cards.protocol.values import ACCOUNT_GROUPS
 
 
 def serialize_holder(holder: Holder) -> HolderRecord:
-    own = {"id": holder.id, "holder_type": holder.holder_type, "access_level": holder.access_level}
+    own = {"id": holder.id, "holder_type": str(holder.holder_type), "access_level": holder.access_level}
     return cast(HolderRecord, own | {name: holder.details[name] for name in DETAILS if name in holder.details})
 
 
@@ -104,6 +105,23 @@ def program_change_events(before: Account, after: Account) -> list[CardEvent]:
         "replaced_groups": replaced,
     }
     return [CardEvent("account.program_changed", data)]
+
+
+def account_status_events(
+    account: LedgerAccount, before: str, after: str, reason_code: int | None = None
+) -> list[CardEvent]:
+    """The event for a change of a holder account's status; none if it did not change."""
+    if before == after:
+        return []
+    assert account.holder_id is not None, "only holders' accounts change their status"
+    data: AccountStatusEvent = {
+        "account_id": account.id,
+        "holder_id": account.holder_id,
+        "account_status_before": before,
+        "account_status": after,
+        "reason_code": reason_code,
+    }
+    return [CardEvent("account.status_changed", data)]
 
 
 def card_creation_event(card: Card, *, reissued: bool = False) -> CardEvent:

@@ -111,6 +111,8 @@ class FeeFlow:
             raise Refused(Status.NO_TRANSACTION)
         if account is None:
             account = self._choose_account(request, context, card, linked)
+        if request.account_currency not in (None, account.currency):
+            raise refused_field("account_currency", "value", "is not the currency of the account")
         if card is not None and account.id not in card.account_ids:
             raise Refused(Status.NO_CARD, "this account has no such card")
         if linked is not None and linked["account"] != account.owner:
@@ -121,14 +123,14 @@ class FeeFlow:
     def _choose_account(
         self, request: messages.CreateCustomFee, context: RequestContext, card: Card | None, linked: Item | None
     ) -> Account:
-        """The linked transaction's account, or the card's account in the requested currency. Raises: Refused."""
+        """The linked transaction's account, or else the card's account in the requested currency. Raises: Refused."""
         assert card is not None, "a card or an account is named"
-        currency = request.account_currency
         items = context.items([Account.key(number) for number in card.account_ids])
         accounts = [Account.from_item(item) for item in items if item and context.can_see(item)]
         if linked is not None:
-            accounts = [account for account in accounts if account.owner == linked["account"]]
-        fitting = [account for account in accounts if currency in (None, account.currency)]
+            fitting = [account for account in accounts if account.owner == linked["account"]]
+        else:
+            fitting = [account for account in accounts if account.currency == request.account_currency]
         if not fitting:
             raise Refused(Status.NO_ACCOUNT, "the card has no such account")
         return fitting[0]

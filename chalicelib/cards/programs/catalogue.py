@@ -12,6 +12,7 @@ from dataclasses import KW_ONLY, MISSING, field, fields
 from decimal import Decimal
 from typing import Any
 
+from chalicelib.cards.protocol.embossing import BUREAU_CHARACTERS
 from chalicelib.cards.protocol.values import ANY_DEBIT, ANY_REGION, ANY_TYPE
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -214,7 +215,7 @@ class CardProgramme(_Named):
     ``bin`` has 6 to 8 digits, a PAN ``pan_length`` (16 to 19). ``virtual`` and ``physical`` specify which
     kinds of card are allowed. Without ``countries``, all are allowed. ``validity_months`` is the default
     validity. ``country_change``: whether a holder's country may change. ``auto_conversion``: whether
-    cards may use it; if so, it is also the default.
+    cards may use it; if so, it is also the default. ``bureau_characters``: what its card bureau prints.
     """
 
     bin: str
@@ -241,6 +242,7 @@ class CardProgramme(_Named):
     holder_limit_group_id: int | None
     country_change: bool
     auto_conversion: bool
+    bureau_characters: str = BUREAU_CHARACTERS
 
 
 Entry = (

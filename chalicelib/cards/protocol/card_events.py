@@ -21,6 +21,7 @@ CardEventType = Literal[
     "card.status_changed",
     "card.authorization",
     "card.clearing",
+    "account.status_changed",
     "account.program_changed",
     "external_payment",
     "mandate",
@@ -96,6 +97,16 @@ class CardClearingEvent(Answer):
     released_amount: int
     available_balance: int
     settled_balance: int
+
+
+class AccountStatusEvent(Answer):
+    """An account's status changed."""
+
+    account_id: Id
+    holder_id: Id
+    account_status_before: fields.AccountStatus
+    account_status: fields.AccountStatus
+    reason_code: fields.ReasonCode | None
 
 
 class ReplacedGroup(Answer):
@@ -192,6 +203,7 @@ EVENTS: Mapping[CardEventType, EventRow] = {
         CardAuthorizationEvent, "An authorization was approved, declined, incremented or reversed, or its hold expired."
     ),
     "card.clearing": EventRow(CardClearingEvent, "A clearing or refund was booked."),
+    "account.status_changed": EventRow(AccountStatusEvent, "An account's status changed, whatever the cause."),
     "account.program_changed": EventRow(
         AccountProgramEvent, "An account was moved to another programme; groups not allowed there were replaced."
     ),

@@ -105,6 +105,13 @@ class WithEmbossing(WithDelivery):
     track_data_last_name: ANS[1, 26] | None = None
 
 
+EMBOSSED = (
+    *("card_name_line_3", "card_name_line_4", "track_data_first_name", "track_data_last_name"),
+    *("card_thermal_line_1", "card_thermal_line_2"),
+)
+"""The fields of texts printed on a card or encoded in it, as far as an action has them."""
+
+
 def check_password_length(values: Members) -> Iterator[Problem]:
     if len((values.get("acs_password") or "").encode()) > LONGEST_BYTES:
         yield Problem("acs_password", "length", f"must have at most {LONGEST_BYTES} bytes in UTF-8")

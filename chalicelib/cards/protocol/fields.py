@@ -26,15 +26,17 @@ from chalicelib.cards.protocol.rules import (
     CodeWordRule,
     FormRule,
     IntegerRule,
+    NumberWordRule,
     NumericIdRule,
     OneOfRule,
     PaginatorRule,
     RangeRule,
     ValueRule,
 )
-from chalicelib.foundation.fields.field_rules import UNPRINTABLE
+from chalicelib.foundation.fields.field_rules import UNWRITTEN
 from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.registries import country_numbers, currency_numbers
+from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 ENTRIES = 10
@@ -104,7 +106,8 @@ SmallObject = Annotated[dict[str, Any], ObjectRule(OBJECT_BYTES)]
 _LETTERS_AND_DIGITS = re.compile("[A-Za-z0-9]+")
 _LETTERS = re.compile("[A-Za-z]+")
 _PLAIN_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.-]+")
-_NO_LETTER = f"!-&(-,/-@\\[-`{{-~\u00a1-\u00a9{UNPRINTABLE}"
+_NO_LETTER = f"!-&(-,/-@\\[-`{{-~\u00a1-\u00a9{UNWRITTEN}"
+_BLANK = r" \u00a0\u00ad\u200c\u200d"
 _ATOM = r"[^\x00- \x7f\"(),.:;<>@\[\\\]]+"
 _LABEL = r"(?!-)[^\x00-,./:-@\[-`{-\x7f]{1,63}(?<!-)"
 _EMAIL = re.compile(rf"(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?![0-9]+$){_LABEL}")
@@ -116,7 +119,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def _is_printable(text: str) -> bool:
-    return text.isprintable() and not text.isspace()
+    return is_written(text) and not is_blank(text)
 
 
 def _is_name(text: str) -> bool:
@@ -125,7 +128,8 @@ def _is_name(text: str) -> bool:
     At least one letter is required.
     """
     fits = _PLAIN_NAME.fullmatch(text) or all(
-        character.isalpha() or character in " '\u2019.-" or category(character)[0] == "M" for character in text
+        character.isalpha() or character in " '\u2019.-\u00a0\u00ad\u200c\u200d" or category(character)[0] == "M"
+        for character in text
     )
     return bool(fits) and any(map(str.isalpha, text))
 
@@ -155,11 +159,11 @@ def _text(allowed: Callable[[str], object], reason: str, pattern: str, example: 
 
 AN = _text(_LETTERS_AND_DIGITS.fullmatch, "ASCII letters and digits", "^[A-Za-z0-9]+$", "AB12")
 A = _text(_LETTERS.fullmatch, "ASCII letters", "^[A-Za-z]+$", "EN")
-ANS = _text(_is_printable, "non-blank printable text", f"^[^{UNPRINTABLE}]*$", "Riverside 12")
+ANS = _text(_is_printable, "non-blank printable text", f"^[^{UNWRITTEN}]*$", "Riverside 12")
 AS = _text(
     _is_name,
     "letters, spaces, apostrophes, hyphens and dots, as in names",
-    f"^ *[^ {_NO_LETTER}][^{_NO_LETTER}]*$",
+    f"^[{_BLANK}]*[^{_BLANK}{_NO_LETTER}][^{_NO_LETTER}]*$",
     "Zoë",
 )
 
@@ -182,6 +186,27 @@ Iban = Annotated[
     ),
 ]
 """An IBAN; lower-case letters are converted to upper case."""
+_BRITISH_NUMBER = re.compile("[0-9]{6,8}")
+
+
+def _read_british_number(text: str) -> str | None:
+    """Return the eight digits of a British account number; one of six or seven gets leading zeros (Pay.UK)."""
+    return text.zfill(8) if _BRITISH_NUMBER.fullmatch(text) else None
+
+
+BritishAccountNumber = Annotated[
+    str,
+    FormRule(
+        1,
+        26,
+        _LETTERS_AND_DIGITS.fullmatch,
+        "ASCII letters and digits",
+        f"^{_BRITISH_NUMBER.pattern}$",
+        "31926819",
+        _read_british_number,
+        "a British account number of 8 digits, or of 6 or 7 without leading zeros",
+    ),
+]
 _PRINTABLE = str.isprintable, "printable text"
 _EMAIL_PATTERN = "^[^@ ]{1,64}@[^@ ]+[.][^@ ]+$"
 Email = Annotated[
@@ -196,7 +221,7 @@ Ipv4 = Annotated[
 
 # -- Series in one string
 
-_PAIR = rf"[0-9]{{4,11}}\+[^,{UNPRINTABLE}]{{1,15}}"
+_PAIR = rf"[0-9]{{4,11}}\+[^,{UNWRITTEN}]{{1,15}}"
 _COUNTRY = "[0-9]{1,3}"
 
 
@@ -223,7 +248,9 @@ Merchants = Annotated[tuple[str, ...], TextsRule(LIST_CHARACTERS)]
 
 # -- Enumerated fields
 
-HolderType = Annotated[int, OneOfRule(values.HOLDER_TYPES)]
+_HOLDER_TYPE = NumberWordRule(values.HOLDER_TYPES)
+HolderType = Annotated[int, _HOLDER_TYPE]
+HolderTypeWord = Annotated[str, _HOLDER_TYPE]
 KindOfCard = Annotated[int, OneOfRule(values.KINDS_OF_CARD)]
 KeptOrNew = Annotated[int, OneOfRule(values.KEPT_OR_NEW)]
 PinStatus = Annotated[int, OneOfRule(states.PIN_STATES)]

@@ -2,7 +2,20 @@
 
 from typing import ClassVar
 
-from chalicelib.cards.protocol.fields import ANS, AS, CountryIson, Day, Email, HolderType, Id, Ipv4, Level, N, Phone
+from chalicelib.cards.protocol.fields import (
+    ANS,
+    AS,
+    CountryIson,
+    Day,
+    Email,
+    HolderType,
+    HolderTypeWord,
+    Id,
+    Ipv4,
+    Level,
+    N,
+    Phone,
+)
 from chalicelib.cards.protocol.message import (
     Answer,
     Condition,
@@ -133,7 +146,7 @@ class HolderRecord(Answer):
 
     id: Id
     title: ANS[1, 7] | None
-    holder_type: HolderType
+    holder_type: HolderTypeWord
     access_level: Level
     business_name: ANS[1, 50] | None
     first_name: AS[1, 50]

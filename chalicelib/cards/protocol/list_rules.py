@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from chalicelib.cards.protocol.rules import Json, ValueRule, capitalize, text_of
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields.problems import Kind, fault
+from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
@@ -93,11 +94,11 @@ class TextsRule(ValueRule):
     def check(self, value: Any) -> tuple[str, ...]:
         if type(value) is not list or any(type(entry) is not str for entry in value):
             fault("type", "must be a list of strings")
-        if not value or not all(entry.strip() for entry in value):
+        if not value or any(map(is_blank, value)):
             fault("length", "must have at least one entry and no empty ones")
         if sum(map(len, value)) > self.longest:
             fault("length", f"must have at most {self.longest} characters in total")
-        if not all(map(str.isprintable, value)):
+        if not all(map(is_written, value)):
             fault("characters", "must be printable text")
         return tuple(dict.fromkeys(entry.strip() for entry in value))
 

@@ -4,7 +4,19 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 from chalicelib.cards.protocol import fields
-from chalicelib.cards.protocol.fields import AN, ANS, CountryIson, CurrencyIson, ExtList, Flag, Iban, Id, Level, N
+from chalicelib.cards.protocol.fields import (
+    AN,
+    ANS,
+    BritishAccountNumber,
+    CountryIson,
+    CurrencyIson,
+    ExtList,
+    Flag,
+    Iban,
+    Id,
+    Level,
+    N,
+)
 from chalicelib.cards.protocol.message import Answer, Members, Needs, Request, if_absent, if_given
 from chalicelib.foundation.fields.problems import Problem
 
@@ -83,7 +95,7 @@ class TransferToExternalPayment(Request):
     further: ClassVar = (check_amount,)
 
     epm_address_id: Id
-    destination_account_number: AN[1, 26] | None = None
+    destination_account_number: BritishAccountNumber | None = None
     destination_account_name: ANS[1, 70]
     destination_iban: Iban | None = None
     destination_sort_code: AN[6] | None = None

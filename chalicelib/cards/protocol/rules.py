@@ -213,6 +213,19 @@ class OneOfRule(ValueRule):
         return hash((tuple(self.meanings), self.digits))
 
 
+class NumberWordRule(OneOfRule):
+    """One of several numbers that responses write as text; requests may write text or a number."""
+
+    __slots__ = ()
+
+    def json_schema(self) -> Json:
+        schema = OneOfRule.json_schema(self)
+        return schema | {"enum": [*map(str, self.meanings), *self.meanings], "examples": [str(min(self.meanings))]}
+
+    def answer_schema(self) -> Json:
+        return OneOfRule.answer_schema(self) | {"type": "string", "enum": [*map(str, self.meanings)]}
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class CodeWordRule(ValueRule):
     """One of several strings, each with a meaning, of exactly ``length`` characters.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 
-from chalicelib.foundation.fields.problems import Kind, Problem
+from chalicelib.foundation.fields.problems import Kind, Problem, loggable_problems
 
 
 class Status(IntEnum):
@@ -109,7 +109,10 @@ class Refused(Exception):
         status: the status code.
         message: a sentence for the caller. It names fields, but quotes no value except an unknown action's name.
         retry_after: seconds after which the same request may succeed, for the header ``Retry-After``.
+        fields: the names of the invalid fields, for the log.
     """
+
+    fields: Sequence[str] = ()
 
     def __init__(self, status: Status, message: str = "", *, retry_after: int | None = None) -> None:
         self.status = status
@@ -134,7 +137,9 @@ def refused_fields(problems: Sequence[Problem]) -> Refused:
             told.append("and others")
             break
         told.append(str(problem))
-    return Refused(OF_KIND[problems[0].kind], "; ".join(told))
+    refused = Refused(OF_KIND[problems[0].kind], "; ".join(told))
+    refused.fields = [problem.field for problem in loggable_problems(problems)]
+    return refused
 
 
 def refused_field(field: str, kind: Kind, reason: str) -> Refused:

@@ -10,6 +10,7 @@ LONGEST_VALIDITY = 300
 YES, NO = 1, 0
 
 HOLDER_TYPES = {0: "personal", 1: "business"}
+"""``holder_type``: text in records, as the specification's ANS; requests also take the number."""
 PERSONAL, BUSINESS = 0, 1
 
 ACCOUNT_GROUPS = {"limit_group_id": "limits", "fee_group_id": "fees", "risk_group_id": "risk rules"}

@@ -26,6 +26,7 @@ from chalicelib.cards.requests import disclosure, envelope, incoming
 from chalicelib.cards.requests.action import Action, Handler
 from chalicelib.cards.requests.answers_in_time import AnswersInTime, Undecided
 from chalicelib.cards.requests.envelope import Answer
+from chalicelib.cards.requests.error_log import log_refusal, log_repeat
 from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
 from chalicelib.cards.requests.own_writes import is_own, was_written
 from chalicelib.cards.requests.pending_request import PendingRequest, Written
@@ -115,11 +116,11 @@ class Dispatcher:
 
     def _answer(self, credential: Credential, members: Mapping[str, Any], came: float) -> str:
         action = self._action(members)
+        log.bind(action=action.name, credential=credential.identity)
         reference = incoming.read_reference(members)
         incoming.check_access(credential, action, members)
         request = action.request.read_fields(members)
         claim = self._claim(credential, action, request, reference) if reference is not None else None
-        log.bind(action=action.name, credential=credential.identity)
         try:
             return self._carry_out(credential, action, request, claim, came)
         except Repeated as repeated:
@@ -127,6 +128,7 @@ class Dispatcher:
                 return envelope.mark_as_repeat(self._carry_out(credential, action, request, None, came))
             answer = envelope.remove_expiry(repeated.answer) if repeated.other_view else repeated.answer
             _audit(credential, request, jsontext.loads(answer).get("data"))
+            log_repeat(answer)
             return envelope.mark_as_repeat(answer)
 
     def _admit(self, members: Mapping[str, Any]) -> Credential:
@@ -261,6 +263,7 @@ class Dispatcher:
                 self._write(pending, context, counted, answer, None)
             elif context.claim is not None and not context.has_read_claim:
                 self._check_repeat(context.claim, context.now)  # a repeat comes before what is wrong with it now
+            log_refusal(refusal)
             return Written(answer)
         self.programmes.mark_used(context.catalogue, outcome.uses)
         deliveries = self.events.record(context.manager_id, outcome.events)
@@ -365,18 +368,20 @@ class Dispatcher:
 
 def _answer_or_error(answer: Callable[[], str]) -> Answer:
     """The response, for success or error."""
+    refusal = Refused(Status.INTERNAL)
     try:
         return Answer(answer())
-    except Refused as refusal:
-        return Answer(envelope.error(refusal), refusal.retry_after)
+    except Refused as error:
+        refusal = error
     except OutcomeUnknown:
         log.exception("outcome unknown")
-        return Answer(envelope.error(Refused(Status.INTERNAL, _OUTCOME_UNKNOWN)))
+        refusal = Refused(Status.INTERNAL, _OUTCOME_UNKNOWN)
     except StoreError:
         log.exception("storage did not respond")
     except Exception:
         log.exception("failed")
-    return Answer(envelope.error(Refused(Status.INTERNAL)))
+    log_refusal(refusal)
+    return Answer(envelope.error(refusal), refusal.retry_after)
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.protocol.card_records import KEPT_SHORTLY
+from chalicelib.cards.protocol.card_records import EMPTY_LATER, KEPT_SHORTLY
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -38,8 +38,9 @@ def mark_as_repeat(answer: str) -> str:
 
 
 def remove_card_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Response data without the card data that is stored only briefly."""
-    return {name: value for name, value in data.items() if name not in KEPT_SHORTLY}
+    """Response data without the card data that is stored only briefly; mandatory members are emptied."""
+    found = ((name, EMPTY_LATER.get(name, value)) for name, value in data.items())
+    return {name: value for name, value in found if name not in KEPT_SHORTLY or name in EMPTY_LATER}
 
 
 def remove_expiry(answer: str) -> str:

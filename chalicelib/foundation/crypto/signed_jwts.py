@@ -62,6 +62,8 @@ def parse(text: str) -> UnverifiedJwt:
         raise InvalidJwt(f"it is not a signed JWT: {type(error).__name__}") from None
     if not isinstance(header, dict) or not isinstance(claims, dict):
         raise InvalidJwt("its header or its claims are not an object")
+    if "crit" in header:
+        raise InvalidJwt("its crit is empty or names an extension, and none is supported")  # RFC 7515 §4.1.11
     return UnverifiedJwt(text, header, claims)
 
 

@@ -7,6 +7,7 @@ without the partition attribute are not indexed.
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 from chalicelib.foundation.dynamodb.store import Item, Page, Store
@@ -14,6 +15,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 
 SHARDS = 8
+Place = tuple[int, Item | None]
+"""A shard, and the row after which its next page begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,51 @@ class ShardedIndex:
         All shards are queried in parallel; shards with more rows are queried again, also in parallel.
         """
         rows: list[Item] = []
-        places: list[tuple[int, Item | None]] = [(shard, None) for shard in range(SHARDS)]
+        places: list[Place] = [(shard, None) for shard in range(SHARDS)]
         found = [0] * SHARDS
+        while places:
+            pages = self._pages(
+                store, places, owner=owner, since=since, until=until, limit=limit, newest_first=newest_first
+            )
+            following: list[Place] = []
+            for (shard, _), answer in zip(places, pages, strict=True):
+                rows += answer.items
+                found[shard] += len(answer.items)
+                if answer.next is not None and (limit is None or found[shard] < limit):
+                    following.append((shard, answer.next))
+            places = following
+        return sorted(rows, key=lambda row: int(row[self.time]), reverse=newest_first)[:limit]
+
+    def pages(
+        self, store: Store, *, owner: str = "", since: int = 0, until: int, limit: int
+    ) -> Iterator[Sequence[Item]]:
+        """The rows between two Unix seconds (inclusive), in pages of at most ``limit`` rows of each shard.
+
+        Rows that leave the range meanwhile do not disturb the others; rows that enter it may be missed.
+        """
+        places: list[Place] = [(shard, None) for shard in range(SHARDS)]
+        while places:
+            pages = self._pages(store, places, owner=owner, since=since, until=until, limit=limit)
+            yield [row for page in pages for row in page.items]
+            places = [(shard, page.next) for (shard, _), page in zip(places, pages, strict=True) if page.next]
+
+    def next_time(self, store: Store, until: int) -> int | None:
+        """The earliest time in the index, if it is not after ``until``."""
+        rows = self.rows(store, until=until, limit=1)
+        return int(rows[0][self.time]) if rows else None
+
+    def _pages(
+        self,
+        store: Store,
+        places: Sequence[Place],
+        *,
+        owner: str,
+        since: int,
+        until: int,
+        limit: int | None,
+        newest_first: bool = False,
+    ) -> Sequence[Page]:
+        """A page of each shard in ``places``, read in parallel."""
 
         def page(shard: int, after: Item | None) -> Page:
             return store.query(
@@ -58,21 +104,7 @@ class ShardedIndex:
                 newest_first=newest_first,
             )
 
-        while places:
-            pages = together([partial(page, *place) for place in places])
-            following: list[tuple[int, Item | None]] = []
-            for (shard, _), answer in zip(places, pages, strict=True):
-                rows += answer.items
-                found[shard] += len(answer.items)
-                if answer.next is not None and (limit is None or found[shard] < limit):
-                    following.append((shard, answer.next))
-            places = following
-        return sorted(rows, key=lambda row: int(row[self.time]), reverse=newest_first)[:limit]
-
-    def next_time(self, store: Store, until: int) -> int | None:
-        """The earliest time in the index, if it is not after ``until``."""
-        rows = self.rows(store, until=until, limit=1)
-        return int(rows[0][self.time]) if rows else None
+        return together([partial(page, *place) for place in places])
 
 
 def _value(owner: str, shard: int) -> str:

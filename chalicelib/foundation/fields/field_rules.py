@@ -28,7 +28,13 @@ UNPRINTABLE = (
 It covers the Basic Multilingual Plane only: beyond it, JavaScript needs the ``u`` flag for ranges.
 """
 
-NO_LETTERS = r"\u00a1-\u00a9\u00ab-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
+UNWRITTEN = (
+    r"\u0000-\u001f\u007f-\u009f\u061c\u1680\u180e\u2000-\u200b\u200e\u200f\u2028-\u202f\u205f-\u206f\u3000"
+    r"\ue000-\uf8ff\ufeff\ufff9-\ufffb"
+)
+"""The same without what people write: no-break spaces, soft hyphens and joiners (see ``written_text``)."""
+
+NO_LETTERS = r"\u00a1-\u00a9\u00ab\u00ac\u00ae-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
 """A regular expression's character class: the non-letters of Latin-1 beyond ASCII."""
 
 
@@ -170,9 +176,13 @@ _DIGITS = re.compile(r"[0-9]+")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DigitsRule(_ValueRule):
-    """An identifier of digits, with a maximum length."""
+    """An identifier of digits, with a maximum length.
+
+    With ``width``, a JSON number is converted to text of at least that many digits, with its leading zeros restored.
+    """
 
     longest: int
+    width: int = 0
 
     def check(self, value: Any) -> Any:
         if not isinstance(value, str | int) or isinstance(value, bool):
@@ -184,9 +194,10 @@ class DigitsRule(_ValueRule):
             fault("characters", "must be digits only")
         if len(text) > self.longest:
             fault("length", f"must have at most {self.longest} digits")
-        return value
+        return text.zfill(self.width) if self.width and isinstance(value, int) else value
 
     def json_schema(self) -> Json:
+        zeros = f"a number is padded to {self.width} digits" if self.width else "a string keeps leading zeros"
         return {
             "type": ["string", "integer"],
             "minLength": 1,
@@ -194,7 +205,7 @@ class DigitsRule(_ValueRule):
             "pattern": "^[0-9]+$",
             "minimum": 0,
             "maximum": 10**self.longest - 1,
-            "description": f"At most {self.longest} digits; a string keeps leading zeros",
+            "description": f"At most {self.longest} digits; {zeros}",
             "examples": ["12345678"[: self.longest]],
         }
 

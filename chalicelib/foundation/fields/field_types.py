@@ -1,10 +1,10 @@
 """Field types: the specification's notations as Python types, so that a message reads like its table.
 
-``AN[18]`` is printable text of 1 to 18 characters, ``A[3]`` letters, ``N[20]`` a number of up to 20 digits (a JSON
-number or a string of digits), ``Whole[100]`` a number from 1 to 100. Fields with a specific meaning have their own
-types: ``Name[40]`` of a person or town, ``PayeeName[40]``, ``Id[20]`` for a bank's identifiers, ``Digits[8]`` for
-account numbers, ``Amount[10]``, ``Country[2]``, ``Iban``, ``Bic``, ``Currency``, ``Day`` and ``WebAddress``. A
-``Message`` rejects unknown members; an ``OpenMessage``, for bank responses, accepts them.
+``AN[18]`` is printable text of 1 to 18 characters, ``Text[140]`` text that people write, ``A[3]`` letters, ``N[20]`` a
+number of up to 20 digits (a JSON number or a string of digits), ``Whole[100]`` a number from 1 to 100. Fields with a
+specific meaning have their own types: ``Name[40]`` of a person or town, ``PayeeName[40]``, ``Id[20]`` for a bank's
+identifiers, ``Digits[8]`` for account numbers, ``Amount[10]``, ``Country[2]``, ``Iban``, ``Bic``, ``Currency``, ``Day``
+and ``WebAddress``. A ``Message`` rejects unknown members; an ``OpenMessage``, for bank responses, accepts them.
 
 Every type also provides its JSON Schema.
 """
@@ -28,6 +28,7 @@ from chalicelib.foundation.fields.field_rules import (
     NO_LETTERS,
     NUMERIC,
     UNPRINTABLE,
+    UNWRITTEN,
     AmountRule,
     DigitsRule,
     IdRule,
@@ -39,9 +40,11 @@ from chalicelib.foundation.fields.field_rules import (
 from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem, fault, problems_of
 from chalicelib.foundation.fields.registries import countries, currencies
+from chalicelib.foundation.fields.written_text import is_blank, is_written
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 
-_PROBLEMS = 50  # the most that one response lists
+PROBLEMS = 50
+"""The most problems that one response lists."""
 M = TypeVar("M", bound="Message")
 
 
@@ -51,14 +54,14 @@ class Message(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True, hide_input_in_errors=True)
 
     @classmethod
-    def read(cls: type[M], value: object) -> M:
-        """Validate a parsed JSON value. Raises: InvalidMessage."""
+    def read(cls: type[M], value: object, most: int | None = PROBLEMS) -> M:
+        """Validate a parsed JSON value. Raises: InvalidMessage, with at most so many problems; all without a limit."""
         if not isinstance(value, dict):
             raise InvalidMessage([Problem("", "type", "the body must be a JSON object")])
         try:
             return cls.model_validate(value)
         except ValidationError as error:
-            raise InvalidMessage(list(islice(problems_of(cls, error), _PROBLEMS))) from None
+            raise InvalidMessage(list(islice(problems_of(cls, error), most))) from None
 
 
 class OpenMessage(Message):
@@ -78,7 +81,7 @@ def _text(check: Callable[[str], str], pattern: str, description: str, example: 
 
 
 def _is_in_names(character: str) -> bool:
-    return character.isalpha() or character in " '\u2019-.,&/()" or category(character).startswith("M")
+    return character.isalpha() or character in _NAME_PUNCTUATION or category(character).startswith("M")
 
 
 def _name(letters: str, description: str, example: str, *, digits: bool = False) -> Notation:
@@ -89,14 +92,18 @@ def _name(letters: str, description: str, example: str, *, digits: bool = False)
             _is_in_names(each) or (digits and each.isdecimal()) for each in value
         ):
             fault("characters", f"must contain only {letters} and the punctuation used in names")
-        return value if value.strip() else fault("characters", "must not be blank")
+        return fault("characters", "must not be blank") if is_blank(value) else value
 
-    no_letters = rf"!-%*+{':' if digits else '0'}-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}"
-    return _text(check, f"^ *[^ {no_letters}][^{no_letters}]*$", description, example)
+    no_letters = rf"!-%*+{':' if digits else '0'}-@\[-`{{-~{NO_LETTERS}{UNWRITTEN}"
+    return _text(check, f"^[{_BLANK}]*[^{_BLANK}{no_letters}][^{no_letters}]*$", description, example)
 
 
 def _check_printable(value: str) -> str:
     return value if value.isprintable() else fault("characters", "must be printable text")
+
+
+def _check_written(value: str) -> str:
+    return value if is_written(value) else fault("characters", "must be printable text")
 
 
 def _check_letters(value: str) -> str:
@@ -104,10 +111,15 @@ def _check_letters(value: str) -> str:
 
 
 _USUAL_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.,&/()-]+")
+_NAME_PUNCTUATION = " '\u2019-.,&/()\u00a0\u00ad\u200c\u200d"
+_BLANK = r" \u00a0\u00ad\u200c\u200d"
+"""A regular expression's character class: what names may have that cannot be seen."""
 PRINTABLE_TEXT, LETTERS_ONLY = "Printable text", "Letters"
 
 AN = _text(_check_printable, f"^[^{UNPRINTABLE}]*$", PRINTABLE_TEXT, "Invoice 17")
 """Printable text (the specification's letters, digits and ``. ! @`` would exclude many addresses and names)."""
+Text = _text(_check_written, f"^[^{UNWRITTEN}]*$", PRINTABLE_TEXT, "Invoice 17")
+"""Text that people write, such as a reference: printable, with no-break spaces, soft hyphens and joiners."""
 A = _text(_check_letters, rf"^[^\u0020-@\[-`{{-~{NO_LETTERS}{UNPRINTABLE}]*$", LETTERS_ONLY, "EUR")
 Name = _name("letters, spaces", "A name: letters, spaces and ' \u2019 - . , & / ( ), without digits", "Zoë O'Brien")
 """The name of a person or town. Where the specification says letters, combining marks, spaces and punctuation are also
@@ -189,7 +201,7 @@ def _day(value: str) -> str:
 
 
 _WEB_ADDRESS = re.compile(
-    r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"  # host and port
+    r"[Hh][Tt][Tt][Pp][Ss]?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"  # host and port
     r'(?:[/?][!-"$-~]*)?'  # path and query: printable ASCII, no fragment
 )
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, Literal, NoReturn
 
 from pydantic import BaseModel, ValidationError
@@ -11,7 +12,9 @@ from pydantic_core import PydanticCustomError
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
-Kind = Literal["missing", "unknown", "type", "length", "characters", "value", "date", "required", "excluded"]
+Kind = Literal[
+    "missing", "unknown", "type", "length", "characters", "value", "date", "required", "excluded", "identifier", "empty"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +28,18 @@ class Problem:
 
     def __str__(self) -> str:
         return f"{self.field} {self.reason}" if self.field else self.reason
+
+
+_PLAIN_NAME = re.compile("[A-Za-z_.]{1,64}")
+
+
+def loggable_problems(problems: Iterable[Problem]) -> list[Problem]:
+    """The problems for a log line, at most 20; one with an unknown field only if the caller's name of it is plain."""
+    return [*islice(filter(_is_loggable, problems), 20)]
+
+
+def _is_loggable(problem: Problem) -> bool:
+    return problem.kind != "unknown" or _PLAIN_NAME.fullmatch(problem.field) is not None
 
 
 class InvalidMessage(ValueError):

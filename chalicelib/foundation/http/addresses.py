@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Collection
 from ipaddress import IPv4Address, IPv6Address, IPv6Network
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 _NAME = re.compile(r"(?=.{1,253}$)[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
 _ENDS_IN_A_NUMBER = re.compile(r"(.*\.)?([0-9]+|0x[0-9a-f]*)")
@@ -75,6 +76,22 @@ def check_address(url: str, *, local: bool, length: int = 2048) -> str:
     if not local:
         check_host(host)
     return url
+
+
+def has_web_scheme(url: str) -> bool:
+    """Whether a URL begins with ``https://`` or ``http://``; schemes ignore case (RFC 3986 §3.1)."""
+    return url[:8].lower().startswith(("https://", "http://"))
+
+
+def check_query(url: str, added: Collection[str]) -> None:
+    """Refuse a URL whose query has a parameter that is ``added`` to it later: none may occur twice (RFC 6749 §3.1).
+
+    Raises:
+        InvalidAddress: naming the parameters.
+    """
+    there = {name for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True)}
+    if twice := [name for name in added if name in there]:
+        raise InvalidAddress(f"must not have {', '.join(twice)} in its query: the service adds these parameters")
 
 
 def check_host(host: str) -> None:

@@ -22,6 +22,7 @@ from urllib3 import Timeout
 from urllib3.exceptions import HTTPError, LocationValueError, ReadTimeoutError
 
 from chalicelib.foundation.http import header_capture
+from chalicelib.foundation.http.addresses import has_web_scheme
 from chalicelib.foundation.http.deadline_connections import (
     CONNECT_SECONDS,
     AddressRefused,
@@ -121,7 +122,7 @@ class Outbound:
         Raises:
             OutboundError: see its subclasses.
         """
-        if not url.startswith(("https://", "http://")):
+        if not has_web_scheme(url):
             raise NotReached("the address cannot be used")
         until = time.monotonic() + self._total
         with call_limits(until, self._public_only, self._ca_file, ANSWER_BYTES, slow_check):
@@ -142,7 +143,7 @@ class Outbound:
         Raises:
             OutboundError: see its subclasses.
         """
-        if not url.startswith(("https://", "http://")):
+        if not has_web_scheme(url):
             raise NotReached("the address cannot be used")
         with call_limits(time.monotonic() + total_seconds, self._public_only, self._ca_file, largest):
             return self._exchange("GET", url, None, {}, fresh=True)

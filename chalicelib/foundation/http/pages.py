@@ -1,4 +1,4 @@
-"""Shared parts of all web pages: submitted forms and cookies, security headers, static files and templates."""
+"""Shared parts of all web pages: forms and cookies that are sent, security headers, static files and templates."""
 
 from __future__ import annotations
 
@@ -121,14 +121,6 @@ def see_other(location: str, *cookies: str) -> Response:
     """A 303 redirect, which browsers follow with GET; each of ``cookies`` is a complete Set-Cookie value."""
     headers = {**security_headers(referrer="no-referrer"), "Location": location, **_set_cookie_header(*cookies)}
     return text_answer("", "text/plain; charset=utf-8", 303, headers)
-
-
-def cookie(name: str, value: str, seconds: int, *, path: str, secure: bool) -> str:
-    """A Set-Cookie value, hidden from scripts and not sent with other sites' forms; zero ``seconds`` deletes the
-    cookie.
-    """
-    flags = "; HttpOnly; SameSite=Lax" + ("; Secure" if secure else "")
-    return f"{name}={value}; Path={path}; Max-Age={seconds}{flags}"
 
 
 def safe_origin(url: str) -> str:

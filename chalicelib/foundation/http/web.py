@@ -109,7 +109,7 @@ class Incoming:
 
     @property
     def address(self) -> str:
-        """The IP address of the caller; empty if unknown."""
+        """The IP address of the connection; empty if unknown. See ``visitor_address`` for that of a visitor."""
         return str((self.context.get("identity") or {}).get("sourceIp") or "")
 
     @property

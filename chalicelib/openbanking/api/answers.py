@@ -38,9 +38,20 @@ _CONTENT = {
 }
 
 
+def log_refusal(refusal: Refusal) -> None:
+    """Log an error response."""
+    log.info("error response", **refusal.log_members)
+
+
 def refusal_answer(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
-    """The error response for a refusal, in the format of ``route``'s interface."""
+    """Log a refusal and return its error response, in the format of ``route``'s interface."""
     current_call.record_code(refusal.fault.value.v2)
+    log_refusal(refusal)
+    return error_response(route, refusal, request_id, now)
+
+
+def error_response(route: str, refusal: Refusal, request_id: str, now: int) -> Response:
+    """The error response for a refusal, in the format of ``route``'s interface."""
     form = error_form(route)
     asked = refusal.first or (request_id, now)
     if route in ENDPOINTS.values():

@@ -68,7 +68,7 @@ def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
         identity = incoming.context.get("identity") or {}
         bank = openbanking.bank_authentication.authenticate(version, incoming.headers, identity, incoming.body)
         try:
-            request = version.calls[call.name].read(_without_nulls(incoming.json()))
+            request = version.calls[call.name].read(_without_nulls(incoming.json(call.body_bytes)))
         except InvalidMessage as error:
             raise refuse_fields(error, version.in_spelling(FIELD_FAULTS)) from None
         claim = BankIdempotencyClaim.from_request(bank.bic, call.path, incoming.request_id, incoming.body)

@@ -41,6 +41,7 @@ def _answer_failure(openbanking: OpenBankingContainer, incoming: Incoming, error
 
 def _failure_page(openbanking: OpenBankingContainer, incoming: Incoming, error: Exception) -> Response:
     refusal = answers.as_refusal(error)
+    answers.log_refusal(refusal)
     status = TPP_ERRORS.status(refusal)
     return openbanking.error_page(
         "The authorization cannot start",
@@ -90,6 +91,7 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
         authorization = openbanking.authorization_flow.authorize(client, request, "browser", chosen)
     except Exception as error:
         refusal = answers.as_refusal(error)
+        answers.log_refusal(refusal)
         is_ours = TPP_ERRORS.status(refusal) >= 500
         current_call.record_failure("hub" if is_ours else "caller")  # a redirect status does not show the failure
         return _redirect_with_error(openbanking, callback_url, pairs.get("state"), refusal)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.fields.field_types import PROBLEMS
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.bank_client.bank_failures import SERVER_ERROR, BankFailed
@@ -19,8 +20,6 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import AnswerForm, UnusableAnswer, Webhook
 
 HANDED_ON_BYTES = 5_900_000
-_LOGGED = 50
-"""The maximum number of members in two spellings logged per response."""
 _TWICE = "is present in both spellings: snake_case takes precedence"
 _NEVER_TOO_LARGE = HANDED_ON_BYTES // 7
 """Bodies up to this size need no check: escaping twice expands a byte to at most seven."""
@@ -98,26 +97,24 @@ def _normalise_answer(webhook: Webhook, answer: dict[str, Any], form: AnswerForm
         log.warning(
             "malformed bank response",
             webhook=webhook.path,
-            problems=[f"{each} {_TWICE}" for each in repeated[:_LOGGED]],
+            problems=[f"{each} {_TWICE}" for each in repeated[:PROBLEMS]],
         )
     return found
 
 
 def _check_model(webhook: Webhook, request: Mapping[str, Any], answer: dict[str, Any]) -> None:
-    """Reject a response with missing or mistyped mandatory members; log and accept other deviations."""
+    """Reject a response that ``is_fatal`` calls unusable; log and accept other deviations."""
     try:
-        webhook.model_of_answer(request).read(answer)
+        webhook.model_of_answer(request).read(answer, most=None)
     except InvalidMessage as error:
-        fatal = [problem for problem in error.problems if _is_fatal(problem)]
+        fatal = [problem for problem in error.problems if is_fatal(problem)][:PROBLEMS]
         form = _form_of_error(answer)
         if fatal and form is not None:
             raise _bank_error(answer, 200, form) from None
         if fatal:
             said = "; ".join(map(str, fatal))
             raise BankFailed(f"the bank's response is malformed: {said}", answer=answer) from None
-        log.warning(
-            "malformed bank response", webhook=webhook.path, problems=[str(problem) for problem in error.problems]
-        )
+        log.warning("malformed bank response", webhook=webhook.path, problems=list(map(str, error.problems[:PROBLEMS])))
 
 
 def _form_of_error(answer: dict[str, Any]) -> AnswerForm | None:
@@ -132,6 +129,9 @@ def _check_size(reply: Reply, answer: Mapping[str, Any]) -> None:
         raise BankFailed(f"the bank's response exceeds {HANDED_ON_BYTES} bytes, the most that can be passed on")
 
 
-def _is_fatal(problem: Problem) -> bool:
-    """Whether a mandatory member is missing or mistyped, or the response as a whole is unreadable."""
-    return not problem.field or (problem.mandatory and problem.kind in ("missing", "type"))
+def is_fatal(problem: Problem) -> bool:
+    """Whether a mandatory member is missing, empty or mistyped, no request could name an identifier, or the response
+    as a whole is unreadable.
+    """
+    unusable = problem.kind == "identifier" or (problem.mandatory and problem.kind in ("missing", "empty", "type"))
+    return unusable or not problem.field

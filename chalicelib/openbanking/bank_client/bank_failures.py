@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.foundation.http.breaker import OPEN_SECONDS, CircuitOpen
 from chalicelib.foundation.http.outbound import GivenUp, ResponseTooLarge
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.bank_identifiers import is_payment_id
 from chalicelib.openbanking.protocol.errors import Detail, Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import is_payment_id
 
 SERVER_ERROR = 500
 TOO_MANY_REQUESTS = 429
@@ -96,6 +97,11 @@ class BankFailed(Refusal):
         return f"the bank responded with an error and status {self.status}" if self.quoted else self.detail
 
     @property
+    def log_members(self) -> dict[str, object]:
+        """Also what the bank did: the status of its response, if there is one, and why it cannot be used."""
+        return super().log_members | {"bank_status": self.status, "bank_failure": self.reason}
+
+    @property
     def responsible(self) -> Literal["bank", "caller"]:
         """``caller`` if the bank refused the request; ``bank`` if the bank itself failed or is overloaded."""
         return "caller" if self.reach == "refused" and not (self.is_rate_limited or self.broken) else "bank"
@@ -118,4 +124,4 @@ class BankFailed(Refusal):
 
 
 def _printable(text: str | None) -> str:
-    return "".join(character if character.isprintable() else " " for character in text or "")
+    return "".join(character if is_written(character) else " " for character in text or "")

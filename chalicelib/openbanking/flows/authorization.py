@@ -20,6 +20,7 @@ from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import InitAuthorization, SaveConsent
+from chalicelib.openbanking.protocol.british_accounts import distinct_accounts
 from chalicelib.openbanking.protocol.oauth_security import CODE_SECONDS
 from chalicelib.openbanking.protocol.own_answers import AuthorizeAnswer, InitAuthorizationAnswer, SaveConsentAnswer
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizationParameters
@@ -318,10 +319,11 @@ def _read_approved_scopes(version: Version, scopes: Sequence[str]) -> set[str]:
 
 
 def _read_approved_accounts(version: Version, request: SaveConsent) -> Accounts:
+    """The approved accounts, each identifier once, in the bank's order. Raises: Refusal."""
     accounts = {
-        "ibans": request.ibans or [],
-        "account_ids": request.account_ids or [],
-        "account_numbers": request.account_numbers or [],
+        "ibans": list(dict.fromkeys(request.ibans or ())),
+        "account_ids": list(dict.fromkeys(request.account_ids or ())),
+        "account_numbers": distinct_accounts(request.account_numbers or ()),
     }
     needed = any(version.scopes[scope].needs_accounts for scope in request.scopes)
     if needed and not any(accounts.values()):

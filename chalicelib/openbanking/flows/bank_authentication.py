@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.foundation import security_refusals
+from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import OpaqueToken, is_uuid
@@ -50,6 +50,7 @@ class BankAuthentication:
         if credential is None or bank is None or not bank.accepts_key(credential):
             security_refusals.record("wrong_bank_credentials", "credentials refused", reason="the API key is wrong")
             raise refusals.BANK_KEY_WRONG()
+        log.bind(bic=bank.bic)
         return bank
 
     def _check_certificate(self, bank: Bank, presented: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.bics import spellings
 from chalicelib.openbanking.protocol.own_answers import BankEntry, BanksAnswer
 from chalicelib.openbanking.protocol.tpp_calls import BankSearchQuery, BanksQuery
 from chalicelib.openbanking.records.bank_logos import logo_path
@@ -60,8 +61,9 @@ class BankDirectory:
 
 
 def is_named(bank: Bank, text: str) -> bool:
-    """Whether a bank's name or BIC contains a text, in any case."""
-    return text.casefold() in bank.name.casefold() or text.casefold() in bank.bic.casefold()
+    """Whether a bank's name or BIC contains a text, in any case; or its BIC in the other spelling is the text."""
+    wanted = spellings(text.upper()) or (text.upper(),)
+    return text.casefold() in bank.name.casefold() or any(each in bank.bic for each in wanted)
 
 
 def is_found(bank: Bank, query: BankSearchQuery) -> bool:

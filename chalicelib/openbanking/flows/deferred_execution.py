@@ -11,7 +11,7 @@ from typing import Any
 
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Keep, StoredAnswer, Undeliverable
-from chalicelib.foundation import jsontext
+from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -269,4 +269,5 @@ def _read_client_and_consent(
 
 def _stored_refusal(delivery: Delivery, refusal: Refusal, now: int) -> StoredAnswer:
     """The error response that an immediate call would have received."""
+    log.info("error response", client_id=delivery.client_id, **refusal.log_members)
     return StoredAnswer(TPP_ERRORS.status(refusal), jsontext.dumps(TPP_ERRORS.body(refusal, delivery.request_id, now)))

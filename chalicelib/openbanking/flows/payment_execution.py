@@ -19,7 +19,7 @@ from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
-from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome, is_confirmation_url, is_payment_id
+from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome, is_confirmation_url
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.records.consents import Consents
 from chalicelib.openbanking.records.orders import Order, Orders
@@ -69,10 +69,8 @@ class PaymentExecution:
     def send(self, order: PaymentOrder, request: dict[str, Any], outgoing: PreparedRequest) -> BankAnswer:
         """Send the payment to the bank, once. Raises: BankFailed."""
         answer = self.bank_client.call_prepared(outgoing, order.version, order.webhook, request, once=True)
-        if not is_payment_id(answer.body["payment_id"]):
-            raise _unusable_answer(answer, "the bank's response has no usable payment_id")
         if not is_confirmation_url(answer.body["confirmation_url"], local=self.local):
-            raise _unusable_answer(answer, "the confirmation_url in the bank's response is not an https address")
+            raise _unusable_answer(answer, "the confirmation_url in the bank's response is not a plain https address")
         if len(jsontext.dumps(answer.body)) > LONGEST_ANSWER:
             raise _unusable_answer(answer, f"the bank's response to a payment is larger than {LONGEST_ANSWER} bytes")
         return answer

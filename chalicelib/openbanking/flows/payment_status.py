@@ -22,6 +22,7 @@ from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_cha
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.bank_calls import PaymentsStatus
+from chalicelib.openbanking.protocol.bics import is_same_bank, spellings
 from chalicelib.openbanking.protocol.errors import refuse_parameters
 from chalicelib.openbanking.protocol.own_answers import OrderWithoutPayment, ReportedStatus, StatusEntry, Success
 from chalicelib.openbanking.protocol.payment_enumerations import OrderState
@@ -31,7 +32,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.openbanking.records.banks import Banks, spellings
+from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consent, Consents
 from chalicelib.openbanking.records.orders import RecordedOrder, is_order, order_key
@@ -232,8 +233,8 @@ def _is_callers_order(lookup: PaymentLookup, found: RecordedOrder) -> bool:
 
 
 def _is_at(payment: Payment, bic: str | None) -> bool:
-    """Whether ``bic``, if present, is the payment's bank; 8 characters also mean the head office, XXX."""
-    return bic is None or bic.upper().ljust(11, "X") == payment.bic.ljust(11, "X")
+    """Whether ``bic``, if present, is the payment's bank."""
+    return bic is None or is_same_bank(bic.upper(), payment.bic)
 
 
 def _reported_status(payment: Payment) -> ReportedStatus:

@@ -170,7 +170,7 @@ class TokenFlow:
         if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
             raise refusals.TOKEN_UNKNOWN()
         answer: Success = {"status": "success"}
-        if consent.status == "revoked":
+        if consent.has_ended(self.clock.time()):
             return self.bank_idempotency.store_answer(claim, answer)
         event = self._record_revoked_event(consent, "bank", None)
         try:
@@ -189,10 +189,12 @@ class TokenFlow:
         return answer
 
     def end_consent(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
-        """End a consent immediately and notify bank and TPP; does nothing if the consent has already ended.
+        """End a consent immediately and notify bank and TPP; does nothing if it is already revoked or expired.
 
         ``client`` is the consent's client, if already read.
         """
+        if consent.has_ended(self.clock.time()):
+            return
         told = record_revoke_token(self.outbox, consent) + self._record_revoked_event(consent, by, client)
         try:
             self.store.transact([self.consents.update_revoked(consent, by), *told.operations])

@@ -320,6 +320,7 @@ def _find_caller(item: Item | None) -> Client:
     """The active client in ``item``, by which its request is counted even if it is refused. Raises: Refusal."""
     if item is not None:
         current_call.record_client(item["client_id"])
+        log.bind(client_id=item["client_id"])
     return require_active_client(item)
 
 

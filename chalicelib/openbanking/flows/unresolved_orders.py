@@ -12,10 +12,11 @@ from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operatio
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, OrderOutcome, is_payment_id
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID, is_payment_id
+from chalicelib.openbanking.protocol.bics import spellings
+from chalicelib.openbanking.protocol.payment_enumerations import OrderOutcome
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
-from chalicelib.openbanking.records.banks import spellings
 from chalicelib.openbanking.records.orders import UNRESOLVED, Orders, RecordedOrder, claim_key, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early, payment_key
 
@@ -55,7 +56,7 @@ class UnresolvedOrders:
         """
         found = self._require_unresolved(bic, request_id)
         if not is_payment_id(payment_id):
-            raise NotResolved(f"a payment_id has 1 to {PAYMENT_ID} printable characters")
+            raise NotResolved(f"a payment_id has 1 to {LONGEST_PAYMENT_ID} printable characters")
         if found.payment_id not in (None, payment_id):
             raise NotResolved(f"the bank named this payment {found.payment_id}")
         item = self.store.get(*payment_key(found.order.bic, payment_id))

@@ -139,13 +139,18 @@ def _read_key(proof: UnverifiedJwt) -> Key:
 
 
 def _canonical(address: object) -> tuple[object, ...] | None:
-    """An address without query and fragment, with its host in lower case and its port (RFC 9449 §4.3)."""
-    if not isinstance(address, str):
+    """An address without query and fragment, with its host in lower case and its port (RFC 9449 §4.3).
+
+    ``None`` for one with user information, or with blanks or control characters, which are no part of an address.
+    """
+    if not isinstance(address, str) or not address.isprintable() or " " in address:
         return None
     try:
         parts = urlsplit(address)
         port = parts.port or _PORTS.get(parts.scheme)
     except ValueError:
+        return None
+    if "@" in parts.netloc:
         return None
     return parts.scheme, parts.hostname, port, parts.path or "/"
 

@@ -10,12 +10,27 @@ from pydantic.alias_generators import to_camel
 from chalicelib.foundation.fields.field_types import AN, Day, Digits, Iban, Id, Message
 from chalicelib.foundation.fields.problems import fault
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.british_accounts import read_account, restore_leading_zeros
 from chalicelib.openbanking.protocol.errors import Fault
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 from chalicelib.openbanking.protocol.payment_statuses import CODES, NUMBERS, Statuses
 
-Identifiers = Annotated[list[Id[128]], Field(max_length=1000)]
+MOST_IDENTIFIERS = 1000
+"""The identifiers of each kind that a consent may have."""
+MOST_IDENTIFIER_BYTES = 350_000
+"""The size in UTF-8 of all of a consent's identifiers: its record has room for 400 KB (DynamoDB)."""
+BODY_BYTES = 65_536
+_LONGEST_IBAN, _LONGEST_NUMBER = 42, 15
+_CHARACTER_BYTES = 12
+"""The longest notation of a character in JSON: two escapes, beyond the Basic Multilingual Plane."""
+_ENTRY_BYTES = 3
+"""Quotes and comma."""
+CONSENT_BYTES = BODY_BYTES + MOST_IDENTIFIERS * sum(
+    longest * _CHARACTER_BYTES + _ENTRY_BYTES for longest in (_LONGEST_IBAN, LONGEST_ID, _LONGEST_NUMBER)
+)
+"""The size of a consent's body: its lists in their longest notation, and the other members."""
+
+Identifiers = Annotated[list[Id[LONGEST_ID]], Field(max_length=MOST_IDENTIFIERS)]
 
 
 def _british_account(value: object) -> str:
@@ -37,7 +52,7 @@ _BRITISH_ACCOUNT: Mapping[str, Any] = {
 }
 AccountNumbers = Annotated[
     list[Annotated[str, PlainValidator(_british_account), WithJsonSchema(dict(_BRITISH_ACCOUNT))]],
-    Field(max_length=1000),
+    Field(max_length=MOST_IDENTIFIERS),
 ]
 
 
@@ -52,9 +67,16 @@ class SaveConsent(Message):
 
     scopes: Annotated[list[AN[64]], Field(max_length=64)]
     request_url: AN[16384]
-    ibans: Annotated[list[Iban], Field(max_length=1000)] | None = None
+    ibans: Annotated[list[Iban], Field(max_length=MOST_IDENTIFIERS)] | None = None
     account_ids: Identifiers | None = None
     account_numbers: AccountNumbers | None = None
+
+    @model_validator(mode="after")
+    def fits_in_a_record(self) -> Self:
+        identifiers = (*(self.ibans or ()), *(self.account_ids or ()), *(self.account_numbers or ()))
+        if sum(len(text.encode()) for text in identifiers) > MOST_IDENTIFIER_BYTES:
+            fault("value", f"the account identifiers must have at most {MOST_IDENTIFIER_BYTES} bytes together")
+        return self
 
 
 class RevokeToken(Message):
@@ -76,7 +98,7 @@ def status_validator(statuses: Statuses) -> BeforeValidator:
 class PaymentsStatus(Message):
     """``/bank/payments/status``: a payment's current status."""
 
-    payment_id: Id[PAYMENT_ID]
+    payment_id: Id[LONGEST_PAYMENT_ID]
     payment_status: Annotated[int | str, status_validator(NUMBERS)]
 
 
@@ -153,16 +175,18 @@ class BankCall:
         name: the flow step that handles the call.
         path: relative to the version's base path, ``/bank`` or ``/bank/v2``.
         is_read: whether the call changes nothing, so that its response is not stored: a repeat gets the current state.
+        body_bytes: the maximum body size.
     """
 
     name: str
     path: str
     is_read: bool = False
+    body_bytes: int = BODY_BYTES
 
 
 BANK_CALLS: tuple[BankCall, ...] = (
     BankCall("initiate", "/init_authorization"),
-    BankCall("save_consent", "/consent"),
+    BankCall("save_consent", "/consent", body_bytes=CONSENT_BYTES),
     BankCall("revoke_token", "/token/revoke"),
     BankCall("report_status", "/payments/status"),
     BankCall("report_day", "/daily_performance"),

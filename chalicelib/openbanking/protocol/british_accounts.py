@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 SORT_CODE = 6
@@ -45,6 +46,14 @@ def read_approved_account(text: str) -> BritishAccount:
     digits = "".join(filter(str.isdigit, text))
     whole = read_account(digits)
     return whole if whole is not None else BritishAccount(digits, None)
+
+
+def distinct_accounts(texts: Iterable[str]) -> list[str]:
+    """The entries of ``accountNumbers`` without repeats; of an account in several notations, the first is kept."""
+    found: dict[BritishAccount, str] = {}
+    for text in texts:
+        found.setdefault(read_approved_account(text), text)
+    return list(found.values())
 
 
 def restore_leading_zeros(number: int) -> str:

@@ -12,8 +12,8 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from pydantic import Field
 
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.fields.field_types import AN, Timestamp, Uuid
-from chalicelib.foundation.fields.problems import InvalidMessage, Problem
+from chalicelib.foundation.fields.field_types import AN, Text, Timestamp, Uuid
+from chalicelib.foundation.fields.problems import InvalidMessage, Problem, loggable_problems
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 
@@ -185,7 +185,10 @@ class Refusal(Exception):
         reason_code: why a payment failed, for programs.
         bank_seconds: the bank's response time in seconds, if the bank was called.
         first: id and time (Unix seconds) of the request that was first refused; repeats get the same values.
+        problems: of a refusal because of invalid fields, those that the log may name.
     """
+
+    problems: Sequence[Problem] | None = None
 
     def __init__(
         self,
@@ -211,6 +214,19 @@ class Refusal(Exception):
         self.bank_seconds = bank_seconds
         super().__init__(f"{fault.name}: {message}")
 
+    @property
+    def log_members(self) -> dict[str, object]:
+        """The members of a log line about the error response; none quotes the request or a bank."""
+        fields = [problem.field for problem in self.problems or ()]
+        return {"code": self.fault.value.v2, "title": self._title, "fields": fields or None}
+
+    @property
+    def _title(self) -> str:
+        """The message; with invalid fields, only what the log may have of it."""
+        if self.problems is None:
+            return self.message
+        return "; ".join(map(str, self.problems)) or "the request has unknown fields"
+
 
 def refuse_fields(error: InvalidMessage, special: Mapping[str, tuple[Fault, Fault]] | None = None) -> Refusal:
     """The refusal for a body that does not match its model.
@@ -218,13 +234,19 @@ def refuse_fields(error: InvalidMessage, special: Mapping[str, tuple[Fault, Faul
     ``special`` contains the faults of members with their own error codes: one if missing, one if invalid.
     """
     details = [Detail(_fault_of(problem, special or {}), str(problem)) for problem in error.problems]
-    return Refusal(details[0].fault, _sentence(error.problems), details)
+    return _of_problems(details[0].fault, error, details)
 
 
 def refuse_parameters(error: InvalidMessage) -> Refusal:
     """The refusal for path or query parameters that do not match their model."""
     details = [Detail(_fault_of(problem, {}), str(problem)) for problem in error.problems]
-    return Refusal(Fault.PARAMETER, _sentence(error.problems), details)
+    return _of_problems(Fault.PARAMETER, error, details)
+
+
+def _of_problems(fault: Fault, error: InvalidMessage, details: Sequence[Detail]) -> Refusal:
+    refusal = Refusal(fault, _sentence(error.problems), details)
+    refusal.problems = loggable_problems(error.problems)
+    return refusal
 
 
 def _fault_of(problem: Problem, special: Mapping[str, tuple[Fault, Fault]]) -> Fault:
@@ -253,7 +275,7 @@ class AdditionalError(TypedDict):
 
     code: Annotated[AN[255], Field(json_schema_extra={"enum": [*ADDITIONAL, *VERSION_2]})]
     title: NotRequired[AN[1024]]
-    details: NotRequired[AN[1024]]
+    details: NotRequired[Text[1024]]
 
 
 class Error(TypedDict):

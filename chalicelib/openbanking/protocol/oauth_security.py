@@ -31,6 +31,14 @@ REQUEST_URI = "urn:ietf:params:oauth:request_uri:"
 """The prefix of a pushed request's ``request_uri`` (RFC 9126 §2.2)."""
 REQUEST_URI_SECONDS = 60
 
+CALLBACK_PARAMETERS = ("state", "code", "authorization_code", "error", "error_description", "iss")
+"""What the service adds to the query of a Callback URL (RFC 6749 §4.1.2, RFC 9207 §2)."""
+AUTHORIZATION_PARAMETERS = (
+    *("response_type", "client_id", "redirect_uri", "scope", "state", "consent_type"),
+    *("code_challenge", "code_challenge_method"),
+)
+"""What the service adds to the query of a bank's authorization URL (RFC 6749 §4.1.1, RFC 7636 §4.3)."""
+
 ASSERTION_SECONDS = 300
 """The most seconds that a client assertion's ``exp`` may be ahead."""
 PROOF_SECONDS = 300

@@ -12,9 +12,10 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 from pydantic import Field, WithJsonSchema
 
 from chalicelib.foundation.crypto.signatures import PublicKey
-from chalicelib.foundation.fields.field_types import AN, Day, Timestamp, Uuid, WebAddress
+from chalicelib.foundation.fields.field_types import AN, Day, Text, Timestamp, Uuid, WebAddress
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.oauth_security import TokenType
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, OrderState, PaymentOutcome
+from chalicelib.openbanking.protocol.payment_enumerations import OrderState, PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS, Status
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.tpp_calls import (
@@ -111,7 +112,7 @@ class BankEntry(TypedDict):
     """An available bank, and what it can do."""
 
     bic: AN[11]
-    name: AN[128]
+    name: Text[128]
     country: Annotated[str, Field(pattern="^[A-Z]{2}$")]
     api_version: Annotated[int, Field(json_schema_extra={"enum": list(VERSIONS)})]
     scopes: list[ScopeName]
@@ -196,7 +197,7 @@ class StatusEntry(TypedDict):
 class ReportedStatus(TypedDict):
     """A payment's status as reported by a version 1 bank."""
 
-    payment_id: AN[PAYMENT_ID]
+    payment_id: AN[LONGEST_PAYMENT_ID]
     payment_status: StatusNumber
     history: list[StatusEntry]
     outcome: NotRequired[PaymentOutcome]
@@ -282,7 +283,7 @@ class KeySet(TypedDict):
 class InitAuthorizationAnswer(TypedDict):
     """The TPP and the scopes that it requests."""
 
-    tpp_name: AN[128]
+    tpp_name: Text[128]
     tpp_registration_number: AN[128]
     scopes: list[ScopeName]
     cancel_url: WebAddress

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any, Literal, TypeGuard
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from chalicelib.openbanking.protocol import refusals
@@ -31,9 +31,6 @@ WITHOUT_SWIFT: frozenset[Kind] = frozenset({"direct", "bulk"})
 """Payment kinds that cannot specify a creditor bank, which SWIFT requires."""
 _DEFAULTS = {"GBP": "FPS", "EUR": "SCT"}
 
-PAYMENT_ID = 1024
-"""The maximum accepted length of a payment id: 255 in version 2 responses, unlimited in other tables."""
-
 
 def schemes_schema(names: Iterable[str]) -> dict[str, Any]:
     """The JSON Schema of a scheme name, which must be one of ``names``."""
@@ -57,15 +54,18 @@ def scheme(given: str | None, currency: str, possible: Collection[str]) -> str:
     return chosen
 
 
-def is_payment_id(value: object) -> TypeGuard[str]:
-    """Whether ``value`` can be used as a payment id in queries and reports."""
-    return isinstance(value, str) and 1 <= len(value) <= PAYMENT_ID and value.isprintable()
-
-
 def is_confirmation_url(value: object, *, local: bool) -> bool:
-    """Whether a PSU's browser may be sent to ``value``: an https URL or, in the local stage, an http URL."""
+    """Whether a PSU's browser may be sent to ``value``: an https URL or, in the local stage, an http URL.
+
+    User information, which can pass for another host, is refused, and so is what browsers and servers read differently:
+    blanks, backslashes, and characters that are not printable.
+    """
+    if not isinstance(value, str) or not value.isprintable() or any(each in value for each in " \\"):
+        return False
     try:
-        parts = urlsplit(value) if isinstance(value, str) else None
-        return bool(parts and parts.scheme in (("https", "http") if local else ("https",)) and parts.hostname)
+        parts = urlsplit(value)
+        _ = parts.port
     except ValueError:
         return False
+    schemes = ("https", "http") if local else ("https",)
+    return parts.scheme in schemes and bool(parts.hostname) and "@" not in parts.netloc

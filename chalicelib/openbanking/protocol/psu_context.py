@@ -49,9 +49,8 @@ class PsuHeader:
         """The value to pass on; ``None`` if it has another form."""
         if len(value) > self.longest:
             return None
-        if self.pattern is None:
-            return _read_address(value)
-        return value if re.fullmatch(self.pattern, value) else None
+        fits = _is_address(value) if self.pattern is None else re.fullmatch(self.pattern, value)
+        return value if fits else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,13 +105,13 @@ def _problems(found: Mapping[str, str | None], repeated: Collection[str]) -> Ite
             yield f"{row.name} must be {row.form}"
 
 
-def _read_address(value: str) -> str | None:
-    """An IP address in its normal form; ``None`` for anything else, and for one with a zone, which is free text."""
+def _is_address(value: str) -> bool:
+    """Whether ``value`` is an IP address without a zone, which is free text."""
     try:
         address = ipaddress.ip_address(value)
     except ValueError:
-        return None
-    return str(address) if getattr(address, "scope_id", None) is None else None
+        return False
+    return getattr(address, "scope_id", None) is None
 
 
 def _text_header(name: str, longest: int) -> PsuHeader:

@@ -9,8 +9,9 @@ from pydantic import Field, model_validator
 from chalicelib.foundation.fields.field_rules import TextRule
 from chalicelib.foundation.fields.field_types import AN, Bic, Message, Uuid, Whole
 from chalicelib.foundation.fields.problems import fault
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.errors import Fault, FrontDoorError
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID, SCHEME
+from chalicelib.openbanking.protocol.payment_enumerations import SCHEME
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
 ConsentType = Literal["reusable", "one_time"]
@@ -139,7 +140,7 @@ class PaymentStatusQuery(Message):
     ``bic`` is the bank of a direct payment, which has no bearer.
     """
 
-    payment_id: AN[PAYMENT_ID] | None = None
+    payment_id: AN[LONGEST_PAYMENT_ID] | None = None
     request_id: Uuid | None = None
     bic: Bic | None = None
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NotRequired, TypedDict
 
 from chalicelib.foundation.fields.field_types import AN, Timestamp
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.own_answers import ScopeName, StatusNumber
-from chalicelib.openbanking.protocol.payment_enumerations import PAYMENT_ID
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType, EndedBy
 
 EXPIRING_SECONDS = 7 * 24 * 3600
@@ -56,7 +56,7 @@ class ConsentEnding(TypedDict):
 class PaymentStatusChanged(TypedDict):
     """A bank has reported a new status: a number for a version 1 bank, an ISO 20022 code for a version 2 bank."""
 
-    payment_id: AN[PAYMENT_ID]
+    payment_id: AN[LONGEST_PAYMENT_ID]
     bic: AN[11]
     consent_id: NotRequired[str | None]
     payment_status: NotRequired[StatusNumber]

@@ -15,18 +15,19 @@ from chalicelib.foundation.fields.field_types import (
     Currency,
     Digits,
     Iban,
-    Id,
     Message,
     N,
     Name,
     OpenMessage,
     PayeeName,
+    Text,
     WebAddress,
     Whole,
     decimal,
     exact_sum,
 )
 from chalicelib.foundation.fields.problems import InvalidMessage, fault
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, BankId, BankNumber, BankPaymentId
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_1_SCHEMES, schemes_schema
@@ -39,7 +40,7 @@ class AccountRequest(Message):
     """``/account``, ``/account_balance``: an account, identified by IBAN, account_id or both."""
 
     iban: Iban | None = None
-    account_id: AN[34] | None = None
+    account_id: AN[LONGEST_ID] | None = None
 
     @model_validator(mode="after")
     def one_of(self) -> Self:
@@ -51,8 +52,8 @@ class AccountRequest(Message):
 class Account(OpenMessage):
     """An account of the PSU."""
 
-    id: N[20]
-    name: AN[50]
+    id: BankNumber[20]
+    name: Text[50]
     iban: AN[34]
     currency: A[3]
     additional_data: list[Any] | dict[str, Any] | None = None
@@ -73,8 +74,8 @@ class AccountAnswer(OpenMessage):
 class Balance(OpenMessage):
     """An account's balance."""
 
-    id: N[20]
-    name: AN[20]
+    id: BankNumber[20]
+    name: Text[20]
     balance: N[50]
     currency: A[3]
 
@@ -97,18 +98,18 @@ def balances_as_list(answer: dict[str, Any]) -> dict[str, Any]:
 class PaymentRequest(Message):
     """``/account_payment``."""
 
-    payment_id: AN[20]
+    payment_id: AN[LONGEST_ID]
 
 
 class PaymentParty(OpenMessage):
     """``sender_data`` or ``receiver_data`` of a payment."""
 
     iban: AN[34] | None = None
-    account_name: AN[50] | None = None
+    account_name: Text[50] | None = None
     account_number: Annotated[str, IdRule(34, width=8, beside="sort_code")] | None = None
     sort_code: Annotated[str, IdRule(6, width=6)] | None = None
     bic: AN[12] | None = None
-    internal_account_id: Id[255] | None = None
+    internal_account_id: BankId[255] | None = None
     card_number: N[19] | None = None
     currency: AN[3] | None = None
 
@@ -135,13 +136,13 @@ class ListedPaymentData(PaymentData):
 class PaymentRecord(OpenMessage):
     """The mandatory members of a payment."""
 
-    id: Id[20]
-    reference: AN[30]
+    id: BankId[20]
+    reference: Text[30]
     date_created: AN[10]
     amount: N[20]
     status: N[10] | None = None
     type: AN[18] | None = None
-    description: AN[255]
+    description: Text[255]
 
 
 class Payment(PaymentRecord):
@@ -194,8 +195,8 @@ def paginator_as_object(answer: dict[str, Any]) -> dict[str, Any]:
 class Address(Message):
     """A receiver's address; country codes have three letters in single payments, two in bulk payments."""
 
-    street_name: AN[50] | None = None
-    building_number: AN[5] | None = None
+    street_name: Text[50] | None = None
+    building_number: Text[5] | None = None
     town_name: Name[50] | None = None
     post_code: AN[10] | None = None
 
@@ -212,6 +213,7 @@ class BulkAddress(Address):
     country: Country[2]
 
 
+_BRITISH_NUMBER = IdRule(8, width=8)
 _MAY_BE_EMPTY = ("receiver_iban", "receiver_account_number", "receiver_sort_code")
 
 
@@ -220,12 +222,12 @@ class Receiver(InCurrency):
 
     amount: Amount[10]
     currency: Currency
-    reference: AN[18] | None = None
+    reference: Text[18] | None = None
     receiver_name: PayeeName[40]
     receiver_iban: Iban | None = None
     receiver_account_number: Digits[34] | None = None
     receiver_sort_code: AN[6] | None = None
-    message_for_receiver: AN[35] | None = None
+    message_for_receiver: Text[35] | None = None
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_1_SCHEMES))] | None = None
 
     @model_validator(mode="before")
@@ -234,6 +236,14 @@ class Receiver(InCurrency):
         if not isinstance(members, dict) or "" not in members.values():
             return members
         return {name: value for name, value in members.items() if value != "" or name not in _MAY_BE_EMPTY}
+
+    @model_validator(mode="before")
+    @classmethod
+    def british_number_has_its_zeros(cls, members: Any) -> Any:
+        number = members.get("receiver_account_number") if isinstance(members, dict) else None
+        if number is None or not members.get("receiver_sort_code"):
+            return members
+        return {**members, "receiver_account_number": _BRITISH_NUMBER.text(number)}
 
     @model_validator(mode="after")
     def an_account(self) -> Self:
@@ -301,14 +311,14 @@ class InitiationAnswer(OpenMessage):
     """The bank has accepted the payment; the PSU confirms it at ``confirmation_url``."""
 
     confirmation_url: AN[16384]
-    payment_id: Id[255]
+    payment_id: BankPaymentId
 
 
 class FundsAccount(Message):
     """The account to check."""
 
     iban: Iban | None = None
-    account_id: AN[20] | None = None
+    account_id: AN[LONGEST_ID] | None = None
 
     @model_validator(mode="after")
     def one_of(self) -> Self:

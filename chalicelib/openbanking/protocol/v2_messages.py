@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
 
-from chalicelib.foundation.fields.field_rules import IdRule
+from chalicelib.foundation.fields.field_rules import DigitsRule, IdRule
 from chalicelib.foundation.fields.field_types import (
     AN,
     A,
@@ -13,17 +13,25 @@ from chalicelib.foundation.fields.field_types import (
     Country,
     Currency,
     Day,
-    Digits,
     Iban,
     Id,
     Message,
     N,
     OpenMessage,
+    Text,
     WebAddress,
     Whole,
     decimal,
 )
 from chalicelib.foundation.fields.problems import fault
+from chalicelib.openbanking.protocol.bank_identifiers import (
+    LONGEST_ID,
+    LONGEST_PAGE_KEY,
+    LONGEST_PAYMENT_ID,
+    BankId,
+    BankPageKey,
+    BankPaymentId,
+)
 from chalicelib.openbanking.protocol.british_accounts import contradicts
 from chalicelib.openbanking.protocol.currency_amounts import InCurrency
 from chalicelib.openbanking.protocol.payment_enumerations import SCHEME, VERSION_2_SCHEMES, schemes_schema
@@ -35,7 +43,7 @@ from chalicelib.openbanking.protocol.webhooks import FundsConfirmation, Unusable
 class AccountRequest(Message):
     """``/v2_account``, ``/v2_account_balances``; ``account_id`` is an account's ``resource_id``."""
 
-    account_id: AN[255]
+    account_id: AN[LONGEST_ID]
 
 
 AccountNumber = Annotated[str, IdRule(8, digits=True, width=8)]
@@ -46,13 +54,13 @@ SortCode = Annotated[str, IdRule(6, digits=True, width=6)]
 class AccountReference(OpenMessage):
     """An account of the PSU; a multicurrency account has one entry per currency."""
 
-    resource_id: Id[255]
+    resource_id: BankId[255]
     iban: AN[34] | None = None
     bban: Id[30] | None = None
     account_number: AccountNumber | None = None
     sort_code: SortCode | None = None
     currency: A[3]
-    name: AN[255] | None = None
+    name: Text[255] | None = None
     payment_schemes: list[AN[5]] | None = None
 
 
@@ -106,9 +114,9 @@ class BalancesAnswer(OpenMessage):
 class TransactionsRequest(Message):
     """``/v2_account_transactions``: a page of an account's transactions."""
 
-    account_id: AN[255]
+    account_id: AN[LONGEST_ID]
     booking_status: Literal["booked", "pending", "both"]
-    page_key: AN[1024] | None = None
+    page_key: AN[LONGEST_PAGE_KEY] | None = None
     page_size: Whole[999] = 100
     date_from: Day | None = None
     date_to: Day | None = None
@@ -148,12 +156,12 @@ class TransactionAmount(OpenMessage):
 class Transaction(OpenMessage):
     """A transaction."""
 
-    transaction_id: Id[255] | None = None
-    creditor_name: AN[255] | None = None
+    transaction_id: BankId[255] | None = None
+    creditor_name: Text[255] | None = None
     creditor_account: TransactionAccount | None = None
-    debtor_name: AN[255] | None = None
+    debtor_name: Text[255] | None = None
     debtor_account: TransactionAccount | None = None
-    remittance_information_unstructured: AN[140] | None = None
+    remittance_information_unstructured: Text[140] | None = None
     remittance_information_structured: TransactionReference | None = None
     transaction_amount: TransactionAmount
 
@@ -188,7 +196,7 @@ class TransactionsAnswer(OpenMessage):
     """A page of an account's transactions."""
 
     transactions: Transactions
-    page_key: AN[1024] | None = None
+    page_key: BankPageKey | None = None
 
 
 class BookedAnswer(TransactionsAnswer):
@@ -222,8 +230,8 @@ class PaymentAccount(Message):
 
     iban: Iban | None = None
     bban: AN[30] | None = None
-    account_number: Digits[8] | None = None
-    sort_code: Digits[6] | None = None
+    account_number: Annotated[str, DigitsRule(8, width=8)] | None = None
+    sort_code: Annotated[str, DigitsRule(6, width=6)] | None = None
 
     @model_validator(mode="after")
     def check_names_account(self) -> Self:
@@ -244,9 +252,9 @@ class StructuredRemittance(Message):
 class CreditorAddress(Message):
     """A creditor's address."""
 
-    street_name: AN[70] | None = None
-    building_number: AN[35] | None = None
-    town_name: AN[140] | None = None
+    street_name: Text[70] | None = None
+    building_number: Text[35] | None = None
+    town_name: Text[140] | None = None
     postal_code: AN[35] | None = None
     country: Country[2]
 
@@ -254,7 +262,7 @@ class CreditorAddress(Message):
 class CreditorBank(Message):
     """The creditor's bank; mandatory for the SWIFT scheme."""
 
-    name: AN[140]
+    name: Text[140]
     bic: AN[11] | None = None
     country: Country[2]
 
@@ -270,8 +278,8 @@ class Transfer(Message):
     """The amount and creditor of a payment; a bulk payment contains several transfers."""
 
     creditor_account: PaymentAccount
-    creditor_name: AN[70] | None = None
-    remittance_information_unstructured: AN[140] | None = None
+    creditor_name: Text[70] | None = None
+    remittance_information_unstructured: Text[140] | None = None
     remittance_information_structured: StructuredRemittance | None = None
     creditor_address: CreditorAddress | None = None
     instructed_amount: InstructedAmount
@@ -282,7 +290,7 @@ class DirectPayment(Transfer):
 
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
     debtor_account: PaymentAccount | None = None
-    debtor_name: AN[70] | None = None
+    debtor_name: Text[70] | None = None
     callback_url: WebAddress
 
 
@@ -310,7 +318,7 @@ class BulkPayment(Message):
 
     payment_scheme: Annotated[AN[SCHEME], WithJsonSchema(schemes_schema(VERSION_2_SCHEMES))] | None = None
     debtor_account: PaymentAccount | None = None
-    debtor_name: AN[70] | None = None
+    debtor_name: Text[70] | None = None
     callback_url: WebAddress
     instructed_totals: BulkTotal
     payments: Annotated[list[Transfer], Field(min_length=1, max_length=BULK_ITEMS)]
@@ -329,7 +337,7 @@ class InitiationAnswer(OpenMessage):
 
     status: A[4]
     confirmation_url: AN[16384]
-    payment_id: Id[255]
+    payment_id: BankPaymentId
 
 
 def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
@@ -342,7 +350,7 @@ def to_initiation_answer(request: Mapping[str, Any], answer: dict[str, Any]) -> 
 class StatusRequest(Message):
     """``/v2_payment_single_status``, ``/v2_payment_bulk_status``."""
 
-    payment_id: AN[255]
+    payment_id: AN[LONGEST_PAYMENT_ID]
 
 
 class StatusAnswer(OpenMessage):

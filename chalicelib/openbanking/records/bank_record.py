@@ -10,15 +10,18 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.fields.field_types import Bic, Message
 from chalicelib.foundation.fields.problems import InvalidMessage
-from chalicelib.foundation.http.addresses import InvalidAddress, check_address
+from chalicelib.foundation.fields.written_text import InvalidTitle, read_title
+from chalicelib.foundation.http.addresses import InvalidAddress, check_address, check_query
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.openbanking.protocol.oauth_security import AUTHORIZATION_PARAMETERS
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 
 KEYS_KEPT = 2
 CONSENT_DAYS = 180
+_NAME_LENGTH = 128
 LONGEST_CONSENT_DAYS = 365
 LONGEST_HISTORY_DAYS = 3650
 MOST_UNATTENDED_READS = 1000
@@ -135,7 +138,8 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str | None] = (
     Args:
         new: the operator's input.
         local: whether this is the local stage, where private addresses are allowed.
-        kept: the current URLs and certificate subject, accepted unchecked because earlier rules may have allowed them.
+        kept: the current name, URLs and certificate subject, accepted unchecked because earlier rules may have
+            allowed them.
 
     Raises:
         InvalidBank: a member is invalid.
@@ -146,8 +150,6 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str | None] = (
     version = VERSIONS[new.api_version]
     if len(new.country) != 2 or not new.country.isalpha() or not new.country.isascii():
         raise InvalidBank("country must be a two-letter code (ISO 3166-1)")
-    if not 1 <= len(new.name.strip()) <= 128 or not new.name.isprintable():
-        raise InvalidBank("name must be 1 to 128 printable characters")
     if not 1 <= new.consent_days <= LONGEST_CONSENT_DAYS:
         raise InvalidBank(f"consent_days must be from 1 to {LONGEST_CONSENT_DAYS}")
     if new.history_days is not None and not 1 <= new.history_days <= LONGEST_HISTORY_DAYS:
@@ -162,11 +164,11 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str | None] = (
         raise InvalidBank("a bank that must sign its calls needs a public key")
     return Bank(
         bic=bic,
-        name=new.name.strip(),
+        name=new.name if new.name in kept else _title(new.name),
         country=new.country.upper(),
         api_version=version.number,
         domain=_address("domain", new.domain, local, kept).rstrip("/"),
-        authorization_url=_address("authorization_url", new.authorization_url, local, kept),
+        authorization_url=_authorization_url(new.authorization_url, local, kept),
         public_keys=keys,
         schemes=_subset("schemes", new.schemes, version.schemes),
         scope_names=_subset("scopes", new.scopes, tuple(version.scopes)),
@@ -181,11 +183,27 @@ def validate_bank(new: NewBank, *, local: bool, kept: Collection[str | None] = (
     )
 
 
+def _title(name: str) -> str:
+    try:
+        return read_title(name, _NAME_LENGTH)
+    except InvalidTitle as error:
+        raise InvalidBank(f"name {error}") from None
+
+
 def _address(member: str, url: str, local: bool, kept: Collection[str | None]) -> str:
     try:
         return url if url in kept else check_address(url, local=local)
     except InvalidAddress as error:
         raise InvalidBank(f"{member} {error}") from None
+
+
+def _authorization_url(url: str, local: bool, kept: Collection[str | None]) -> str:
+    checked = _address("authorization_url", url, local, kept)
+    try:
+        check_query(checked, () if checked in kept else AUTHORIZATION_PARAMETERS)
+    except InvalidAddress as error:
+        raise InvalidBank(f"authorization_url {error}") from None
+    return checked
 
 
 def _subject(name: str | None, kept: Collection[str | None]) -> str | None:

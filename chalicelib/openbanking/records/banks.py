@@ -17,11 +17,22 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Store, Update, absent
+from chalicelib.foundation.dynamodb.store import (
+    Check,
+    ConditionFailed,
+    Delete,
+    Item,
+    Operation,
+    Put,
+    Store,
+    Update,
+    absent,
+)
 from chalicelib.foundation.identifiers import new_credential
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
 from chalicelib.foundation.settings import Settings
+from chalicelib.openbanking.protocol.bics import spellings
 from chalicelib.openbanking.records.bank_logos import Logo, is_logo, logo_key
 from chalicelib.openbanking.records.bank_record import DIRECTORY, KEYS_KEPT, Bank, InvalidBank, NewBank, validate_bank
 
@@ -36,7 +47,7 @@ class UnknownBank(LookupError):
 
 
 class BankExists(Exception):
-    """A bank with this BIC is already registered."""
+    """A bank with this BIC, in either spelling, is already registered."""
 
 
 @dataclass(slots=True)
@@ -65,7 +76,7 @@ class Banks:
     def find(self, bic: str, *, active: bool = True) -> Bank | None:
         """The bank with this BIC, or ``None``; inactive banks are returned only if ``active`` is false.
 
-        An 8-character BIC also identifies the head office, XXX.
+        An 8-character BIC also identifies the head office, ``XXX``.
         """
         cached = self._read_cached(bic)
         return cached.bank if cached and (cached.bank.active or not active) else None
@@ -110,21 +121,26 @@ class Banks:
         """Register a bank. Returns the bank and its API key, which is shown only once.
 
         Raises:
-            InvalidBank, BankExists.
+            InvalidBank.
+            BankExists: also in the other spelling of its BIC.
         """
         bank = validate_bank(new, local=self._settings.is_local)
         entry, key = self._new_api_key(bank.bic, 0)
+        item = replace(bank, api_keys=(entry,), registered_at=self._clock.time()).to_item()
+        _, *others = spellings(bank.bic)
         try:
-            self._store.put(
-                TABLE, replace(bank, api_keys=(entry,), registered_at=self._clock.time()).to_item(), absent("bic")
+            self._store.transact(
+                [Put(TABLE, item, absent("bic")), *(Check(*bank_key(other), absent("bic")) for other in others)]
             )
-        except ConditionFailed:
-            raise BankExists(f"{bank.bic} is already registered") from None
+        except ConditionFailed as failure:
+            registered = next(found["bic"] for found in failure.items if found)
+            spelled = f", as {registered}" if registered != bank.bic else ""
+            raise BankExists(f"{bank.bic} is already registered{spelled}") from None
         return self._read_again(bank.bic), key
 
     def get(self, bic: str) -> Bank:
-        """The bank with this BIC, uncached. Raises: UnknownBank."""
-        item = self._store.get(*bank_key(bic.upper()))
+        """The bank with this BIC, in either spelling, uncached. Raises: UnknownBank."""
+        item = self._read_item(bic.upper())
         if item is None:
             raise _unknown_bank(bic)
         return Bank.from_item(item)
@@ -183,7 +199,7 @@ class Banks:
 
         Raises: UnknownBank.
         """
-        key = bic.upper()
+        key = self.get(bic).bic
         try:
             self._store.transact([Delete(*bank_key(key), Attr("bic").exists()), Delete(*logo_key(key))])
         except ConditionFailed:
@@ -196,13 +212,17 @@ class Banks:
         cached = self._cache.get(bic)
         if cached is None or self._clock.time() - cached.read_at >= CACHED_SECONDS:
             self._cache.pop(bic, None)
-            keys = [bank_key(spelling) for spelling in spellings(bic)]
-            item = next((item for item in self._store.batch_get(keys) if item), None) if keys else None
+            item = self._read_item(bic)
             if item is None:  # not cached, so that guesses cannot fill the memory
                 return None
             cached = _Cached(Bank.from_item(item), self._clock.time())
             self._cache[bic] = self._cache[cached.bank.bic] = cached
         return cached
+
+    def _read_item(self, bic: str) -> Item | None:
+        """The item of a bank, in either spelling of its BIC; first the given one."""
+        keys = [bank_key(spelling) for spelling in spellings(bic)]
+        return next((item for item in self._store.batch_get(keys) if item), None) if keys else None
 
     def _rows(self) -> list[Item]:
         rows: list[Item] = []
@@ -232,7 +252,7 @@ class Banks:
         if unknown := set(changes) - {member.name for member in fields(NewBank)} | set(changes) & {"bic"}:
             raise InvalidBank(f"{', '.join(sorted(unknown))} cannot be changed")
         new = NewBank(**{"bic": bank.bic, **bank.as_new(), **changes})
-        kept = (bank.domain, bank.authorization_url, bank.certificate_subject)
+        kept = (bank.name, bank.domain, bank.authorization_url, bank.certificate_subject)
         item = validate_bank(new, local=self._settings.is_local, kept=kept).to_item()
         members = {name: value for name, value in item.items() if name not in ("bic", "api_keys", "revision")}
         removed = [name for name in _OPTIONAL if name not in members]
@@ -266,15 +286,6 @@ class Banks:
 
 def bank_key(bic: str) -> tuple[str, Item]:
     return TABLE, {"bic": bic}
-
-
-def spellings(bic: str) -> tuple[str, ...]:
-    """The equivalent forms of a BIC, since 8 characters mean the head office, XXX; empty for an invalid BIC."""
-    if len(bic) not in (8, 11):
-        return ()
-    if len(bic) == 8:
-        return bic, f"{bic}XXX"
-    return (bic, bic[:8]) if bic.endswith("XXX") else (bic,)
 
 
 def _unknown_bank(bic: str) -> UnknownBank:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypedDict
 
-from chalicelib.foundation.http.addresses import InvalidAddress, check_address
+from chalicelib.foundation.fields.written_text import InvalidTitle, read_title
+from chalicelib.foundation.http.addresses import InvalidAddress, check_address, check_query
 from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE, Settings
+from chalicelib.openbanking.protocol.oauth_security import CALLBACK_PARAMETERS
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.client_security import InvalidSecurity, check_profile, check_security
 
@@ -40,12 +42,24 @@ class Details(TypedDict, total=False):
     calls_per_minute: int | None
 
 
-def check_details(details: Details, settings: Settings, default_callback: str) -> Iterator[tuple[str, Any]]:
-    """Validate and normalise members other than ``security``. Raises: InvalidClient."""
-    if "title" in details:
+def check_details(
+    details: Details, settings: Settings, default_callback: str, kept: Client
+) -> Iterator[tuple[str, Any]]:
+    """Validate and normalise members other than ``security``.
+
+    The present title and Callback URLs of the client ``kept`` are accepted unchecked: earlier rules may have allowed
+    them.
+
+    Raises:
+        InvalidClient.
+    """
+    if "title" in details and details["title"] != kept.title:
         yield "title", check_title(details["title"])
     if "callback_urls" in details:
-        yield "callback_urls", check_callback_urls(details["callback_urls"], settings, default_callback)
+        yield (
+            "callback_urls",
+            check_callback_urls(details["callback_urls"], settings, default_callback, kept.callback_urls),
+        )
     if "registration_number" in details:
         yield "registration_number", check_registration_number(details["registration_number"])
     if "calls_per_minute" in details:
@@ -100,12 +114,30 @@ def check_changeable(client: Client, updated: Client) -> None:
         raise InvalidClient("registration_number", "the registration number of this client is that of its certificate")
 
 
-def check_callback_urls(urls: Sequence[str], settings: Settings, default: str) -> tuple[str, ...]:
-    """Validate Callback URLs; an empty list means the default one. Raises: InvalidClient."""
+def check_callback_urls(
+    urls: Sequence[str], settings: Settings, default: str, kept: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Validate Callback URLs; an empty list means the default one.
+
+    ``kept`` are the client's present ones: earlier rules may have allowed parameters in their queries.
+
+    Raises:
+        InvalidClient.
+    """
     checked = tuple(check_url("callback_url", url, settings, "callback_urls") for url in urls or [default])
+    for url in checked:
+        if url not in kept:
+            _check_callback_query(url)
     if len(checked) > MOST_CALLBACK_URLS or len(set(checked)) < len(checked):
         raise InvalidClient("callback_urls", f"callback_urls must contain at most {MOST_CALLBACK_URLS} different URLs")
     return checked
+
+
+def _check_callback_query(url: str) -> None:
+    try:
+        check_query(url, CALLBACK_PARAMETERS)
+    except InvalidAddress as error:
+        raise InvalidClient("callback_urls", f"callback_url {error}") from None
 
 
 def check_url(name: str, url: str, settings: Settings, member: str = "") -> str:
@@ -123,7 +155,11 @@ def _check_calls_per_minute(value: int | None) -> int | None:
 
 
 def check_title(value: str) -> str:
-    return check_text("title", value, TITLE_LENGTH)
+    """Read a title (see ``read_title``). Raises: InvalidClient."""
+    try:
+        return read_title(value, TITLE_LENGTH)
+    except InvalidTitle as error:
+        raise InvalidClient("title", f"title {error}") from None
 
 
 def check_registration_number(value: str) -> str:

@@ -207,10 +207,10 @@ class Clients:
             UnknownClient, InvalidClient.
             ClientChanged: the client is at a different revision.
         """
-        checked = dict(check_details(details, self._settings, self.default_callback))
         new, new_of_events = new_secret(), event_signing.new_secret()
 
         def apply_change(client: Client) -> Registered:
+            checked = dict(check_details(details, self._settings, self.default_callback, client))
             updated = with_security(self._settings, replace(client, **checked), details.get("security", {}))
             if owner is not None:
                 check_owner_may(client, updated, self._settings)

@@ -16,8 +16,8 @@ from chalicelib.foundation.crypto.signed_cursors import InvalidCursor, SignedCur
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.bics import is_same_bank
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
-from chalicelib.openbanking.records.banks import spellings
 from chalicelib.openbanking.records.consents import TABLE, Consent, consent_key, state_of
 
 INDEX = "client"
@@ -81,7 +81,7 @@ class ConsentList:
 
     def _matches(self, row: Item, query: ConsentsQuery) -> bool:
         state = state_of(row["status"], row["valid_until"], self._clock.time())
-        return query.status in (None, state) and (query.bic is None or row["bic"] in spellings(query.bic))
+        return query.status in (None, state) and (query.bic is None or is_same_bank(query.bic, row["bic"]))
 
     def _read(self, rows: Sequence[Item], query: ConsentsQuery) -> list[Consent]:
         """The consents of index rows, except those that have changed so that they no longer match."""

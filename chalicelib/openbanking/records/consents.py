@@ -99,6 +99,10 @@ class Consent:
         """Whether the bank can be asked about its payments."""
         return self.is_valid(now) or self.is_spent(now)
 
+    def has_ended(self, now: int) -> bool:
+        """Whether it was revoked or has reached its end; nothing can end it again."""
+        return self.status == "revoked" or now >= self.valid_until
+
 
 def state_of(status: ConsentStatus, valid_until: int, now: int) -> ConsentState:
     """A consent's status; ``expired`` once an authorised one has reached its end."""
@@ -257,12 +261,13 @@ class Consents:
         return TokenPair(**jsontext.loads(self._vault.unseal(grant.pair_sealed, _context(grant.consent_id, "pair"))))
 
     def update_revoked(self, consent: Consent, by: EndedBy) -> Update:
-        """The write that revokes a consent and all its tokens."""
+        """The write that revokes a consent and all its tokens; it fails if the consent has ended."""
+        now = self._clock.time()
         return Update(
             *consent_key(consent.consent_id),
-            set={"status": "revoked", "ended_at": self._clock.time(), "ended_by": by},
+            set={"status": "revoked", "ended_at": now, "ended_by": by},
             remove=(NOTIFY.partition,),
-            condition=Attr("status").is_in(["authorised", "spent"]),
+            condition=Attr("status").is_in(["authorised", "spent"]) & Attr("valid_until").gt(now),
         )
 
     def update_spent(self, consent: Consent, access: Item, attempt: str) -> list[Operation]:

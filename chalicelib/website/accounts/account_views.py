@@ -15,7 +15,6 @@ from chalicelib.website.pages import NO_REFERRER, Visit, add_retry_after, messag
 from chalicelib.website.records import users
 from chalicelib.website.records.attempts import Subjects, TooManyAttempts, client_network
 from chalicelib.website.records.one_time_secrets import LIFETIMES
-from chalicelib.website.records.sessions import cookie_name
 
 _WRONG = "Email and password do not match. Check both, or register if you have no account yet."
 _DEACTIVATED = "The operator has deactivated this account. Ask the operator to reactivate it."
@@ -96,7 +95,7 @@ def sign_in(visit: Visit) -> Response:
         name = users.normalise_email(email)
     except users.InvalidUser:
         name = email
-    browser = visit.website.attempts.browsers.find(name, visit.cookie(cookie_name(name)))
+    browser = visit.website.attempts.browsers.find(name, visit.known_browser(name))
     subjects = _sign_in_subjects(name, client_network(visit.ip_address), browser)
     try:
         visit.website.attempts.count(subjects)
@@ -118,7 +117,7 @@ def sign_out_form(visit: Visit) -> Response:
 
 def sign_out(visit: Visit) -> Response:
     visit.website.sessions.end(visit.session)
-    cookies = (visit.session_cookie(None), visit.client_cookie(None), visit.notice_cookie(Notice.SIGNED_OUT))
+    cookies = (*visit.session_cookie(None), *visit.client_cookie(None), *visit.notice_cookie(Notice.SIGNED_OUT))
     return pages.see_other(visit.link("/"), *cookies)
 
 
@@ -133,7 +132,7 @@ def begin_session(
         visit.website.sessions.end(visit.session)
     known = visit.known_browser_cookie(user.email, visit.website.attempts.browsers.cookie_value(user.email, browser))
     begun = visit.session_cookie(visit.website.sessions.begin(user))
-    return pages.see_other(place or _destination(visit), known, begun, visit.notice_cookie(notice))
+    return pages.see_other(place or _destination(visit), *known, *begun, *visit.notice_cookie(notice))
 
 
 def _sign_in_subjects(name: str, address: str, browser: str | None) -> Subjects:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from chalicelib.cards.protocol import states
+from chalicelib.foundation.fields.written_text import is_written
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.cards.card_text import MESSAGES
 from chalicelib.website.form_fields import FieldReader, filled_in, first_second, last_second, read_day
@@ -61,7 +62,7 @@ def id_member(name: str, written: str) -> dict[str, str]:
 def _read_holder(written: str, members: dict[str, Any], errors: dict[str, str]) -> None:
     if number := id_member("holder_id", written):
         members |= number
-    elif len(written) <= _NAME_CHARACTERS and written.isprintable():
+    elif len(written) <= _NAME_CHARACTERS and is_written(written):
         members["name"] = written
     else:
         errors["holder"] = f"Enter a holder's id, or at most {_NAME_CHARACTERS} characters of a name."

@@ -16,6 +16,7 @@ from boto3.dynamodb.conditions import Attr, ConditionBase
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, Update, absent
+from chalicelib.foundation.fields.written_text import is_invisible
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "users"
@@ -231,7 +232,7 @@ def normalise_email(email: str) -> str:
 
 
 def normalise_mailbox(email: str) -> str:
-    """An email address as stored, without special characters, for sending email.
+    """An email address as stored, without special and invisible characters, for sending email.
 
     ``x<ada@example.com>`` would be a separate login name, but emails to it would reach Ada's mailbox. Users of earlier
     versions may have such a name.
@@ -239,7 +240,7 @@ def normalise_mailbox(email: str) -> str:
     Raises: InvalidUser.
     """
     name = normalise_email(email)
-    if _SPECIAL.search(name):
+    if _SPECIAL.search(name) or any(map(is_invisible, name)):
         raise InvalidUser({"email": _NO_EMAIL})
     return name
 

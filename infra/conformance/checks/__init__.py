@@ -10,8 +10,10 @@ from infra.conformance.checks import (
     bank_calls,
     connection,
     history,
+    pages,
     payments,
     requests,
+    spelled_values,
     webhooks,
 )
 from infra.conformance.subjects import subjects_of
@@ -26,7 +28,8 @@ def checks_of(version: Version) -> list[Check]:
     found = [*connection.checks(version), *authorization.checks(version)]
     for subject in subjects_of(version):
         found += [*webhooks.checks(version, subject), *requests.checks(version, subject)]
-        found += [*accounts.checks(version, subject), *history.checks(version, subject)]
+        for module in (accounts, pages, history, spelled_values):
+            found += module.checks(version, subject)
         if subject.role == "payment":
             found += payments.checks(version, subject)
     found += authorization.ending_checks(version)

@@ -10,6 +10,7 @@ from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import causes
 from infra.conformance.check import Check, CheckBlocked, CheckFailed, CheckSkipped, Evidence, Level
 from infra.conformance.checks.judging import RULES, demand, require_refused
+from infra.conformance.checks.spelled_values import has_blanks
 from infra.conformance.hub_state import ReceivedCall
 from infra.conformance.session import Attempt, ConsentName, Session
 from infra.conformance.subjects import Subject, subjects
@@ -86,6 +87,14 @@ def checks(version: Version) -> list[Check]:
             "advice",
             "Every identifier by which a TPP may request an account is listed",
             _known_accounts,
+        ),
+        (
+            "consent.ibans",
+            "The consent has IBANs without blanks",
+            RULES.format(section="Consents"),
+            "advice",
+            "Every entry of ibans has capitals and digits only (ISO 13616)",
+            _ibans,
         ),
         (
             "cancel.opened",
@@ -259,6 +268,14 @@ def _known_accounts(session: Session) -> Evidence:
         if account.account_id and request.account_ids and account.account_id not in request.account_ids:
             problems.append("an account_id of customer.accounts is not in account_ids")
     return demand(not problems, evidence_of(attempt, call), "; ".join(problems))
+
+
+def _ibans(session: Session) -> Evidence:
+    attempt, call = _consent_call(session)
+    ibans = call.members.get("ibans") if isinstance(call.members, dict) else None
+    listed = ibans if isinstance(ibans, list) else []
+    wrong = [f"ibans.{position}" for position, iban in enumerate(listed) if has_blanks(iban)]
+    return demand(not wrong, evidence_of(attempt, call), f"{', '.join(wrong)}: blanks or small letters")
 
 
 # -- refusal

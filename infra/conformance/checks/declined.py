@@ -1,4 +1,4 @@
-"""Checks of payments above the balance, and what tells a failed payment."""
+"""Checks of payments above the balance or in another currency, and what tells a failed payment."""
 
 from __future__ import annotations
 
@@ -15,6 +15,10 @@ from infra.conformance.subjects import Subject
 FAILED = ("RJCT", "CANC")
 """The statuses of payments that are not executed, in neutral form."""
 _UNDECIDED = (408, 409, 425)
+_ANY_CURRENCY = "SWIFT"
+_DEBTOR = {"sender_iban", "debtor_account"}
+"""The members of an order that name the account that pays."""
+_CURRENCY_RULE = RULES.format(section="Webhooks")
 
 
 def checks(subject: Subject) -> list[Check]:
@@ -37,6 +41,16 @@ def checks(subject: Subject) -> list[Check]:
             "mandatory",
             "The refusal has an error code, and a status below 500 other than 408, 409 and 425",
             _declined_form,
+        ),
+        row(
+            subject,
+            "other-currency",
+            "declines another currency than the account's",
+            _CURRENCY_RULE,
+            "mandatory",
+            "An order that names the account, in a currency that it does not have, is refused, or ends as failed or "
+            "cancelled",
+            _other_currency,
         ),
     ]
 
@@ -68,14 +82,34 @@ def _send_too_much(session: Session, subject: Subject) -> tuple[Call, str]:
 
 def _declined(session: Session, subject: Subject) -> Evidence:
     call, order_id = _order_too_much(session, subject)
+    return _require_declined(session, subject, call, order_id, "declined")
+
+
+def _require_declined(session: Session, subject: Subject, call: Call, order_id: str, check: str) -> Evidence:
+    """Raises: CheckFailed: the order was not refused, and does not fail after the PSU's confirmation."""
     if call.reply is None:
         raise CheckFailed(call.evidence, "there is no response")
     if answers.is_refusal(session.version, subject.webhook, call.reply):
         return call.evidence
-    payment = session.decide(call, session.read(subject, call), order_id, "confirm", f"{subject.name}.declined")
+    payment = session.decide(call, session.read(subject, call), order_id, "confirm", f"{subject.name}.{check}")
     is_failure = is_failure_of(session)
     failed = any(is_failure(each.status) for each in session.reports(payment, is_failure))
     return demand(failed, evidence_of(payment), "the order was accepted, and no report says that the payment failed")
+
+
+def _other_currency(session: Session, subject: Subject) -> Evidence:
+    session.request(subject)
+    assert subject.kind is not None
+    if session.bank.payment.scheme == _ANY_CURRENCY:
+        raise CheckSkipped(f"{_ANY_CURRENCY} payments may be in another currency")
+    bank = session.bank.in_other_currency()
+    if bank is None:
+        raise CheckSkipped("customer.accounts has an account in each currency for which the kit knows a payee")
+    order_id, order = session.order(bank.payment.amount)
+    request = requests.payment_request(bank, subject.kind, order)
+    if not _DEBTOR & request.keys():
+        raise CheckSkipped("the order does not name the account: customer.accounts.0 has no identifier for payments")
+    return _require_declined(session, subject, session.send(subject, request), order_id, "other-currency")
 
 
 def _declined_form(session: Session, subject: Subject) -> Evidence:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any
 
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import AnswerForm
 from infra.conformance import answers
 from infra.conformance.caller import Call
-from infra.conformance.check import Check, CheckFailed, Evidence
+from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
 from infra.conformance.checks.judging import RULES, SERVER_ERROR, demand, refusal_of, row, wrong_key
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
@@ -28,7 +29,7 @@ def checks(version: Version, subject: Subject) -> list[Check]:
         if form.says_status
         else f"{form.text} is text, timestamp has at most {_TIMESTAMP} characters, additionalErrors a list of objects"
     )
-    return [
+    found = [
         row(
             subject,
             "error-form",
@@ -55,6 +56,31 @@ def checks(version: Version, subject: Subject) -> list[Check]:
             "advice",
             f"In an error, {details}",
             _error_details,
+        ),
+    ]
+    return found if form.says_status else [*found, *_debugging_checks(subject, errors)]
+
+
+def _debugging_checks(subject: Subject, errors: str) -> list[Check]:
+    """The checks of the members by which an error is found in logs."""
+    return [
+        row(
+            subject,
+            "error-timestamp",
+            "has a timestamp with an offset in errors",
+            errors,
+            "mandatory",
+            "If an error has a timestamp, it is that of ISO 8601 with its offset, such as 2026-11-21T13:06:08+00:00",
+            _error_timestamp,
+        ),
+        row(
+            subject,
+            "error-request-id",
+            "has the id of the refused request in errors",
+            errors,
+            "mandatory",
+            "If an error has a requestId, it is the X-Request-Id of the call that it refuses",
+            _error_request_id,
         ),
     ]
 
@@ -94,6 +120,30 @@ def _error_details(session: Session, subject: Subject) -> Evidence:
     found = refusal_of(session, subject, call, "key-wrong") or {}
     wrong = [list(_wrong_details(form, found)) for form in answers.error_forms(session.version, subject.webhook)]
     return demand(not all(wrong), call.evidence, "; ".join(wrong[-1]))
+
+
+def _member_of_error(session: Session, subject: Subject, name: str) -> tuple[Call, object]:
+    """The refused call, and a member of the error. Raises: CheckSkipped: the error does not have it."""
+    call = _refused_call(session, subject)
+    found = refusal_of(session, subject, call, "key-wrong") or {}
+    if found.get(name) is None:
+        raise CheckSkipped(f"the error has no {name}")
+    return call, found[name]
+
+
+def _error_timestamp(session: Session, subject: Subject) -> Evidence:
+    call, given = _member_of_error(session, subject, "timestamp")
+    try:
+        read = datetime.fromisoformat(str(given))
+    except ValueError:
+        raise CheckFailed(call.evidence, "timestamp is not a point in time of ISO 8601") from None
+    return demand(read.tzinfo is not None, call.evidence, "timestamp has no offset, such as +00:00")
+
+
+def _error_request_id(session: Session, subject: Subject) -> Evidence:
+    call, given = _member_of_error(session, subject, "requestId")
+    is_same = str(given).lower() == call.headers["X-Request-Id"].lower()
+    return demand(is_same, call.evidence, "requestId is not the X-Request-Id of the refused call")
 
 
 def _wrong_details(form: AnswerForm, found: Mapping[str, Any]) -> Iterator[str]:

@@ -1,23 +1,24 @@
-"""Checks of what responses say about payments and transactions: pages, days, values."""
+"""Checks of what responses say about payments and transactions: statuses, days, values, signs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from datetime import date
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
+from infra.conformance.check import Check, CheckSkipped, Evidence
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
-from infra.conformance.checks.judging import RunOnSubject, demand, require_answer, require_refused
+from infra.conformance.checks.judging import RULES, RunOnSubject, demand, require_answer, require_refused
+from infra.conformance.checks.pages import PAGE_LIMIT, entry_id, keyed_pages, transactions
 from infra.conformance.requests import UNKNOWN_ID
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
-PAGE_LIMIT = 100
-_LAST_PAGE = 999
+_SHOWN = 10
 _PAYMENT_TYPES = ("Bank transfer", "Card transfer", "Internal transfer", "Load", "Withdrawal", "Other")
 
 
@@ -27,29 +28,6 @@ def checks(version: Version, subject: Subject) -> list[Check]:
 
 
 # -- payments and transactions
-
-
-def _page(session: Session, subject: Subject) -> Evidence:
-    call, answer = answered(session, subject)
-    page = answer["paginator"]
-    if not all(str(page[name]).isdecimal() for name in ("limit", "current_page")):
-        raise CheckFailed(call.evidence, "paginator.limit and current_page must be whole numbers")
-    limit, current = int(str(page["limit"])), int(str(page["current_page"]))
-    if current != call.members["current_page"]:
-        raise CheckFailed(call.evidence, "paginator.current_page is not the requested page")
-    if not 1 <= limit <= PAGE_LIMIT:
-        raise CheckFailed(call.evidence, f"paginator.limit is not from 1 to {PAGE_LIMIT}")
-    return demand(len(answer["payments"]) <= limit, call.evidence, "there are more payments than paginator.limit")
-
-
-def _small_page(session: Session, subject: Subject) -> Evidence:
-    call, answer = answered(session, subject, record_count=1)
-    return demand(len(answer["payments"]) <= 1, call.evidence, "there are more payments than record_count")
-
-
-def _past_the_end(session: Session, subject: Subject) -> Evidence:
-    call, answer = answered(session, subject, current_page=_LAST_PAGE)
-    return demand(not answer["payments"], call.evidence, f"page {_LAST_PAGE} is not empty")
 
 
 def _payment_values(session: Session, subject: Subject) -> Evidence:
@@ -79,6 +57,61 @@ def _is_day(value: object) -> bool:
         return False
 
 
+def _signs(session: Session, subject: Subject) -> Evidence:
+    call, answer = answered(session, subject)
+    found = [(place, amount, _direction(session, parties)) for place, amount, parties in _movements(answer)]
+    known = [(place, _sign(amount), direction) for place, amount, direction in found if direction]
+    if not known:
+        raise CheckSkipped("no entry says whether the account of the file sends or receives it")
+    wrong = [f"{place}.amount" for place, sign, direction in known if sign == -direction]
+    said = f"{', '.join(wrong[:_SHOWN])} must be negative when money left the account, else positive"
+    return demand(not wrong, call.evidence, said)
+
+
+def _sign(amount: object) -> int:
+    try:
+        number = Decimal(str(amount))
+    except InvalidOperation:
+        return 0
+    return (number > 0) - (number < 0)
+
+
+def _movements(answer: Mapping[str, Any]) -> Iterator[_Movement]:
+    """The payments or transactions of a response."""
+    if "transactions" in answer:
+        for index, row in enumerate(transactions(answer)):
+            yield str(index), row["transaction_amount"]["amount"], [row]
+    else:
+        for index, row in enumerate(answer["payments"] if "payments" in answer else [answer["payment"]]):
+            entries = row.get("additional_data")
+            yield str(index), row["amount"], entries if isinstance(entries, list) else []
+
+
+_Movement = tuple[str, object, list[Any]]
+"""Place, amount, and the objects that have the sender and the receiver."""
+_SENDER, _RECEIVER = ("sender_data", "debtor_account"), ("receiver_data", "creditor_account")
+
+
+def _direction(session: Session, parties: list[Any]) -> int:
+    """1 if the account of the file receives a payment, -1 if it sends it, 0 if the payment does not say."""
+
+    def is_own(names: tuple[str, ...]) -> bool:
+        found = [each.get(name) for each in parties if isinstance(each, dict) for name in names]
+        return any(_is_account(session, party) for party in found if isinstance(party, dict))
+
+    return is_own(_RECEIVER) - is_own(_SENDER)
+
+
+def _is_account(session: Session, party: Mapping[str, Any]) -> bool:
+    account = session.account
+    pairs = (
+        (party.get("iban"), account.iban),
+        (party.get("bban"), account.bban),
+        (party.get("internal_account_id"), account.account_id),
+    )
+    return any(given is not None and str(given).replace(" ", "") == own for given, own in pairs)
+
+
 def _same_payment(session: Session, subject: Subject) -> Evidence:
     call, answer = answered(session, subject)
     is_same = str(answer["payment"]["id"]) == call.members["payment_id"]
@@ -101,25 +134,18 @@ def _only(status: str) -> RunOnSubject:
     return run
 
 
-def _transactions(answer: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    found = answer["transactions"]
-    return [*(found.get("booked") or ()), *(found.get("pending") or ())]
-
-
-def _small_transactions(session: Session, subject: Subject) -> Evidence:
-    call, answer = answered(session, subject, page_size=1)
-    return demand(len(_transactions(answer)) <= 1, call.evidence, "there are more transactions than page_size")
-
-
-def _next_page(session: Session, subject: Subject) -> Evidence:
-    _, first = answered(session, subject, page_size=1)
-    if not first.get("page_key"):
-        raise CheckSkipped("a page of one transaction has no page_key: there is one page only")
-    call, second = answered(session, subject, page_size=1, page_key=first["page_key"])
-    ids = [each.get("transaction_id") for each in _transactions(second)]
-    before = [each.get("transaction_id") for each in _transactions(first)]
-    is_other = not ids or None in ids or not set(ids) & set(before)
-    return demand(is_other, call.evidence, "the next page has the transaction of the first")
+def _both(session: Session, subject: Subject) -> Evidence:
+    """``both`` has what ``booked`` and ``pending`` have, in any of its pages."""
+    everything = keyed_pages(session, subject, "both", PAGE_LIMIT)
+    if not everything.is_complete:
+        raise CheckSkipped("there are too many transactions to read them all")
+    listed = {entry_id(each) for _, answer in everything.pages for each in transactions(answer)}
+    for status in ("pending", "booked"):
+        call, answer = answered(session, subject, booking_status=status)
+        left_out = {entry_id(each) for each in answer["transactions"].get(status) or ()} - listed
+        said = f"both leaves out {len(left_out)} transactions that {status} lists"
+        demand(not left_out, call.evidence, said)
+    return everything.last_call.evidence
 
 
 def _one_day(session: Session, subject: Subject) -> Evidence:
@@ -134,6 +160,24 @@ def _one_day(session: Session, subject: Subject) -> Evidence:
     return demand(not other, call.evidence, f"there are transactions of other days than {day}")
 
 
+def _last_day(session: Session, subject: Subject) -> Evidence:
+    """``date_from`` and ``date_to`` are the day of a transaction that is booked and valued on the same day."""
+    _, answer = answered(session, subject)
+    booked = answer["transactions"].get("booked") or ()
+    days = [_booking_day(each) for each in booked if _is_of_one_day(each)]
+    day = next((each for each in days if each), None)
+    if day is None:
+        raise CheckSkipped("no booked transaction has a booking_date that is also its value_date")
+    call, found = answered(session, subject, booking_status="booked", date_from=day, date_to=day)
+    listed = [_booking_day(each) for each in found["transactions"]["booked"]]
+    return demand(day in listed, call.evidence, f"no transaction of {day} is listed, though one was booked on it")
+
+
+def _is_of_one_day(transaction: Mapping[str, Any]) -> bool:
+    amount = transaction["transaction_amount"]
+    return amount.get("value_date") in (None, amount.get("booking_date"))
+
+
 def _booking_day(transaction: Mapping[str, Any]) -> str | None:
     day = transaction["transaction_amount"].get("booking_date")
     return day if _is_day(day) else None
@@ -142,27 +186,22 @@ def _booking_day(transaction: Mapping[str, Any]) -> str | None:
 def _transaction_days(session: Session, subject: Subject) -> Evidence:
     call, answer = answered(session, subject)
     days = [
-        each["transaction_amount"].get(name)
-        for each in _transactions(answer)
-        for name in ("value_date", "booking_date")
+        each["transaction_amount"].get(name) for each in transactions(answer) for name in ("value_date", "booking_date")
     ]
     wrong = [each for each in days if each is not None and not _is_day(each)]
     return demand(not wrong, call.evidence, "value_date or booking_date is not YYYY-MM-DD")
 
 
-_PAGES = "Bank integration: Webhooks, /account_payments"
+_SIGN: Row = (
+    "sign",
+    "has negative amounts for money that leaves the account",
+    RULES.format(section="Webhooks, the account's history"),
+    "advice",
+    "amount is negative where the account pays (sender_data, debtor_account), and positive where it is paid",
+    _signs,
+)
 _ROWS: Mapping[str, tuple[Row, ...]] = {
     "account_payments": (
-        (
-            "page",
-            "answers the requested page with the limit that it applied",
-            _PAGES,
-            "mandatory",
-            f"paginator has the requested page and a limit of at most {PAGE_LIMIT}, and not more payments are listed",
-            _page,
-        ),
-        ("page-size", "respects record_count", "", "mandatory", "At most record_count payments", _small_page),
-        ("past-the-end", "has empty pages after the last", _PAGES, "mandatory", "payments is empty", _past_the_end),
         (
             "values",
             "has known dates, statuses and types",
@@ -171,6 +210,7 @@ _ROWS: Mapping[str, tuple[Row, ...]] = {
             "date_created is a day, status and type are of the tables",
             _payment_values,
         ),
+        _SIGN,
     ),
     "account_payment": (
         ("same-payment", "answers with the requested payment", "", "mandatory", "id is payment_id", _same_payment),
@@ -190,6 +230,7 @@ _ROWS: Mapping[str, tuple[Row, ...]] = {
             "date_created is a day, status and type are of the tables",
             _payment_values,
         ),
+        _SIGN,
     ),
     "account_transactions": (
         (
@@ -208,16 +249,24 @@ _ROWS: Mapping[str, tuple[Row, ...]] = {
             "booked is absent or empty",
             _only("pending"),
         ),
-        ("page-size", "respects page_size", "", "mandatory", "At most page_size transactions", _small_transactions),
         (
-            "next-page",
-            "leads to the next page",
+            "both",
+            "lists booked and pending transactions if both are asked for",
             "",
             "mandatory",
-            "A request with page_key is answered with other transactions",
-            _next_page,
+            "both has every transaction that booked and pending have",
+            _both,
         ),
         ("days", "respects date_from and date_to", "", "advice", "No transaction of another day is listed", _one_day),
+        (
+            "last-day",
+            "includes the days of date_from and date_to",
+            RULES.format(section="Webhooks, /v2_account_transactions"),
+            "mandatory",
+            "If date_from and date_to are the day of a transaction, it is listed",
+            _last_day,
+        ),
+        _SIGN,
         ("dates", "writes days as YYYY-MM-DD", "", "advice", "Days are YYYY-MM-DD", _transaction_days),
     ),
     "status-single": (

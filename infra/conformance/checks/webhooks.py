@@ -1,42 +1,26 @@
-"""Checks that hold for every webhook: form of the response, authentication of the hub, token, form of errors."""
+"""Checks that hold for every webhook: form of the response; those of the caller and of errors are their own modules."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
 
-from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import TimedOut
-from chalicelib.foundation.identifiers import new_credential, new_id
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance import answers
-from infra.conformance.caller import Call, Change, Headers
-from infra.conformance.check import Check, CheckBlocked, CheckFailed, CheckSkipped, Evidence, Level
-from infra.conformance.checks import errors
-from infra.conformance.checks.judging import (
-    AUTHENTICATION,
-    RULES,
-    demand,
-    refusal_of,
-    require_refused,
-    row,
-    service_to_bank,
-    wrong_key,
-)
+from infra.conformance import answers, spelling
+from infra.conformance.caller import Call
+from infra.conformance.check import Check, CheckBlocked, CheckFailed, Evidence
+from infra.conformance.checks import authentication, errors
+from infra.conformance.checks.judging import AUTHENTICATION, RULES, demand, row, service_to_bank
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
-Run = Callable[[Session], Evidence]
 _GOOD = "A good request is answered in the form of the reference"
-_ENDED = "X-Auth-Token is of a consent that has ended"
-_NARROW = "X-Auth-Token is of a consent without the scope"
 
 
 def checks(version: Version, subject: Subject) -> list[Check]:
     """The checks of one webhook. Those of ``revoke_token`` end with the good request, which ends the consent."""
-    good = list(_answer_checks(version, subject))
-    bad = [*_authentication_checks(version, subject), *_token_checks(version, subject)]
+    good = [*_answer_checks(version, subject), *_spelling_checks(subject)]
+    bad = authentication.checks(version, subject)
     first, last = (bad, good) if subject.role == "revocation" else (good, bad)
     return [*first, *last, *errors.checks(version, subject)]
 
@@ -122,175 +106,30 @@ def _content_type(session: Session, subject: Subject) -> Evidence:
     return demand(is_json, call.evidence, f"Content-Type is {given or 'missing'}")
 
 
-# -- who calls
+# -- the response to a good request in another spelling
 
 
-def _authentication_checks(version: Version, subject: Subject) -> list[Check]:
-    signature = AUTHENTICATION.format(header="X-Signature")
-    key, request_id = AUTHENTICATION.format(header="X-Api-Key"), AUTHENTICATION.format(header="X-Request-Id")
-    signed: Level = "mandatory" if version.signature_required else "advice"
-    refused, path = "The call is refused with an error", subject.webhook.path
-    rows: list[tuple[str, str, str, Level, Run]] = [
-        ("key-missing", "without X-Api-Key", key, "mandatory", _varied(subject, change=_without("X-Api-Key"))),
-        (
-            "key-wrong",
-            "with a wrong X-Api-Key",
-            key,
+def _spelling_checks(subject: Subject) -> Iterator[Check]:
+    """Not for ``revoke_token``: its good request is sent once, since it ends the consent."""
+    if subject.role != "revocation":
+        yield row(
+            subject,
+            "signed-bytes",
+            "is answered however its JSON is spelled",
+            RULES.format(section="Signatures"),
             "mandatory",
-            _varied(subject, change=wrong_key, note="X-Api-Key is wrong"),
-        ),
-        ("signature-missing", "without X-Signature", signature, signed, _varied(subject, change=_without(_SIGNATURE))),
-        (
-            "signature-wrong",
-            "with a wrong X-Signature",
-            signature,
-            signed,
-            _varied(subject, change=_wrong_signature, note="X-Signature is wrong"),
-        ),
-        ("signature-other-key", "signed with another key", signature, signed, partial(_other_key, subject=subject)),
-        ("signature-other-bytes", "signed over other bytes", signature, signed, partial(_other_bytes, subject=subject)),
-        (
-            "request-id-missing",
-            "without X-Request-Id",
-            request_id,
-            "advice",
-            _varied(subject, change=_without("X-Request-Id")),
-        ),
-        (
-            "request-id-invalid",
-            "with an X-Request-Id that is no UUID",
-            request_id,
-            "advice",
-            _varied(subject, change=_invalid_request_id),
-        ),
-    ]
-    return [
-        Check(f"{subject.name}.{name}", f"a call {what} is refused", paragraph, level, refused, run, path)
-        for name, what, paragraph, level, run in rows
-    ]
-
-
-_SIGNATURE = "X-Signature"
-
-
-def _varied(subject: Subject, **variation: Any) -> Run:
-    def run(session: Session) -> Evidence:
-        return require_refused(session, subject, session.send(subject, **variation))
-
-    return run
-
-
-def _without(name: str) -> Change:
-    def change(headers: Headers) -> None:
-        del headers[name]
-
-    return change
-
-
-def _invalid_request_id(headers: Headers) -> None:
-    headers["X-Request-Id"] = "not-a-uuid"
-
-
-def _wrong_signature(headers: Headers) -> None:
-    """Well-formed base64 of the right length, but no signature."""
-    signature = headers[_SIGNATURE]
-    headers[_SIGNATURE] = signature[44:-4] + signature[:44] + signature[-4:]
-
-
-def _other_key(session: Session, subject: Subject) -> Evidence:
-    call = session.send(subject, key=session.other_key, note="signed with a key that is not the hub's")
-    return require_refused(session, subject, call)
-
-
-def _other_bytes(session: Session, subject: Subject) -> Evidence:
-    """The signature is the hub's, but of the body with a line break at its end."""
-    members = session.request(subject)
-    body = jsontext.dumps(members).encode()
-    call = session.send(subject, members, body=body, signed=body + b"\n", note="the signature is over other bytes")
-    return require_refused(session, subject, call)
-
-
-# -- for whom
-
-
-def _token_checks(version: Version, subject: Subject) -> list[Check]:
-    if subject.role == "revocation" or not subject.webhook.sends_token or subject.webhook.scope is None:
-        return []
-    header = AUTHENTICATION.format(header="X-Auth-Token")
-    state = "Specification, States and transitions: consent token"
-    rows: list[tuple[str, str, str, Run]] = [
-        ("token-missing", "without X-Auth-Token", header, _varied(subject, token=None)),
-        ("token-unknown", "with an unknown X-Auth-Token", header, _unknown_token(subject)),
-        ("token-ended", "with the token of an ended consent", state, _ended_token(subject)),
-        ("scope-not-approved", "with a token without its scope", RULES.format(section="Webhooks"), _narrow(subject)),
-    ]
-    refused, path = "The call is refused with an error: the PSU has not consented to it", subject.webhook.path
-    found = [
-        Check(
-            f"{subject.name}.{name}",
-            f"a call {what} is refused",
-            stands,
-            "mandatory",
-            refused,
-            run,
-            subject.webhook.path,
-        )
-        for name, what, stands, run in rows
-    ]
-    code = f"The error has the code {' or '.join(sorted(version.answers.unknown_token))}, or status 401 without a code"
-    found.append(
-        Check(
-            f"{subject.name}.token-code",
-            "refuses a token with the code that has the PSU authorize again",
-            RULES.format(section="Answers"),
-            "advice",
-            code,
-            lambda session: _token_code(session, subject),
-            path,
-        )
-    )
-    return found
-
-
-def _send_unknown(session: Session, subject: Subject) -> Call:
-    return session.once(
-        ("unknown token", subject.name),
-        lambda: session.send(subject, token=new_credential(new_id())[0], note="X-Auth-Token is unknown"),
-    )
-
-
-def _unknown_token(subject: Subject) -> Run:
-    return lambda session: require_refused(session, subject, _send_unknown(session, subject))
-
-
-def _ended_token(subject: Subject) -> Run:
-    def run(session: Session) -> Evidence:
-        members = session.request(subject)
-        return require_refused(
-            session, subject, session.send(subject, members, token=session.ended_token(), note=_ENDED)
+            "A good request with white space, escaped letters and amounts as numbers, such as 1.10, is answered: "
+            "the signature is verified over the bytes that came, not over JSON that the bank writes again",
+            _signed_bytes,
         )
 
-    return run
 
-
-def _narrow(subject: Subject) -> Run:
-    def run(session: Session) -> Evidence:
-        members = session.request(subject)
-        scope = subject.webhook.scope
-        if scope is not None and scope.name in session.scopes_of("narrow"):
-            raise CheckSkipped(f"{scope} is the one scope of the consent with a single scope")
-        return require_refused(
-            session, subject, session.send(subject, members, token=session.token("narrow"), note=_NARROW)
-        )
-
-    return run
-
-
-def _token_code(session: Session, subject: Subject) -> Evidence:
-    call = _send_unknown(session, subject)
-    form = answers.form_of(session.version, subject.webhook)
-    found = refusal_of(session, subject, call, "token-unknown") or {}
-    code = found.get(form.code)
-    assert call.reply is not None
-    is_known = str(code) in form.unknown_token if code else call.reply.status == 401
-    return demand(is_known, call.evidence, "TPPs learn that the bank failed, not that the PSU must authorize again")
+def _signed_bytes(session: Session, subject: Subject) -> Evidence:
+    session.good_answer(subject)
+    members, note = session.request(subject), "a good request in another spelling, signed as it is sent"
+    call = session.send(subject, members, body=spelling.respell(members), note=note)
+    if call.reply is None:
+        raise CheckFailed(call.evidence, "there is no response")
+    is_refused = answers.is_refusal(session.version, subject.webhook, call.reply)
+    said = "the bank refused a good request because of its spelling: verify the signature over the bytes that came"
+    return demand(not is_refused, call.evidence, said)

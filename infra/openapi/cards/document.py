@@ -21,6 +21,7 @@ _TAGS = (
 _HEADERS = ("X-Request-Id", "Retry-After")
 _EVENTS_TAG = ("Events", "Notifications that the service sends to a programme manager's Events URL.")
 _INTRODUCTION = "The API for programme managers: holders, accounts, cards, payments, fees, limits and reports."
+_NUMBERS = f"Amounts, in minor units, and ids are whole JSON numbers in responses and events. {introduction.NUMBERS}"
 _SIMULATOR = "The same envelope and credentials. A decline is a success whose `response_code` is not 00."
 
 
@@ -36,7 +37,7 @@ def build() -> Json:
     }
     return document(
         "Causeway: card API",
-        "\n".join([_INTRODUCTION, "\n\n".join(_tables())]),
+        "\n\n".join([_INTRODUCTION, _NUMBERS, *_tables()]),
         summary="The API for programme managers: holders, accounts, cards, payments, fees, limits and reports.",
         tags=(*_TAGS, _EVENTS_TAG),
         paths=paths,

@@ -95,7 +95,7 @@ MEANINGS: Mapping[str, Meaning] = {
     "status_change_note": ("The note on the last status change", "Requested by telephone"),
     "skip_holder_validation": ("Whether cards of other holders may be linked to the account", 0),
     # holders
-    "holder_type": ("The type of holder; personal when absent", 0),
+    "holder_type": ("The type of holder; personal when absent", "0"),
     "business_name": ("The business's name", None),
     "title": ("The holder's title", "Ms"),
     "first_name": ("The first name", "Ada"),
@@ -158,7 +158,10 @@ MEANINGS: Mapping[str, Meaning] = {
     "card_thermal_line_2": (_THERMAL, None),
     "acs_password": ("The 3-D Secure password", _PASSWORD),
     "CreateCard.acs_password": ("The 3-D Secure password; generated when absent", None),
-    "CreatedCard.acs_password": ("The 3-D Secure password; empty if the credential may not read it", _PASSWORD),
+    "CreatedCard.acs_password": (
+        "The 3-D Secure password; empty if the credential may not read it, and in repeats after 24 hours",
+        _PASSWORD,
+    ),
     "auto_conversion": (f"{_CONVERTED}; default: the programme's setting", 1),
     "ReissueCard.auto_conversion": (f"{_CONVERTED}; unchanged when absent", None),
     "generate_new_pan": ("Whether to generate a new card number; by default, the number is kept", 1),

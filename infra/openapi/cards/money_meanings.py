@@ -79,7 +79,7 @@ PAYMENTS: Mapping[str, tuple[str, Any]] = {
     "AddressWithStatus.status": ("The address's status", "A"),
     # payments
     "epm_transaction_id": ("The external payment", PAYMENT_ID),
-    "destination_account_number": ("The account number, for a UK address", None),
+    "destination_account_number": ("The account number, for a UK address; leading zeros may be missing", None),
     "destination_account_name": ("The account holder's name", _OTHER_NAME),
     "destination_iban": ("The IBAN; for a UK address, it must be British", _OTHER_IBAN),
     "destination_sort_code": ("The sort code, for a UK address", None),
@@ -172,7 +172,7 @@ PAYMENTS: Mapping[str, tuple[str, Any]] = {
 FEES: Mapping[str, tuple[str, Any]] = {
     "CreateCustomFee.card_id": ("A card with an account to charge", None),
     "CreateCustomFee.account_id": ("The account to charge", ACCOUNT_ID),
-    "account_currency": ("The currency of the card's account to charge", None),
+    "account_currency": ("The currency of the account; selects one if only card_id is present", None),
     "CreateCustomFee.amount": ("The fee, in minor units; default: the price of the code's entry", 500),
     "CreateCustomFee.currency_ison": ("The fee's currency", EURO),
     "CreateCustomFee.fee_group_id": ("The fee group that contains the code", 301),

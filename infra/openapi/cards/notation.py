@@ -13,13 +13,16 @@ from infra.openapi.cards.schemas import rule_in
 from infra.openapi.models import is_list, models_in
 
 TYPES: Mapping[str, str] = {
-    "N 1-20": "A whole number of 1 to 20 digits: a JSON number or a string of digits. Returned as a number",
+    "N 1-20": "A whole number of 1 to 20 digits: a JSON number or a string of digits. Returned as a number; "
+    "[some parsers change those above 2^53](../concepts/card-requests.md#numbers)",
     "digits 4": "4 digits with significant leading zeros: a string or a JSON number. Returned as a string",
     "1 to 300": "A whole number in that range",
     "AN 1-50": "1 to 50 ASCII letters and digits",
     "A 1-3": "1 to 3 ASCII letters",
-    "ANS 1-100": "1 to 100 printable characters of any script",
-    "AS 1-50": "1 to 50 name characters: letters of any script, spaces, `' \u2019 - .`",
+    "ANS 1-100": "1 to 100 printable characters of any script, no-break spaces, soft hyphens and joiners; "
+    "not only invisible ones",
+    "AS 1-50": "1 to 50 name characters: letters of any script, spaces, `' \u2019 - .`, "
+    "no-break spaces, soft hyphens and joiners",
     "flag": "0 or 1, as a number or a string; true and false are refused",
     "choice": "One of a list of values",
     "currency": "An ISO 4217 numeric code, with or without leading zeros. Codes without minor units are refused "
@@ -82,6 +85,7 @@ _NOTATIONS: Mapping[type[rules.ValueRule], Callable[[Any], str]] = {
     rules.RangeRule: lambda rule: f"{rule.lowest} to {rule.highest}",
     rules.CharacterRule: lambda rule: f"{_TEXTS[rule.reason]} {_length(rule.shortest, rule.longest)}",
     rules.OneOfRule: _choices,
+    rules.NumberWordRule: _choices,
     rules.CodeWordRule: lambda _: "choice",
     rules.CodeRule: lambda rule: "currency" if "currency" in rule.called else "country",
     rules.PaginatorRule: lambda _: "page",

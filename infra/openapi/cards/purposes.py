@@ -43,6 +43,14 @@ _SHOWN = (
     "The credential's mode determines how the value is returned; if the mode is `absent`, the action is refused with "
     "1103."
 )
+_BUREAU_RULE = (
+    "Embossed lines, thermal lines and chip names have only characters that the programme's card bureau can print "
+    "(2004), for virtual cards too."
+)
+_HOLDER_DATES = (
+    "A date of birth or incorporation must not be in the future, nor `kyc_document_expiration_date` in the past, in "
+    "UTC (2005)."
+)
 _GROUP_ALLOWED = "The programme must allow the group (2005)."
 _PIN_RULE = "A PIN has 4 digits, which must not be all the same or an ascending or descending sequence (6002)."
 _CONVERSION = "`auto_conversion` 1 requires a programme that permits it (2005)."
@@ -61,8 +69,9 @@ _WHOLE = "A return covers the whole amount, and a payment can be returned only o
 
 NOTES: Mapping[str, str] = {
     "createAccount": "Omitted groups default to the programme's first; no limit group is set if the programme has "
-    "none. With `skip_holder_validation` 0, the cards must belong to the holder.",
-    "changeAccountStatus": "Status C requires zero balances (4008) and is final.",
+    f"none. With `skip_holder_validation` 0, the cards must belong to the holder. {_HOLDER_DATES}",
+    "changeAccountStatus": "Status C requires zero balances (4008) and is final. The event `account.status_changed` "
+    "has the new status and the one before.",
     "changeAccountProgramId": (
         "The programme must be one of your account programmes (3004). The account keeps every group that the programme "
         "allows; others are replaced with its defaults. getAccounts returns the groups, and the event "
@@ -82,7 +91,8 @@ NOTES: Mapping[str, str] = {
     "changeCardSchemeAccountUpdatesStatus": "1 to participate, 0 to opt out.",
     "changeCardStatus": "Setting the current status again succeeds. B is final.",
     "createCard": "Either creates new accounts, one per currency, or uses existing ones with their holders. Omitted "
-    f"settings default to the programme's. {_PIN_RULE} {_CONVERSION} The new card is not activated.",
+    f"settings default to the programme's. {_PIN_RULE} {_CONVERSION} {_BUREAU_RULE} {_HOLDER_DATES} The new card is "
+    "not activated.",
     "getCvc2": _SHOWN,
     "getCardDetails": "Does not include the number, CVC2, PIN and password.",
     "getCardNumber": _SHOWN,
@@ -91,7 +101,7 @@ NOTES: Mapping[str, str] = {
     "reissueCard": "The card keeps its `card_id`, gets a new `card_request_id`, and must be activated again. A lost or "
     "stolen card needs a new number, and a virtual card that becomes physical needs a new PIN (2005). Changing between "
     "virtual and physical requires `card_program_id`, and a physical card requires the delivery fields (2006). "
-    f"{_PIN_RULE} {_CONVERSION}",
+    f"{_PIN_RULE} {_CONVERSION} {_BUREAU_RULE}",
     "setPin": f"{_PIN_RULE} A blocked PIN must be unblocked first (6003). The PIN of a virtual card is accepted, but "
     "`getPin` still returns it empty.",
     "unblockPin": "The PIN is unchanged, and its counter of failed attempts is reset. If the PIN is not blocked, the "
@@ -107,9 +117,10 @@ NOTES: Mapping[str, str] = {
     "is present, it must match (6004).",
     "getHolder": "Pass either id, or both if they belong together (3002).",
     "getHolderAccounts": "Returns the accounts visible at your access level.",
-    "createHolder": "`id` is returned next to `data`, which is empty. The default `access_level` is 0.",
+    "createHolder": "`id` is returned next to `data`, which is empty. The default `access_level` is 0. "
+    f"{_HOLDER_DATES}",
     "updateHolder": "`id` is returned next to `data`, which is empty. A change of country that the programme forbids "
-    "is ignored.",
+    f"is ignored. {_HOLDER_DATES} Stored dates are not checked again.",
     "assignExternalPaymentAddress": f"Always returns a list with one address. {_METHOD} `country_ison` is required if "
     "the holder has none (2006).",
     "assignExternalPaymentAddressForSpecialAccount": "Special accounts are your own accounts, set up by the operator; "
@@ -130,7 +141,8 @@ NOTES: Mapping[str, str] = {
     f"{_WHOLE} {_REFUSED}",
     "createCustomFee": "Without `amount`, the fee is the price of an entry for `fee_code`: the first in the requested "
     "currency and for the country, otherwise the first with the code. Percentages apply to the amount of the linked "
-    "transaction. An unknown code is refused with 2005, insufficient funds with 5001.",
+    "transaction. `account_currency` must be the account's if `account_id` or `transaction_id` is present (2005). An "
+    "unknown code is refused with 2005, insufficient funds with 5001.",
     "getCardFees": _ORDER,
     "getFeesGroups": "All your groups, or those of a programme (3004).",
     "getLimits": f"{_ORDER} Without a limit group, the list is empty.",

@@ -22,11 +22,13 @@ from tests.cards.authorization.issuers import (
     WATCHED,
     WATCHED_TOO,
     authorizes,
+    card_item,
     code,
     held,
     messages,
 )
 from tests.cards.authorization.shops import Buyer
+from tests.cards.events.event_listener import Listener
 from tests.cards.scenes import DAY, EUR, GBP, PIN, Scene
 
 OF_RULE = 11
@@ -99,6 +101,29 @@ def test_what_has_put_a_card_at_risk_or_suspended_an_account_holds_for_the_next(
 
     assert [code(card, mcc="1003"), code(card), code(account, mcc="1004"), code(account)] == ["00", "59", "00", "62"]
     assert [row.get("risk_rule_ids") for row in messages(card)] == [f"{WATCHED}.3", None]
+
+
+@pytest.mark.parametrize(("mcc", "response"), [("1004", "00"), (ALL_AT_ONCE, "59")])
+def test_an_account_that_a_risk_rule_suspends_sends_an_event(issuer: Scene, mcc: str, response: str) -> None:
+    user = watched(issuer)
+    [account] = issuer.data("getAccounts", account_id=user.account)
+    manager_id = card_item(user)["manager_id"]
+    with issuer.world.manager_wants_events(manager_id):
+        heard = Listener(issuer)
+        heard.forget()
+        assert code(user, mcc=mcc) == response
+        sent = {event["type"]: event["data"] for event in heard.events(manager_id)}
+        assert code(user, mcc=mcc) in ("59", "62")
+        again = [event["type"] for event in heard.events(manager_id)]
+
+    assert sent["account.status_changed"] == {
+        "account_id": user.account,
+        "holder_id": account["holder_id"],
+        "account_status_before": "A",
+        "account_status": "S",
+        "reason_code": OF_RULE,
+    }
+    assert again == ["card.authorization"]
 
 
 def test_everything_may_come_at_once(issuer: Scene) -> None:

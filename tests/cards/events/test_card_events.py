@@ -118,6 +118,23 @@ def test_a_new_status_is_told_with_the_one_before_it_and_the_same_one_again_is_n
     assert heard.told() == []
 
 
+def test_a_changed_account_status_is_sent_with_the_one_before_and_the_same_one_is_not(heard: Listener) -> None:
+    scene = heard.scene
+    account, holder = scene.account(holder_id=(owner := scene.holder())), owner
+    heard.forget()
+
+    scene.data("changeAccountStatus", account_id=account, account_status="S", reason_code=14, note="papers are missing")
+    scene.data("changeAccountStatus", account_id=account, account_status="S", reason_code=15)
+    scene.data("changeAccountStatus", account_id=account, account_status="C")
+
+    common = {"account_id": account, "holder_id": holder}
+    sent = heard.told("account.status_changed")
+    assert sorted(sent, key=lambda event: event["account_status_before"]) == [
+        {**common, "account_status_before": "A", "account_status": "S", "reason_code": 14},
+        {**common, "account_status_before": "S", "account_status": "C"},
+    ]
+
+
 def test_a_change_that_is_no_event_sends_none(heard: Listener) -> None:
     scene = heard.scene
     card = scene.card_in("A")

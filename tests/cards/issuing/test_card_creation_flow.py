@@ -23,6 +23,7 @@ from tests.cards.scenes import (
     MadeCard,
     Scene,
 )
+from tests.cards.specification import TABLES
 from tests.cards.whole_requests import NOBODY, WHOLE_DELIVERY, whole
 
 LEAST = {"card_program_id": EVERYDAY, "card_country_ison": GERMANY, "card_virtual": 1, "card_name_line_3": "ZOE ONEIL"}
@@ -64,7 +65,7 @@ def test_a_card_has_what_was_asked_for(stage: Scene) -> None:
         "risk_group_id": 403,
         "card_design_id": 23,
         "name_line_3": "DR ZOE ONEIL",
-        "name_line_4": "O'NEIL & SOEHNE",
+        "name_line_4": "O'NEIL, SOEHNE",
         "expiry_month": 3,
         "expiry_year": 2028,
         "participating": 0,
@@ -248,3 +249,30 @@ def test_ids_ascend(stage: Scene) -> None:
 def test_the_country_is_the_one_asked_for(stage: Scene) -> None:
     for country, meant in ((BRITAIN, BRITAIN), ("826", BRITAIN), ("036", 36), (36, 36)):
         assert details(stage, stage.card(card_country_ison=country))["country_ison"] == meant
+
+
+EMBOSSED = (
+    *("card_name_line_3", "card_name_line_4", "track_data_first_name", "track_data_last_name"),
+    *("card_thermal_line_1", "card_thermal_line_2"),
+)
+
+
+@pytest.mark.parametrize("action", ["createCard", "reissueCard"])
+@pytest.mark.parametrize("text", ["ZOE^ONEIL", "ZOE/ONEIL", "ZOE \U0001f600", "Ζωή Νιλ"])
+@pytest.mark.parametrize("virtual", [0, 1])
+def test_a_card_is_not_ordered_with_text_that_its_bureau_cannot_print(
+    stage: Scene, action: str, text: str, virtual: int
+) -> None:
+    card = stage.card(card_virtual=virtual)
+    least = LEAST | {"card_virtual": virtual} if action == "createCard" else {"card_id": card.card_id}
+    common = least | HOLDER_BLOCK if action == "createCard" else least
+    common |= DELIVERY | {"card_name_line_3": "Zoë O\u2019Neil"}
+    names = [name for name in EMBOSSED if name in TABLES[action].request]
+
+    for name in names:
+        answer = stage.do(action, **common | {name: text})
+        assert (answer.status_code, name in answer.message, text in answer.message) == (2004, True, False)
+    answer = stage.do(action, **common | dict.fromkeys(names, text))
+    assert (answer.status_code, all(name in answer.message for name in names)) == (2004, True)
+    assert stage.data("getCardDetails", card_id=card.card_id)["name_line_3"] == "ZOE ONEIL"
+    assert stage.do(action, **common).status == "success"

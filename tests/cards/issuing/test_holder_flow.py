@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cards import whole_requests
 from tests.cards.scenes import BRITAIN, GERMANY, HOLDER_BLOCK, PERSON, PREPAID, Scene
 from tests.cards.specification import TABLES
 from tests.cards.whole_requests import WHOLE_BLOCK, WHOLE_HOLDER
@@ -52,7 +53,16 @@ def test_everything_that_is_registered_is_shown(stage: Scene) -> None:
 def test_the_least_that_is_registered_is_shown_and_nothing_else(stage: Scene) -> None:
     holder = stage.holder()
 
-    assert shown(stage, holder) == {**PERSON, "id": holder, "access_level": 0, "holder_type": 0}
+    assert shown(stage, holder) == {**PERSON, "id": holder, "access_level": 0, "holder_type": "0"}
+
+
+@pytest.mark.parametrize("given", [1, "1"])
+def test_a_holder_type_is_text_in_the_record_however_it_was_sent(stage: Scene, given: Any) -> None:
+    holder = stage.holder(**WHOLE_HOLDER | {"holder_type": given})
+    card = stage.card(holder_type=given, holder_business_name="Neil & Daughters Ltd")
+
+    assert shown(stage, holder)["holder_type"] == "1"
+    assert stage.data("getHolder", card_id=card.card_id)["holder_type"] == "1"
 
 
 def test_a_holder_with_an_address_of_an_older_form_is_shown_and_updated(stage: Scene) -> None:
@@ -118,7 +128,7 @@ def test_an_update_replaces_everything_but_type_level_and_address(stage: Scene) 
     assert shown(stage, holder) == {
         **UPDATED,
         "id": holder,
-        "holder_type": 1,
+        "holder_type": "1",
         "access_level": 5,
         "ip_address": WHOLE_HOLDER["ip_address"],
     }
@@ -144,6 +154,50 @@ def test_null_empties_an_optional_field(stage: Scene, name: str) -> None:
     assert shown(stage, holder) == {key: value for key, value in before.items() if key != name}
     stage.do("updateHolder", holder_id=holder, **same, **{name: WHOLE_HOLDER[name]})
     assert shown(stage, holder) == before
+
+
+TODAY, YESTERDAY, TOMORROW = "2026-03-02", "2026-03-01", "2026-03-03"
+WRONG_DATES = {
+    "date_of_birth": (TODAY, TOMORROW),
+    "date_of_company_incorporation": (TODAY, TOMORROW),
+    "kyc_document_expiration_date": (TODAY, YESTERDAY),
+}
+"""The last date that is accepted on 2 March 2026, and the first one that is not."""
+
+
+@pytest.mark.parametrize("name", WRONG_DATES)
+@pytest.mark.parametrize("action", ["createHolder", "updateHolder", "createAccount", "createCard"])
+def test_births_in_the_future_and_expired_documents_are_refused(stage: Scene, action: str, name: str) -> None:
+    holder = stage.holder(**WHOLE_HOLDER)
+    before = shown(stage, holder)
+    body = whole_requests.whole(action, whole_requests.Cast(holder))[0]
+    body = {key: value for key, value in body.items() if key not in ("holder_id", "cards")}
+    body |= {"holder_id": holder} if action == "updateHolder" else {}
+    field = name if name in body else f"holder_{name}"
+    right, wrong = WRONG_DATES[name]
+
+    assert stage.do(action, **body | {field: right}).status == "success"
+    answer = stage.do(action, **body | {field: wrong})
+    assert (answer.status_code, field in answer.message) == (2005, True)
+    if action == "updateHolder":
+        assert shown(stage, holder)[name] == right != before[name]
+
+
+def test_a_document_that_has_expired_since_does_not_keep_a_holder_from_being_updated(stage: Scene) -> None:
+    holder = stage.holder(**WHOLE_HOLDER | {"kyc_document_expiration_date": TODAY})
+    later = stage.apart(days=400)
+
+    assert later.do("updateHolder", holder_id=holder, **MANDATORY, business_name="Neil Ltd").status == "success"
+    answer = later.do("updateHolder", holder_id=holder, **MANDATORY | {"kyc_document_expiration_date": TODAY})
+    assert answer.status_code == 2005
+
+
+def test_a_repeat_of_a_request_gets_its_answer_after_the_document_has_expired(stage: Scene) -> None:
+    body = WHOLE_HOLDER | {"kyc_document_expiration_date": TODAY, "request_reference_id": stage.reference()}
+    first = stage.do("createHolder", **body)
+
+    again = stage.apart(days=2).do("createHolder", **body)
+    assert (again.duplicated, again.id) == (1, first.id)
 
 
 def test_null_and_absence_of_a_mandatory_field_are_refused_and_change_nothing(stage: Scene) -> None:

@@ -78,6 +78,18 @@ def test_a_cards_account_in_the_named_currency_pays(tariff: Scene) -> None:
     assert ask(tariff, card_id=card.card_id, account_currency=YEN).status_code == 3001
 
 
+def test_a_currency_that_is_not_the_named_accounts_is_refused(tariff: Scene) -> None:
+    card = with_money(tariff)
+    before = tariff.balances(card.account_id)
+    linked = ask(tariff, card_id=card.card_id, account_currency=EUR).data["transaction_id"]
+
+    for named in ({"account_id": card.account_id}, {"card_id": card.card_id, "transaction_id": linked}):
+        assert ask(tariff, **named, account_currency=EUR).status == "success"
+        answer = ask(tariff, **named, account_currency=GBP)
+        assert (answer.status_code, "account_currency" in answer.message) == (2005, True)
+    assert tariff.balances(card.account_id)[0] == before[0] - 3 * 500
+
+
 def test_card_and_account_have_to_belong_together(tariff: Scene) -> None:
     card, other = with_money(tariff), tariff.account()
 

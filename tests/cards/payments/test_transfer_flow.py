@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.cards.payments.payment_record import ExternalPayment
 from tests.cards.ledgers import entries, movements, payment, prove, transactions
 from tests.cards.scenes import EUR, GBP, LEFT_OUT, OUTSIDE, SEPA, UK, Scene
 from tests.cards.tariff import with_tariff
@@ -232,6 +233,9 @@ def test_an_address_pays_for_who_has_its_level(stage: Scene, level: int, code: i
         ({"destination_sort_code": "040004", "destination_account_number": "12345678"}, None),
         ({"destination_sort_code": BARCLAYS, "destination_account_number": RIGHT}, None),
         ({"destination_sort_code": BARCLAYS, "destination_account_number": WRONG}, 2005),
+        ({"destination_sort_code": "040004", "destination_account_number": "12345"}, 2005),
+        ({"destination_sort_code": "040004", "destination_account_number": "123456789"}, 2005),
+        ({"destination_sort_code": "040004", "destination_account_number": "1234567A"}, 2005),
         ({"destination_iban": OUTSIDE[UK]}, None),
         ({"destination_iban": "GB28NWBK60161331926819"}, 2005),
         ({"destination_iban": OUTSIDE[SEPA]}, 2005),
@@ -254,6 +258,21 @@ def test_an_address_in_the_uk_pays_to_a_sort_code_and_account_number_or_a_britis
     members = {"destination_iban": LEFT_OUT} | destination
 
     assert tariff.transfer(rich[UK], 100, **members).status_code == code
+
+
+@pytest.mark.parametrize("number", ["1234567", "123456"])
+def test_a_british_account_number_without_its_leading_zeros_is_paid_with_them(
+    tariff: Scene, rich: dict[int, Any], number: str
+) -> None:
+    place = {"destination_sort_code": "040004", "destination_account_number": number, "destination_iban": LEFT_OUT}
+
+    payment = tariff.transfer(rich[UK], 100, **place).data["id"]
+
+    [stored] = tariff.hub.store.batch_get([ExternalPayment.key(payment)])
+    assert stored is not None
+    destination = ExternalPayment.from_item(stored).destination
+    assert destination is not None
+    assert destination["account_number"] == number.zfill(8)
 
 
 @pytest.mark.parametrize(

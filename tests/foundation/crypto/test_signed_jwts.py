@@ -10,6 +10,7 @@ import pytest
 from joserfc import jwk
 from joserfc.jws import serialize_compact
 
+from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signed_jwts
 from chalicelib.foundation.crypto.signed_jwts import InvalidJwt, InvalidKeySet
 from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
@@ -193,6 +194,16 @@ def test_keys_for_encryption_are_left_out() -> None:
     assert [key.kid for key in keys] == ["key-1"]
     with pytest.raises(InvalidKeySet, match="verifies signatures"):
         signed_jwts.import_key_set({"keys": [encrypting]})
+
+
+@pytest.mark.parametrize("critical", [[], ["kid"], ["b64"], ["exp"], None, "kid"], ids=repr)
+def test_a_token_with_critical_extensions_is_refused_and_with_an_empty_list_of_them(critical: object) -> None:
+    token = KeyHolder().sign({"sub": "tpp"}, {"kid": "key-1"}).split(".")[1:]
+    header = jsontext.dumps({"alg": "PS256", "kid": "key-1", "b64": True, "exp": 1, "crit": critical})
+    head = base64.urlsafe_b64encode(header.encode()).decode().rstrip("=")
+
+    with pytest.raises(InvalidJwt, match="crit"):
+        signed_jwts.parse(".".join([head, *token]))
 
 
 def test_a_time_is_a_number_or_missing() -> None:

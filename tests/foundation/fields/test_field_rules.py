@@ -20,11 +20,13 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.fields import field_types
 from chalicelib.foundation.fields.field_types import Bic, Currency, Day, Iban, Message, WebAddress
 from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.foundation.fields.written_text import is_written
 
 F: Any = field_types
 """The field types; one with a length is made by brackets, which the type checker knows in annotations only."""
 TYPES: dict[str, Any] = {
     "AN": F.AN[18],
+    "Text": F.Text[18],
     "A": F.A[3],
     "Name": F.Name[40],
     "PayeeName": F.PayeeName[40],
@@ -142,6 +144,7 @@ def test_a_schema_never_forbids_what_is_taken(value: object) -> None:
     ("kind", "belongs"),
     [
         (F.AN[2_000_000], str.isprintable),
+        (F.Text[2_000_000], is_written),
         (F.A[2_000_000], str.isalpha),
         (F.PayeeName[2_000_000], lambda character: unicodedata.category(character)[0] in "LM" or character.isdecimal()),
         (F.Name[2_000_000], lambda character: unicodedata.category(character)[0] in "LM"),
@@ -155,7 +158,7 @@ def test_a_pattern_takes_every_character_that_is_taken(kind: Any, belongs: Calla
     assert re.search(schema_of(kind)["pattern"], everything)
 
 
-@pytest.mark.parametrize("name", ["AN", "A", "Name", "PayeeName"])
+@pytest.mark.parametrize("name", ["AN", "Text", "A", "Name", "PayeeName"])
 def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
     for character in CHARACTERS[:256]:
         assert is_described(name, f"a{character}a") == is_taken(name, f"a{character}a")
@@ -172,6 +175,10 @@ def test_a_pattern_is_exact_within_latin_1(name: str) -> None:
         ("Name", "Anna 2"),
         ("PayeeName", "Anna @ 2"),
         ("PayeeName", " "),
+        ("Name", "\u00a0\u00ad\u200c\u200d"),
+        ("AN", "a\u00adb"),
+        ("AN", "a\u200db"),
+        ("Text", "a\u200bb"),
         ("N", "1e5"),
         ("N", "123456.789"),
         ("N", 100_000_000),

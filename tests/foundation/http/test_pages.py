@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.foundation.http.pages import Visit, cookie, safe_origin, security_headers, see_other
+from chalicelib.foundation.http.pages import Visit, safe_origin, security_headers, see_other
 from chalicelib.foundation.http.web import Incoming
 
 
@@ -75,11 +75,6 @@ def test_a_policy_allows_what_was_named_and_nothing_else() -> None:
 def test_an_address_cannot_change_the_policy(url: str) -> None:
     assert safe_origin(url) == ""
     assert "form-action 'self';" in security_headers([url])["Content-Security-Policy"]
-
-
-def test_a_cookie_is_kept_from_scripts_and_other_sites() -> None:
-    assert cookie("n", "v", 60, path="/p", secure=True) == "n=v; Path=/p; Max-Age=60; HttpOnly; SameSite=Lax; Secure"
-    assert cookie("n", "", 0, path="/", secure=False) == "n=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax"
 
 
 def test_a_redirect_tells_the_next_page_nothing() -> None:

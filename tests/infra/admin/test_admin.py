@@ -381,6 +381,10 @@ def test_an_unknown_bank_is_refused(arguments: tuple[str, ...]) -> None:
         (["--country", "GBR"], "country must be a two-letter code"),
         (["--api-version", "3"], "api_version must be 1 or 2"),
         (["--name", ""], "name must be 1 to 128 printable characters"),
+        (
+            ["--name", "Bank\u3164"],
+            "name must not have invisible characters, except joiners where letters or emoji join",
+        ),
         (["--domain", "ftp://bank.example.com"], "domain must begin with https://"),
         (["--authorization-url", "https://user@bank.example.com"], "authorization_url must not contain user"),
         (["--scheme", "CASH"], "schemes not available in the bank's version: CASH"),
@@ -770,6 +774,22 @@ def test_a_client_is_switched_off_and_on(world: World) -> None:
     assert world.hub.openbanking.clients.get(client_id).active is True
 
 
+def test_the_operator_is_warned_of_a_title_that_looks_like_another_owners(world: World) -> None:
+    clients, owner = world.hub.openbanking.clients, world.client.owner
+    twin = clients.create(owner="mallory@example.com", title="\u0412udget\u2011Fr1end", active=False).client
+    same = clients.create(owner=owner, title="Budget Friend").client
+    warning = f"Warning: the title looks like that of the client {world.client.client_id}: Budget Friend"
+
+    assert warning in run("clients", "activate", twin.client_id).stdout.splitlines()
+    found = [
+        each["client_id"]
+        for each in done("clients", "update", twin.client_id, "--title", "Budget  Friend")["lookalikes"]
+    ]
+    assert found == sorted((world.client.client_id, same.client_id))
+    assert done("clients", "update", twin.client_id, "--title", "Mallory")["lookalikes"] == []
+    assert done("clients", "activate", same.client_id)["lookalikes"] == []
+
+
 def test_an_archived_client_is_listed_only_if_wanted_and_can_be_restored(world: World) -> None:
     client_id, owner = world.client.client_id, world.client.owner
 
@@ -1041,6 +1061,15 @@ def test_a_consent_is_shown_and_revoked_from_the_next_call_on(world: World) -> N
     assert world.tpp("GET", "/tpp/consent", bearer=bearer).status == 401
     assert len(world.queued()) == 1  # the bank is told
     assert "is revoked" in run("consents", "revoke", consent_id).stdout
+    assert world.queued() == []
+
+
+def test_revoking_an_expired_consent_says_that_it_is_expired_and_sends_nothing(world: World) -> None:
+    tokens, _ = world.tokens(1), world.queued()
+    world.clock.advance(180 * 24 * 3600)
+
+    assert done("consents", "revoke", tokens["consent_id"])["consent"]["status"] == "expired"
+    assert done("consents", "show", tokens["consent_id"])["consent"]["status"] == "expired"
     assert world.queued() == []
 
 

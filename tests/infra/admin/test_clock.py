@@ -66,7 +66,16 @@ def stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stack]:
 
 @pytest.mark.parametrize(
     ("span", "duration"),
-    [("7d", "PT604800S"), ("12h", "PT43200S"), ("30m", "PT1800S"), ("90s", "PT90S"), ("2w", "PT1209600S")],
+    [
+        ("7d", "PT604800S"),
+        ("12h", "PT43200S"),
+        ("30m", "PT1800S"),
+        ("90s", "PT90S"),
+        ("2w", "PT1209600S"),
+        ("61m", "PT3660S"),
+        ("PT61M", "PT3660S"),
+        ("P1DT1H", "PT90000S"),
+    ],
 )
 def test_advance_moves_the_clock_of_the_running_stack(stack: Stack, span: str, duration: str) -> None:
     assert done("clock", "advance", span) == TIME

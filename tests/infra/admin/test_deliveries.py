@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.delivery.delivery_record import update_due_time
 from chalicelib.delivery.outcomes import Delivered, Undeliverable
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import Reply
@@ -198,6 +199,24 @@ def test_what_failed_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch
 
     assert world.queued() == [delivery_id]
     assert f"deliveries show {delivery_id}" in run("deliveries", "resend", delivery_id).stdout
+
+
+def test_everything_that_waits_for_a_receiver_is_sent_now(world: World) -> None:
+    delivery_id = recorded(world)
+    receiver = world.delivery(delivery_id).receiver.partition("#")
+    world.hub.store.transact([update_due_time(world.delivery(delivery_id), world.clock.time() + 36_000)])
+    world.queued()
+    options = (f"--{receiver[0]}", receiver[2])
+
+    assert done("deliveries", "resend", "--manager", "1") == {"resent": 0, "skipped": 0}
+    assert run("deliveries", "resend", *options).stdout == "1 delivery is sent now.\n"
+    assert world.queued() == [delivery_id]
+    assert done("deliveries", "resend", *options) == {"resent": 0, "skipped": 0}
+
+
+@pytest.mark.parametrize("arguments", [(), ("--bank", ALPHA, "--manager", "1"), ("some-id", "--bank", ALPHA)])
+def test_resend_takes_either_an_id_or_one_receiver(arguments: tuple[str, ...]) -> None:
+    assert "pass an id, or one of --bank, --client and --manager" in run("deliveries", "resend", *arguments).stderr
 
 
 def test_everything_that_failed_since_a_time_is_sent_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.foundation import log
+from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.moved_clock import MovedClock
 from chalicelib.foundation.parallel import pieces
@@ -20,6 +21,7 @@ from chalicelib.foundation.settings import Settings
 from infra.admin import connection, trace
 from infra.admin.trace import CloudWatchLog, LocalLog, stage_log
 from infra.local import logfile, stackfile
+from tests.cards.scenes import Scene
 from tests.infra.admin.command_line import done, refused, run
 from tests.local_stack import answering
 from tests.world import World
@@ -317,3 +319,54 @@ def test_a_deployed_stage_is_asked_for_its_own_lines(world: World, monkeypatch: 
 
 def test_a_file_that_is_not_there_has_no_lines(tmp_path: Path) -> None:
     assert list(LocalLog(tmp_path / "none").lines(new_uuid(), 0)) == []
+
+
+def test_a_refused_request_is_traced_with_its_code_fields_and_client(world: World) -> None:
+    request_id = new_uuid()
+    body = {"bic": 7, "scopes": [], "o t h e r 4711": "x", "other": "x"}
+    assert world.tpp("POST", "/tpp/authorize", body, headers={"x-request-id": request_id}).status == 400
+
+    [error] = done("trace", request_id)["errors"]
+    text = run("trace", request_id).stdout
+
+    assert error["code"] == "FORMAT_ERROR"
+    assert error["client_id"] == world.client.client_id
+    assert {"bic", "other"} <= set(error["fields"])
+    assert "4711" not in json.dumps(error)
+    assert "other is not recognised" in error["title"]
+    assert f"Error response\ncode       FORMAT_ERROR\ntitle      {error['title']}\n" in text
+
+
+def test_a_502_is_traced_with_what_the_bank_did(world: World, bearer: str) -> None:
+    answered, broken = new_uuid(), new_uuid()
+    world.banks[1].answers["/accounts"] = lambda sent: Reply(500, b'{"message":"Zoe owes 4711"}', {}, 0)
+    assert world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": answered}).status == 502
+    world.banks[1].answers["/accounts"] = lambda sent: Reply(200, b"Zoe owes 4711", {}, 0)
+    assert world.tpp("GET", "/tpp/accounts", bearer=bearer, headers={"x-request-id": broken}).status == 502
+
+    [of_status], [of_text] = (done("trace", request_id)["errors"] for request_id in (answered, broken))
+
+    assert (of_status["bank_status"], of_text["bank_status"]) == (500, 200)
+    assert of_status["bank_failure"] != of_text["bank_failure"]
+    assert "4711" not in json.dumps([of_status, of_text])
+    assert "bank_status" in run("trace", answered).stdout
+
+
+def test_a_refusal_of_the_card_api_is_traced_with_its_code_fields_and_credential(world: World) -> None:
+    scene = Scene(world)
+    wrong, repeated = new_uuid(), new_uuid()
+
+    def post(request_id: str, **members: Any) -> None:
+        body = jsontext.dumps(scene.body("getCardStatus", **members)).encode()
+        world.call("POST", "/api", body, {"content-type": "application/json", "x-request-id": request_id})
+
+    post(wrong, card_id="x4711", note=1, **{"4711 or": 1})
+    for request_id in (new_uuid(), repeated):
+        post(request_id, card_id=987654321, request_reference_id="Reference0000000001")
+    [of_fields], [of_repeat] = (done("trace", request_id)["errors"] for request_id in (wrong, repeated))
+
+    assert (of_fields["code"], of_fields["title"]) == (2002, "a field has the wrong type")
+    assert of_fields["fields"] == ["card_id", "note"]
+    assert (of_fields["action"], of_fields["credential"]) == ("getCardStatus", "1.full")
+    assert "4711" not in json.dumps(of_fields)
+    assert (of_repeat["code"], of_repeat["title"]) == (3002, "there is no such card")

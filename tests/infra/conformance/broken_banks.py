@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -15,7 +16,30 @@ from chalicelib.openbanking.protocol import v1, v2
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from tests.infra.conformance.small_bank import OTHER_KEY, STATUSES, Answer, Consent, Members, Payment, SmallBank
+from tests.infra.conformance.broken_lists import (
+    CalculatesInBinary,
+    EndsPagesWithNull,
+    ExcludesTheLastDay,
+    IgnoresPageSize,
+    LeavesPendingOutOfBoth,
+    ListsTheOldestFirst,
+    LosesAnEntryBetweenPages,
+    OverlapsPages,
+    RepeatsTheLastPageKey,
+    SavesIbansWithBlanks,
+    WritesDebitsWithoutSign,
+    WritesIbansWithBlanks,
+)
+from tests.infra.conformance.small_bank import (
+    API_KEY,
+    OTHER_KEY,
+    STATUSES,
+    Answer,
+    Consent,
+    Members,
+    Payment,
+    SmallBank,
+)
 
 SLOW_SECONDS = 0.6
 
@@ -49,6 +73,39 @@ class AcceptsSignaturesOfOtherBytes(SmallBank):
         return super().accepts_signature(body, given) or super().accepts_signature(body + b"\n", given)
 
 
+class VerifiesJsonWrittenAgain(SmallBank):
+    """It verifies the signature over JSON that it parsed and wrote again."""
+
+    def accepts_signature(self, body: bytes, given: str) -> bool:
+        try:
+            written = json.dumps(json.loads(body), separators=(",", ":"), ensure_ascii=False)
+        except ValueError:
+            return False
+        return super().accepts_signature(written.encode(), given)
+
+
+class AlsoVerifiesJsonWrittenAgain(VerifiesJsonWrittenAgain):
+    """It accepts a signature over the body, too."""
+
+    def accepts_signature(self, body: bytes, given: str) -> bool:
+        return SmallBank.accepts_signature(self, body, given) or super().accepts_signature(body, given)
+
+
+class AcceptsTheBeginningOfTheKey(SmallBank):
+    def accepts_key(self, given: str) -> bool:
+        return bool(given) and API_KEY.startswith(given)
+
+
+class AcceptsWhatBeginsWithTheKey(SmallBank):
+    def accepts_key(self, given: str) -> bool:
+        return given.startswith(API_KEY)
+
+
+class ComparesTheKeyWithoutCase(SmallBank):
+    def accepts_key(self, given: str) -> bool:
+        return given.lower() == API_KEY.lower()
+
+
 class IgnoresTheKey(SmallBank):
     def accepts_key(self, given: str) -> bool:
         return True
@@ -57,6 +114,35 @@ class IgnoresTheKey(SmallBank):
 class AcceptsAnyToken(SmallBank):
     def accepts_token(self, given: str) -> bool:
         return True
+
+
+class FindsTokens(SmallBank):
+    """It takes a token for a consent's if ``is_like`` says so."""
+
+    def is_like(self, given: str, token: str) -> bool:
+        raise NotImplementedError
+
+    def accepts_token(self, given: str) -> bool:
+        return any(self.is_like(given, token) for token in self.consents)
+
+    def check_consent(self, webhook: Webhook, token: str) -> None:
+        found = next((each for each in self.consents if token and self.is_like(token, each)), token)
+        super().check_consent(webhook, found)
+
+
+class ReadsTheIdOfTokensOnly(FindsTokens):
+    def is_like(self, given: str, token: str) -> bool:
+        return given.partition(".")[0] == token.partition(".")[0]
+
+
+class AcceptsTheBeginningOfTokens(FindsTokens):
+    def is_like(self, given: str, token: str) -> bool:
+        return bool(given) and token.startswith(given)
+
+
+class ComparesTokensWithoutCase(FindsTokens):
+    def is_like(self, given: str, token: str) -> bool:
+        return given.lower() == token.lower()
 
 
 class AnswersAfterTheEnd(SmallBank):
@@ -211,6 +297,11 @@ class UsesOnePaymentId(SmallBank):
         return "P-1"
 
 
+class PaysInAnyCurrency(SmallBank):
+    def pays_in(self, currency: str) -> bool:
+        return True
+
+
 class PaysWithoutMoney(SmallBank):
     def covers(self, amount: Decimal) -> bool:
         return True
@@ -240,6 +331,27 @@ class IgnoresRecordCount(SmallBank):
         return super().payments_1({**asked, "record_count": 100})
 
 
+class ChangesErrors(SmallBank):
+    """It sends other members in errors."""
+
+    def members_of_error(self) -> Members:
+        raise NotImplementedError
+
+    def error(self, refusal: Refusal, request_id: str) -> Answer:
+        answer = super().error(refusal, request_id)
+        return replace(answer, body=jsontext.dumps(jsontext.loads(answer.body) | self.members_of_error()).encode())
+
+
+class WritesTimestampsWithoutOffset(ChangesErrors):
+    def members_of_error(self) -> Members:
+        return {"timestamp": "2026-11-21T13:06:08"}
+
+
+class NamesAnotherRequest(ChangesErrors):
+    def members_of_error(self) -> Members:
+        return {"requestId": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"}
+
+
 class AcknowledgesNothing(SmallBank):
     def shape(self, webhook: Webhook, members: Members) -> Members:
         return {"status": "ok"} if webhook is self.version.revoke_token else members
@@ -252,11 +364,23 @@ class KeepsTheEndToItself(SmallBank):
 
 RETURNED = ("payment-*.confirmed-returned", "payment-*.refused-returned")
 REPORTED = ("payment-*.confirmed-report", "payment-*.refused-report")
+SPELLED = ("*.signed-bytes", "*.signature-other-spelling")
+LIKE_TOKENS = ("*.token-other-secret", "*.token-shortened", "*.token-other-case")
 BROKEN: tuple[Broken, ...] = (
     Broken(AcceptsAnySignature, v2.VERSION, "accounts.signature-wrong", ("*.signature-*",)),
     Broken(AcceptsSignaturesOfOtherBytes, v2.VERSION, "accounts.signature-other-bytes", ("*.signature-other-bytes",)),
+    Broken(VerifiesJsonWrittenAgain, v2.VERSION, "accounts.signed-bytes", SPELLED),
+    Broken(VerifiesJsonWrittenAgain, v1.VERSION, "payment-bulk.signed-bytes", SPELLED),
+    Broken(AlsoVerifiesJsonWrittenAgain, v2.VERSION, "accounts.signature-other-spelling", SPELLED),
     Broken(IgnoresTheKey, v1.VERSION, "accounts.key-wrong", ("*.key-*",)),
+    Broken(AcceptsTheBeginningOfTheKey, v1.VERSION, "accounts.key-shortened", ("*.key-shortened",)),
+    Broken(AcceptsWhatBeginsWithTheKey, v2.VERSION, "accounts.key-longer", ("*.key-longer",)),
+    Broken(ComparesTheKeyWithoutCase, v2.VERSION, "accounts.key-other-case", ("*.key-other-case",)),
     Broken(AcceptsAnyToken, v2.VERSION, "accounts.token-unknown", ("*.token-*", "end-at-bank.refused")),
+    Broken(ReadsTheIdOfTokensOnly, v1.VERSION, "accounts.token-other-secret", LIKE_TOKENS),
+    Broken(ReadsTheIdOfTokensOnly, v2.VERSION, "payment-single.token-other-secret", LIKE_TOKENS),
+    Broken(AcceptsTheBeginningOfTokens, v2.VERSION, "accounts.token-shortened", LIKE_TOKENS),
+    Broken(ComparesTokensWithoutCase, v1.VERSION, "accounts.token-other-case", LIKE_TOKENS),
     Broken(AnswersAfterTheEnd, v1.VERSION, "accounts.token-ended", ("*.token-ended",)),
     Broken(IgnoresScopes, v2.VERSION, "account_balance.scope-not-approved", ("*.scope-not-approved",)),
     Broken(SignsWithAnotherKey, v2.VERSION, "bank-initiate.signature", ("bank-*.signature",)),
@@ -284,11 +408,35 @@ BROKEN: tuple[Broken, ...] = (
     Broken(PaysTwice, v2.VERSION, "payment-single.repeat", (), "advice"),
     Broken(ComparesIdsAsText, v1.VERSION, "payment-single.repeat-in-capitals", (), "advice"),
     Broken(UsesOnePaymentId, v2.VERSION, "payment-single.payment-id", ("payment-*.payment-id", "payment-*-query")),
+    Broken(PaysInAnyCurrency, v1.VERSION, "payment-bulk.other-currency", ("payment-*.other-currency",)),
+    Broken(PaysInAnyCurrency, v2.VERSION, "payment-single.other-currency", ("payment-*.other-currency",)),
     Broken(PaysWithoutMoney, v1.VERSION, "payment-single.declined", ("payment-*.declined",)),
     Broken(DeclinesAsAFailure, v2.VERSION, "payment-single.declined-form", ("payment-*.declined-form",)),
     Broken(HasARelativePage, v2.VERSION, "payment-single.confirmation-url", ("payment-*.confirmation-url",)),
     Broken(ListsForeignAccounts, v2.VERSION, "accounts.approved", ("accounts.approved",)),
     Broken(IgnoresRecordCount, v1.VERSION, "account_payments.page-size", ("account_payments.page-size",)),
+    Broken(IgnoresPageSize, v2.VERSION, "account_transactions.page-size", ("account_transactions.page-size",)),
+    Broken(OverlapsPages, v1.VERSION, "account_payments.next-page", ("account_payments.next-page",)),
+    Broken(OverlapsPages, v2.VERSION, "account_transactions.next-page", ("account_transactions.next-page",)),
+    Broken(LosesAnEntryBetweenPages, v1.VERSION, "account_payments.all-pages", ("account_payments.all-pages",)),
+    Broken(LosesAnEntryBetweenPages, v2.VERSION, "account_transactions.all-pages", ("account_transactions.all-pages",)),
+    Broken(RepeatsTheLastPageKey, v2.VERSION, "account_transactions.last-page", ("account_transactions.last-page",)),
+    Broken(EndsPagesWithNull, v2.VERSION, "account_transactions.last-page", ("account_transactions.last-page",)),
+    Broken(ExcludesTheLastDay, v2.VERSION, "account_transactions.last-day", ("account_transactions.last-day",)),
+    Broken(LeavesPendingOutOfBoth, v2.VERSION, "account_transactions.both", ("account_transactions.both",)),
+    Broken(ListsTheOldestFirst, v1.VERSION, "account_payments.order", (), "advice"),
+    Broken(ListsTheOldestFirst, v2.VERSION, "account_transactions.order", (), "advice"),
+    Broken(WritesDebitsWithoutSign, v1.VERSION, "account_payments.sign", (), "advice"),
+    Broken(WritesDebitsWithoutSign, v1.VERSION, "account_payment.sign", (), "advice"),
+    Broken(WritesDebitsWithoutSign, v2.VERSION, "account_transactions.sign", (), "advice"),
+    Broken(CalculatesInBinary, v1.VERSION, "account_payments.amounts", ("account_*.amounts",)),
+    Broken(CalculatesInBinary, v2.VERSION, "account_transactions.amounts", ("account_*.amounts",)),
+    Broken(WritesIbansWithBlanks, v1.VERSION, "account_payments.ibans", (), "advice"),
+    Broken(WritesIbansWithBlanks, v2.VERSION, "accounts.ibans", (), "advice"),
+    Broken(WritesIbansWithBlanks, v2.VERSION, "account_transactions.ibans", (), "advice"),
+    Broken(SavesIbansWithBlanks, v1.VERSION, "consent.ibans", (), "advice"),
+    Broken(WritesTimestampsWithoutOffset, v2.VERSION, "accounts.error-timestamp", ("*.error-timestamp",)),
+    Broken(NamesAnotherRequest, v2.VERSION, "accounts.error-request-id", ("*.error-request-id",)),
     Broken(AcknowledgesNothing, v2.VERSION, "revoke_token.answer-form", ("revoke_token.answer-form",)),
     Broken(KeepsTheEndToItself, v1.VERSION, "end-at-bank.reported", ("end-at-bank.reported",)),
 )

@@ -35,7 +35,8 @@ BALANCE = Decimal("250.00")
 API_KEY = "SMALLGB2.the-key-of-the-small-bank"
 KEY = signatures.load_private_key(signatures.generate_private_pem())
 OTHER_KEY = signatures.load_private_key(signatures.generate_private_pem())
-DAYS = [f"2026-11-0{day}" for day in range(1, 6)]
+DAYS = [f"2026-11-0{day}" for day in range(5, 0, -1)]
+"""The days of the booked entries, newest first."""
 Members = dict[str, Any]
 Outcome = dict[str, Any]
 STATUSES: Mapping[Version, Mapping[str, Any]] = {
@@ -165,6 +166,10 @@ class SmallBank:
 
     def covers(self, amount: Decimal) -> bool:
         return amount <= BALANCE
+
+    def pays_in(self, currency: str) -> bool:
+        """Whether orders may be in a currency."""
+        return currency == CURRENCY
 
     def listed(self) -> list[Members]:
         return [self.account()]
@@ -298,6 +303,8 @@ class SmallBank:
         if before is not None:
             return before
         totals = order.get("totals", [order.get("instructed_totals", order.get("instructed_amount", order))])
+        if not all(self.pays_in(each["currency"]) for each in totals):
+            raise Refusal(Fault.CONTENT, "the account is in another currency")
         if not self.covers(sum((Decimal(str(each["amount"])) for each in totals), Decimal())):
             raise Refusal(Fault.CONTENT, "there is not enough money")
         payment = Payment(self.new_payment_id(), order["callback_url"], STATUSES[self.version]["received"], request_id)
@@ -341,7 +348,13 @@ class SmallBank:
             "status": 4,
             "type": "Bank transfer",
             "description": "Books",
+            "additional_data": [self.parties_1()],
         }
+
+    def parties_1(self) -> Members:
+        """The account pays a shop."""
+        receiver = {"iban": "GB33BUKB20201555555555", "account_name": "Books", "currency": CURRENCY}
+        return {"sender_data": {"iban": IBAN, "currency": CURRENCY}, "receiver_data": receiver}
 
     def payments_1(self, asked: Members) -> Members:
         limit, page = asked.get("record_count", 100), asked.get("current_page", 1)
@@ -354,19 +367,32 @@ class SmallBank:
         return {"payment": self.payment_1(int(asked["payment_id"][1:]))}
 
     def transactions_2(self, asked: Members) -> Members:
+        """A page: ``page_size`` counts booked and pending transactions separately."""
         size, start = asked.get("page_size", 100), int(asked.get("page_key", 0))
+        found = {name: rows[start:] for name, rows in self.transactions(asked).items()}
+        more = {"page_key": str(start + size)} if any(len(rows) > size for rows in found.values()) else {}
+        return {"transactions": {name: rows[:size] for name, rows in found.items()}, **more}
+
+    def transactions(self, asked: Members) -> dict[str, list[Members]]:
+        """The transactions that are asked for, in all pages. Pending ones have no day."""
         days = [day for day in DAYS if asked.get("date_from", day) <= day <= asked.get("date_to", day)]
-        rows = [_transaction(day) for day in days] if asked["booking_status"] != "pending" else []
-        more = {"page_key": str(start + size)} if start + size < len(rows) else {}
-        return {"transactions": {"booked": rows[start : start + size], "pending": []}, **more}
+        rows = {"booked": [_transaction(day) for day in days], "pending": [_transaction(None)]}
+        return {name: found if asked["booking_status"] in ("both", name) else [] for name, found in rows.items()}
 
     def funds(self, asked: Members) -> Members:
         return {"funds_available": self.covers(Decimal(str(asked["instructed_amount"]["amount"])))}
 
 
-def _transaction(day: str) -> Members:
-    amount = {"amount": "-8.50", "currency": CURRENCY, "value_date": day, "booking_date": day}
-    return {"transaction_id": f"T{day}", "creditor_name": "Books", "transaction_amount": amount}
+def _transaction(day: str | None) -> Members:
+    days = {"value_date": day, "booking_date": day} if day else {}
+    amount = {"amount": "-8.50", "currency": CURRENCY, **days}
+    return {
+        "transaction_id": f"T{day or 'pending'}",
+        "creditor_name": "Books",
+        "creditor_account": {"iban": "GB33BUKB20201555555555"},
+        "debtor_account": {"iban": IBAN},
+        "transaction_amount": amount,
+    }
 
 
 _MEMBERS = (

@@ -14,7 +14,9 @@ from tests.infra.conformance.reasons import dead_ends
 from tests.infra.conformance.small_bank import running
 
 
-@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.bank.__name__)
+@pytest.mark.parametrize(
+    "broken", BROKEN, ids=lambda broken: f"{broken.bank.__name__}-{broken.version}-{broken.caught_by}"
+)
 def test_a_fault_is_caught_by_the_check_that_names_it_and_by_no_other(broken: Broken) -> None:
     limits = replace(LIMITS, answer=SLOW_SECONDS / 2) if broken.bank is AnswersLate else LIMITS
     with running(broken.bank(broken.version)) as bank:

@@ -19,6 +19,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from tests.documents import ROOT
 from tests.http_servers import free_port
+from tests.infra.conformance.broken_lists import CountsPendingInPages
 from tests.infra.conformance.playing import play
 from tests.infra.conformance.small_bank import SmallBank, running
 
@@ -38,6 +39,14 @@ def test_a_bank_that_keeps_all_rules_passes_every_check(version: Version) -> Non
     skipped = [each for each in skipped if not each.startswith(ALWAYS_SKIPPED)]
     assert {each.rpartition(".")[2] for each in skipped} <= {"scope-not-approved", "types"}
     assert run.count("passed") >= 300
+
+
+def test_page_size_may_count_booked_and_pending_transactions_together_or_separately() -> None:
+    for bank in (SmallBank, CountsPendingInPages):
+        with running(bank(VERSIONS[2])) as good:
+            run = play(good, "account_transactions")
+
+        assert [(each.check.check_id, each.problem) for each in run.results if each.outcome == "failed"] == []
 
 
 @pytest.mark.parametrize("number", SCOPES)

@@ -13,10 +13,11 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.openbanking.protocol.bank_calls import BODY_BYTES
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.caller import Call
-from infra.conformance.hub import BODY_BYTES, CLIENT_ID, Hub
+from infra.conformance.hub import CLIENT_ID, Hub
 from infra.conformance.hub_server import serving
 from infra.conformance.hub_state import Authorization, HttpAnswer
 from infra.conformance.masking import Masking

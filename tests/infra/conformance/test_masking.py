@@ -9,6 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from chalicelib.foundation.crypto import signatures
+from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance import kit, report
@@ -17,8 +18,8 @@ from infra.conformance.masking import Masking
 from infra.conformance.psu import ScriptPsu
 from infra.conformance.terminal import Terminal
 from tests.infra.conformance.broken_banks import AcceptsAnySignature
-from tests.infra.conformance.playing import HUB_KEY, playing
-from tests.infra.conformance.small_bank import API_KEY, SmallBank, running
+from tests.infra.conformance.playing import HUB_KEY, play, playing
+from tests.infra.conformance.small_bank import API_KEY, Answer, SmallBank, running
 
 
 def test_a_secret_is_masked_in_text_json_and_urls() -> None:
@@ -88,3 +89,18 @@ def test_results_are_made_of_masked_texts_only() -> None:
 
     texts = [str(dataclasses.astuple(dataclasses.replace(each, check=None))) for each in ended.results]  # type: ignore[arg-type]
     assert not any(API_KEY in text for text in texts)
+
+
+def test_a_part_of_the_api_key_that_a_bank_repeats_is_masked() -> None:
+    class RepeatsTheKey(SmallBank):
+        def accepts_key(self, given: str) -> bool:
+            self.given = given
+            return super().accepts_key(given)
+
+        def error(self, refusal: Refusal, request_id: str) -> Answer:
+            return super().error(Refusal(refusal.fault, f"wrong: {self.given}"), request_id)
+
+    with running(RepeatsTheKey(VERSIONS[2])) as bank:
+        shown = [each.received for each in play(bank, "accounts.key-*").results]
+
+    assert [text for text in shown if API_KEY[8:-1] in text or API_KEY.swapcase()[8:] in text] == []

@@ -60,6 +60,7 @@ def test_a_file_that_is_none_is_refused(one: Stage, text: str, said: str) -> Non
         *(({"banks": [bic]}, "banks.0 must be DEMOGB21 or DEMODEF1") for bic in NO_BANKS),
         ({"name": ""}, "name must have at least 1 character"),
         ({"name": "n" * 51}, "name must have at most 50 characters"),
+        ({"name": "\u3164"}, "name must be printable text without leading or trailing spaces"),
         ({"name": " Noor"}, "name must be printable text without leading or trailing spaces"),
         ({"about": "a\tb"}, "about must be printable text without leading or trailing spaces"),
         ({"about": "a" * 101}, "about must have at most 100 characters"),

@@ -11,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from chalicelib.cards.actions import ACTIONS
 from chalicelib.cards.programs.catalogue import Rate
+from chalicelib.cards.protocol.embossing import BUREAU_CHARACTERS
 from chalicelib.foundation.crypto import signatures
 from infra.programme import file
 from infra.programme.file import InvalidProgramme
@@ -39,6 +40,24 @@ def of_programme(**members: Any) -> tuple[str, ...]:
 
 def of_credential(**members: Any) -> tuple[str, ...]:
     return of_small(credentials=[credential("app", **members)])
+
+
+# -- the card bureau
+
+
+def test_a_programme_names_the_characters_that_its_bureau_prints() -> None:
+    greek = card_programme(bureau_characters="ΑΒΓ 123")
+    [loaded] = file.read_programmes(written(manager(card_programmes=[greek])), "local")
+    [usual] = file.read_programmes(written(manager()), "local")
+
+    assert loaded.catalogue.card_programmes[1].bureau_characters == "ΑΒΓ 123"
+    assert usual.catalogue.card_programmes[1].bureau_characters == BUREAU_CHARACTERS
+
+
+@pytest.mark.parametrize("characters", ["", "ABC^", "ABC/", "ABC%", "ABC?", "ABC\n", "A" * 501])
+def test_a_bureau_that_prints_track_separators_is_refused(characters: str) -> None:
+    [fault] = of_programme(bureau_characters=characters)
+    assert "bureau_characters" in fault
 
 
 # -- the demonstration's file
@@ -133,6 +152,7 @@ def test_a_mistake_is_told_with_its_place(text: str, said: tuple[str, ...]) -> N
         ({"design_ids": []}, "design_ids must not be empty"),
         ({"name": ""}, "name must have at least 1 character"),
         ({"name": "a\tb"}, "name must be printable text without leading or trailing spaces"),
+        ({"name": "\u2800"}, "name must be printable text without leading or trailing spaces"),
         ({"name": " a"}, "name must be printable text without leading or trailing spaces"),
         ({"pin_key": SECRET}, "pin_key is unknown"),
     ],

@@ -86,7 +86,7 @@ def test_the_synchronous_client_awaits_nothing_and_its_texts_stay() -> None:
     asynchronous = (
         "from causeway import _waiting\n\n\n"
         "class AsyncTpp:\n"
-        '    """The client: await its methods."""\n\n'
+        '    """The client: \u00abrun\u00bb calls the hub."""\n\n'
         "    async def run(self) -> None:\n"
         "        async with self.lock:\n"
         "            await _waiting.async_sleep((await self.wait()).seconds)\n"
@@ -96,11 +96,40 @@ def test_the_synchronous_client_awaits_nothing_and_its_texts_stay() -> None:
         f"{modules.SYNC_NOTICE}\n\n"
         "from causeway import _waiting\n\n\n"
         "class Tpp:\n"
-        '    """The client: await its methods."""\n\n'
+        '    """The client: \u00abrun\u00bb calls the hub."""\n\n'
         "    def run(self) -> None:\n"
         "        with self.lock:\n"
         "            _waiting.sleep((self.wait()).seconds)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("class AsyncCaller:\n    pass\n", ""),
+        ("class AsyncOther:\n    pass\n", "AsyncOther"),
+        ("class Tpp(AsyncBase):\n    pass\n", "AsyncBase"),
+        ('"""Await the call."""\n', "Await"),
+        ("def run():\n    # awaited elsewhere\n    pass\n", "awaited"),
+        ("import asyncio\n", "asyncio"),
+        ("def __aiter_(): ...\n\n\nstream.aiter()\n", "aiter"),
+        ("def pay(*, prefer_async=False): ...\n", ""),
+    ],
+)
+def test_an_asynchronous_name_that_is_left_in_the_synchronous_client_is_reported(text: str, left: str) -> None:
+    if not left:
+        modules.to_synchronous(text, "caller.py")
+        return
+    with pytest.raises(modules.AsynchronousNameLeft, match=rf"^caller\.py keeps {left}: "):
+        modules.to_synchronous(text, "caller.py")
+
+
+def test_the_synchronous_client_and_its_consents_have_a_synchronous_base() -> None:
+    texts = {path.name: text for path, text in modules.texts().items() if path.parent == modules.SYNC}
+
+    assert "class Caller:" in texts["caller.py"]
+    assert "class Tpp(Caller):" in texts["client.py"]
+    assert "class Consent(Caller):" in texts["consent.py"]
 
 
 def test_every_scope_belongs_to_one_version() -> None:

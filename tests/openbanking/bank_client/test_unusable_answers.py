@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.payment_enumerations import is_confirmation_url
 from tests.openbanking.faults import items
@@ -28,6 +30,21 @@ NO_URLS = [
     "https://[bank",
     "",
     "-",
+    "https://user:password@bank.example/confirm",
+    "https://bank.example@evil.example/confirm",
+    "https://@bank.example/",
+    "https://bank.example\\@evil.example/",
+    "https://bank.example\\confirm",
+    "https://bank.example/confirm?next=\\",
+    "https://bank.example/con firm",
+    " https://bank.example/confirm",
+    "https://bank.example/confirm ",
+    "https://bank.example/con\tfirm",
+    "https://bank.example/confirm\n",
+    "https://bank.example/\u00a0confirm",
+    "https://bank.example/\u200cconfirm",
+    "https://bank.example:99999/",
+    "https://bank.example:https/",
 ]
 
 
@@ -59,9 +76,31 @@ def test_a_confirmation_url_that_is_no_web_address_is_not_handed_on(
     is_known(payer, 1 if version == 1 else "RCVD")
 
 
+@VERSIONS
+@KINDS
+def test_a_confirmation_url_with_half_of_a_surrogate_pair_is_not_handed_on(
+    world: World, version: int, kind: str
+) -> None:
+    payer = Payer(world, version, kind)
+    body = jsontext.dumps(taken(version) | {"confirmation_url": "https://bank.example/half"})
+    payer.bank_does(Reply(200, body.replace("half", "\\ud83d").encode(), {}, 0.01))
+
+    answer = payer.pay()
+
+    assert (answer.status, answer.body["code"]) == (502, "ASPSP_UNKNOWN_ERROR")
+    assert not is_confirmation_url("https://bank.example/\ud83d", local=True)
+
+
 @pytest.mark.parametrize("local", [True, False])
 @pytest.mark.parametrize(
-    "url", ["https://bank.example/confirm?id=1&x=ü", "HTTPS://bank.example:8443", "https://[::1]/"]
+    "url",
+    [
+        "https://bank.example/confirm?id=1&x=ü",
+        "HTTPS://bank.example:8443",
+        "https://[::1]/",
+        "https://bank.example/confirm?mail=a@b.example",
+        "https://bank.example/a@b#c@d",
+    ],
 )
 def test_https_is_a_confirmation_url_in_every_stage(local: bool, url: str) -> None:
     assert is_confirmation_url(url, local=local)

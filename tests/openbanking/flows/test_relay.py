@@ -114,7 +114,7 @@ def test_known_members_of_a_version_2_bank_in_camel_case_are_answered_in_snake_c
     [
         (1, ""),
         (1, "iban=GB00BUKB20201555555555"),
-        (1, "account_id=" + "1" * 35),
+        (1, "account_id=" + "1" * 256),
         (1, "colour=red"),
         (1, "account_id=1&account_id=2"),
         (2, ""),

@@ -93,10 +93,11 @@ def test_each_wrong_value_is_refused_by_the_name_of_its_header_and_never_quoted(
                     assert str(refused.value) == f"{row.name} must be {row.form}"
 
 
-def test_an_address_is_passed_on_in_its_normal_form() -> None:
-    given = "2001:0DB8:0:0:0:0:0:1"
-
-    assert read_psu_headers({"psu-ip-address": given}).headers == {"PSU-IP-Address": "2001:db8::1"}
+@pytest.mark.parametrize(
+    "given", ["2001:0DB8:0:0:0:0:0:1", "::ffff:203.0.113.7", "::FFFF:cb00:7107", "64:ff9b::1.2.3.4"]
+)
+def test_an_address_is_passed_on_as_it_was_sent(given: str) -> None:
+    assert read_psu_headers({"psu-ip-address": given}).headers == {"PSU-IP-Address": given}
 
 
 def test_the_limits_of_lengths_are_exact() -> None:

@@ -11,6 +11,9 @@ import pytest
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import OpaqueToken
+from chalicelib.openbanking.flows.bank_directory import is_named
+from chalicelib.openbanking.protocol.oauth_security import AUTHORIZATION_PARAMETERS
+from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
 from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validate_bank
 from chalicelib.openbanking.records.banks import CACHED_SECONDS, BankExists, Banks, UnknownBank, bank_key
 from tests import host_spellings
@@ -149,12 +152,58 @@ def test_a_change_of_a_bank_that_is_removed_meanwhile_does_not_bring_it_back(
         banks.get(bic)
 
 
-def test_a_bank_cannot_be_registered_twice(banks: Banks, bic: str) -> None:
-    before = banks.get(bic)
+@pytest.mark.parametrize("again", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower()])
+def test_a_bank_cannot_be_registered_twice_in_either_spelling(world: World, banks: Banks, bic: str, again: str) -> None:
+    before = world.hub.store.get(*bank_key(bic))
 
-    with pytest.raises(BankExists):
-        banks.add(new(bic))
-    assert banks.get(bic) == before
+    with pytest.raises(BankExists, match=f"^{again.upper()} is already registered"):
+        banks.add(new(again))
+
+    assert world.hub.store.get(*bank_key(bic)) == before
+    assert [bank.bic for bank in banks.all() if bank.bic.startswith(BIC)] == [bic]
+
+
+def test_of_two_operators_who_register_one_bank_in_two_spellings_the_second_is_refused(
+    world: World, banks: Banks, other: Banks
+) -> None:
+    first, second = "HYPEGB2L", "HYPEGB2LXXX"
+    try:
+        with world.meanwhile("transact", lambda: other.add(new(first))), pytest.raises(BankExists):
+            banks.add(new(second))
+        assert [bank.bic for bank in banks.all() if bank.bic.startswith(first)] == [first]
+    finally:
+        banks.remove(first)
+
+
+def test_a_branch_is_registered_beside_its_head_office(banks: Banks, bic: str) -> None:
+    branch = f"{BIC}123"
+    banks.add(new(branch))
+    try:
+        assert banks.get(branch).bic == branch
+        assert banks.get(bic).bic == bic
+    finally:
+        banks.remove(branch)
+
+
+@pytest.mark.parametrize("named", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower()])
+def test_the_operator_may_name_a_bank_in_either_spelling(banks: Banks, bic: str, named: str) -> None:
+    assert banks.get(named).bic == bic
+    assert banks.change(named, name="Changed").name == "Changed"
+    banks.rotate_api_key(named)
+    assert banks.add_public_key(named, pem(1)).bic == bic
+    banks.remove(named)
+
+    with pytest.raises(UnknownBank):
+        banks.get(bic)
+
+
+@pytest.mark.parametrize("text", [BIC, f"{BIC}XXX", f"{BIC}xxx".lower(), "mmfr", "gamma", ""])
+def test_a_search_finds_a_bank_by_either_spelling(banks: Banks, bic: str, text: str) -> None:
+    assert is_named(banks.get(bic), text)
+
+
+def test_a_search_for_the_branch_code_does_not_find_every_head_office(banks: Banks) -> None:
+    assert not is_named(banks.get("ALPHGB21"), "xxx")
 
 
 def test_a_change_touches_nothing_else(banks: Banks, bic: str) -> None:
@@ -241,6 +290,31 @@ def test_a_public_key_that_was_removed_counts_nowhere_for_longer_than_a_minute(
     world.clock.advance(CACHED_SECONDS)
     (left,) = banks.verification_keys(bank)
     assert signatures.key_id(left) == signatures.key_id(signatures.load_public_key(pem(1)))
+
+
+@pytest.mark.parametrize("name", AUTHORIZATION_PARAMETERS)
+def test_an_authorization_url_must_not_have_a_parameter_that_the_service_adds(
+    banks: Banks, bic: str, name: str
+) -> None:
+    before = banks.get(bic)
+
+    with pytest.raises(InvalidBank, match=f"authorization_url must not have {name} in its query"):
+        banks.change(bic, authorization_url=f"http://127.0.0.1:1/gamma/authorize?tenant=7&{name}=1")
+
+    assert banks.get(bic) == before
+
+
+def test_an_authorization_url_of_an_earlier_version_stays(world: World, banks: Banks, bic: str) -> None:
+    url = "http://127.0.0.1:1/gamma/authorize?scope=all"
+    world.hub.store.update("banks", {"bic": bic}, set={"authorization_url": url})
+
+    assert banks.change(bic, name="Changed").authorization_url == url
+
+
+def test_every_parameter_of_an_authorization_request_is_among_those_that_no_url_may_have() -> None:
+    new = NewAuthorizationRequest("client", BIC, 2, ["accounts"], "https://tpp.example/", "reusable", "1", "challenge")
+
+    assert set(new.query_parameters()) == set(AUTHORIZATION_PARAMETERS)
 
 
 # -- finding

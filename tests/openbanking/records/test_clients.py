@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from botocore.exceptions import ReadTimeoutError
@@ -18,6 +18,7 @@ from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict
 from chalicelib.foundation.identifiers import digest
+from chalicelib.openbanking.protocol.oauth_security import CALLBACK_PARAMETERS
 from chalicelib.openbanking.records.client_record import Registered
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import ClientChanged, Clients, UnknownClient
@@ -393,6 +394,21 @@ def test_every_change_is_in_the_history_with_who_and_when(world: World, clients:
     assert history[-1].before == {"title": "Told", "callback_urls": [clients.default_callback]}
 
 
+def test_a_title_is_stored_in_one_form_and_without_invisible_characters(clients: Clients, client_id: str) -> None:
+    assert clients.update(client_id, title=" Cafe\u0301\u00a0Bud\u00adget ").client.title == "Caf\u00e9 Budget"
+    for title in ("\u3164", "\u2800", "\ufe0f", "Told\u2800", "To\u200dld", "Told\ufe0f"):
+        with pytest.raises(InvalidClient, match="title must"):
+            clients.update(client_id, title=title)
+
+
+def test_a_title_that_an_earlier_rule_allowed_does_not_hinder_other_changes(world: World, clients: Clients) -> None:
+    client_id = clients.create(owner="a@example.com", title="Old").client.client_id
+    world.hub.store.update("clients", {"client_id": client_id}, set={"title": "Old\u3164"})
+
+    assert clients.update(client_id, title="Old\u3164", callback_urls=[URL]).client.callback_urls == (URL,)
+    assert clients.get(client_id).title == "Old\u3164"
+
+
 def test_what_changes_nothing_leaves_no_trace(clients: Clients, made: Registered, client_id: str) -> None:
     clients.update(client_id, title=" Told ", events_url=URL)
     clients.activate(client_id)
@@ -547,6 +563,58 @@ def test_callback_urls_are_at_most_ten_good_and_different_addresses(
 ) -> None:
     with pytest.raises(InvalidClient, match="callback_url"):
         clients.update(client_id, callback_urls=urls)
+
+
+@pytest.mark.parametrize("name", CALLBACK_PARAMETERS)
+@pytest.mark.parametrize("query", ["{}=1", "tenant=7&{}=1", "{}", "{}=", "tenant=7&{}&x=1"])
+def test_a_callback_url_must_not_have_a_parameter_that_the_service_adds(
+    clients: Clients, client_id: str, name: str, query: str
+) -> None:
+    url, before = f"{URL}?{query.format(name)}", clients.get(client_id)
+
+    with pytest.raises(InvalidClient, match=f"^callback_url must not have {name} in its query") as refused:
+        clients.update(client_id, callback_urls=[URL, url])
+    assert refused.value.member == "callback_urls"
+    with pytest.raises(InvalidClient, match=f"^callback_url must not have {name} in its query"):
+        clients.create(owner="a@example.com", title="New", callback_urls=[url])
+    assert clients.get(client_id) == before
+
+
+@pytest.mark.parametrize("escaped", ["st%61te", "%69ss"])
+def test_an_escaped_parameter_of_a_callback_url_counts_as_well(clients: Clients, client_id: str, escaped: str) -> None:
+    with pytest.raises(InvalidClient, match=r"must not have (state|iss) in its query"):
+        clients.update(client_id, callback_urls=[f"{URL}?{escaped}=1"])
+
+
+@pytest.mark.parametrize("query", ["", "tenant=7", "State=1&codes=2", "x=state&y=%26code%3D1"])
+def test_a_callback_url_may_have_parameters_of_its_own(clients: Clients, client_id: str, query: str) -> None:
+    url = f"{URL}?{query}"
+
+    assert clients.update(client_id, callback_urls=[url]).client.callback_urls == (url,)
+
+
+def test_a_callback_url_of_an_earlier_version_stays_until_it_is_replaced(
+    world: World, clients: Clients, client_id: str
+) -> None:
+    old = f"{URL}?state=old"
+    world.hub.store.update("clients", {"client_id": client_id}, set={"callback_urls": [old]})
+
+    changed = clients.update(client_id, title="Renamed", callback_urls=[old, URL]).client
+    assert changed.callback_urls == (old, URL)
+    clients.update(client_id, callback_urls=[URL])
+    with pytest.raises(InvalidClient, match="must not have state in its query"):
+        clients.update(client_id, callback_urls=[old])
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_no_parameter_of_an_answer_to_a_callback_url_is_there_twice(world: World, version: int) -> None:
+    url = f"{URL}?tenant=7"
+    world.client = world.hub.openbanking.clients.create(owner="a@example.com", title="Two", callback_urls=[url]).client
+    consented = world.approve(version)
+
+    names = [name for name, _ in parse_qsl(urlsplit(consented.callback_url).query)]
+    assert sorted(names) == ["authorization_code", "code", "iss", "state", "tenant"]
+    assert set(names) - {"tenant"} <= set(CALLBACK_PARAMETERS)
 
 
 # -- several Callback URLs

@@ -1,13 +1,16 @@
-"""Uploaded logos: told apart by their content, and refused if they could do more than be looked at."""
+"""Uploaded logos: the type follows from the content, and files that can do more than be drawn at once are refused."""
 
 from __future__ import annotations
+
+import zlib
 
 import pytest
 
 from chalicelib.openbanking.records.bank_logos import LOGO_BYTES
 from chalicelib.openbanking.records.bank_record import InvalidBank
 from chalicelib.openbanking.records.logo_validation import read_logo
-from tests.openbanking.logos import JPEG, SVG, png, svg
+from tests.openbanking.drawings import TOO_EXPENSIVE, UNAFFORDABLE, USUAL, WORST_ACCEPTED
+from tests.openbanking.logos import IMAGE_DATA, JPEG, SVG, header, jpeg, png, svg
 
 HARMLESS = {
     "a gradient of its own": '<defs><linearGradient id="g"/></defs><rect fill="url(#g)"/>',
@@ -87,17 +90,17 @@ HARMFUL = {
     "an event handler on a remark": ('<x:y xmlns:x="http://example.com/x" onload="alert(1)"/>', "handler onload"),
     "nine levels of ten references": (
         "".join(f'<g id="a{n}">{f"""<use href="#a{n - 1}"/>""" * 10}</g>' for n in range(1, 10)) + '<path id="a0"/>',
-        "draws too many elements",
+        "too long to draw",
     ),
     "references under an encoded name": (
         f'<g id="a">{"<path/>" * 5000}</g>' + '<use href="#%61"/>' * 2000,
-        "draws too many elements",
+        "too long to draw",
     ),
     "many references to a large drawing": (
         f'<g id="a">{"<path/>" * 5000}</g>' + '<use xlink:href=" #a "/>' * 1000,
-        "draws too many elements",
+        "too long to draw",
     ),
-    "a reference to itself": ('<g id="a"><use href="#a"/></g>', "draws too many elements"),
+    "a reference to itself": ('<g id="a"><use href="#a"/></g>', "too long to draw"),
     "an instruction": ('<?xml-stylesheet href="https://evil.example/a.css"?>', "processing instructions"),
 }
 
@@ -130,6 +133,23 @@ def test_a_drawing_that_can_do_more_is_refused(inside: str, reason: str) -> None
         read_logo(svg(inside))
 
     assert reason.removeprefix("the attribute ") in str(refusal.value)
+
+
+@pytest.mark.parametrize("inside", TOO_EXPENSIVE.values(), ids=TOO_EXPENSIVE)
+def test_a_drawing_that_multiplies_by_references_is_refused(inside: str) -> None:
+    with pytest.raises(InvalidBank, match="repeats too much of itself by references"):
+        read_logo(svg(inside))
+
+
+@pytest.mark.parametrize("inside", UNAFFORDABLE.values(), ids=UNAFFORDABLE)
+def test_a_drawing_with_effects_of_any_cost_is_refused(inside: str) -> None:
+    with pytest.raises(InvalidBank, match=r"take browsers too long to draw|levels deep"):
+        read_logo(svg(inside))
+
+
+@pytest.mark.parametrize("inside", [*USUAL.values(), *WORST_ACCEPTED.values()], ids=[*USUAL, *WORST_ACCEPTED])
+def test_a_drawing_that_browsers_draw_at_once_is_accepted(inside: str) -> None:
+    assert read_logo(svg(inside)).content == svg(inside)
 
 
 @pytest.mark.parametrize("attributes", ['onload="alert(1)"', 'xml:base="https://evil.example/"'])
@@ -186,11 +206,59 @@ def test_any_other_file_is_refused(content: bytes) -> None:
         png() + b"<script>alert(1)</script>",
         b"\x89PNG\r\n\x1a\n",
         b"\x89PNG\r\n\x1a\n" + b"\xff" * 50,
+        png(header(2, 2), IMAGE_DATA, (b"IEND", b"")),
+        png(header(1, 1, colours=3), IMAGE_DATA, (b"IEND", b"")),
+        png(header(1, 1, depth=5), IMAGE_DATA, (b"IEND", b"")),
+        png(header(1, 1), (b"CgBI", b""), IMAGE_DATA, (b"IEND", b"")),
+        png(header(1, 1), (b"IDAT", b"no zlib"), (b"IEND", b"")),
     ],
 )
 def test_a_damaged_png_file_is_refused(content: bytes) -> None:
     with pytest.raises(InvalidBank, match="damaged PNG"):
         read_logo(content)
+
+
+def test_a_logo_has_at_most_2000_pixels_in_each_direction() -> None:
+    largest = png(header(2_000, 2_000), (b"IDAT", zlib.compress(bytes(2_001 * 2_000))), (b"IEND", b""))
+
+    assert read_logo(largest).content == largest
+    assert read_logo(jpeg(2_000, 2_000)).media_type == "image/jpeg"
+    for width, height in ((2_001, 1), (1, 2_001), (0, 1), (1, 0), (25_000, 25_000)):
+        for content in (png(header(width, height), IMAGE_DATA, (b"IEND", b"")), jpeg(width, height)):
+            with pytest.raises(InvalidBank, match="1 to 2000 pixels in each direction"):
+                read_logo(content)
+    with pytest.raises(InvalidBank, match="1 to 2000 pixels in each direction"):
+        read_logo(png(header(2**31 - 1, 2**31 - 1), IMAGE_DATA, (b"IEND", b"")))
+
+
+def test_a_png_file_is_stored_without_texts_and_other_ancillary_chunks() -> None:
+    text = (b"zTXt", b"Comment\0\0" + zlib.compress(bytes(40_000_000)))
+    palette, clear = (b"PLTE", b"\0\0\0"), (b"tRNS", b"\0")
+    frames = (b"acTL", bytes(8))
+    end = (b"IEND", b"")
+
+    stored = read_logo(png(header(1, 1, colours=3), text, palette, clear, frames, IMAGE_DATA, text, end)).content
+
+    assert stored == png(header(1, 1, colours=3), palette, clear, IMAGE_DATA, end)
+    assert read_logo(stored).content == stored
+
+
+@pytest.mark.parametrize(("width", "height", "size"), [(1, 1, 2), (5, 3, 22), (8, 8, 79)])
+def test_an_interlaced_png_file_is_whole(width: int, height: int, size: int) -> None:
+    def interlaced(count: int) -> bytes:
+        return png(header(width, height, interlace=1), (b"IDAT", zlib.compress(bytes(count))), (b"IEND", b""))
+
+    assert read_logo(interlaced(size)).media_type == "image/png"
+    with pytest.raises(InvalidBank, match="damaged PNG"):
+        read_logo(interlaced(size - 1))
+
+
+def test_a_jpeg_file_has_at_most_64_scans() -> None:
+    scan = b"\xff\xda\x00\x08\x01\x01\x00\x00\x3f\x00\x37"
+
+    assert read_logo(jpeg(1, 1, scan * 63)).media_type == "image/jpeg"
+    with pytest.raises(InvalidBank, match="more than 64 scans"):
+        read_logo(jpeg(1, 1, scan * 64))
 
 
 @pytest.mark.parametrize(

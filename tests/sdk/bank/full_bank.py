@@ -30,6 +30,8 @@ from causeway.bank import (
     Order,
     Payment,
     PaymentV1,
+    Refused,
+    TransactionAccountV2,
     TransactionAmountV2,
     TransactionsV2,
     TransactionV2,
@@ -41,7 +43,8 @@ IBANS = ("GB10DEMO04000431926801", "GB25DEMO04000401234567")
 NUMBERS = ("31926801", "01234567")
 SORT_CODE, CURRENCY = "040004", "GBP"
 BALANCE = Decimal("250.00")
-DAYS = [f"2026-11-0{day}" for day in range(1, 6)]
+DAYS = [f"2026-11-0{day}" for day in range(5, 0, -1)]
+"""The days of the booked entries, newest first."""
 
 
 def make_key() -> rsa.RSAPrivateKey:
@@ -120,7 +123,9 @@ def _fill_payments(made: FullBank) -> None:
 
     @bank.pay
     async def pay(order: Order) -> None:
-        if any(amount > BALANCE for amount in order.totals.values()):
+        if set(order.totals) != {CURRENCY}:
+            raise Refused(f"this account is in {CURRENCY}")
+        if order.totals[CURRENCY] > BALANCE:
             raise InsufficientFunds
         made.orders.append(order)
 
@@ -159,13 +164,19 @@ def listed(number: int) -> dict[str, Any]:
         "status": 4,
         "type": "Bank transfer",
         "description": "Books",
+        "additional_data": [{"sender_data": {"iban": IBANS[0], "currency": CURRENCY}}],
     }
 
 
 def transaction(day: str | None) -> TransactionV2:
     """A transaction of version 2; without a day it is pending."""
     amount = TransactionAmountV2(amount=Decimal("-8.50"), currency=CURRENCY, value_date=day, booking_date=day)
-    return TransactionV2(transaction_id=f"T{day or 'pending'}", creditor_name="Books", transaction_amount=amount)
+    return TransactionV2(
+        transaction_id=f"T{day or 'pending'}",
+        creditor_name="Books",
+        debtor_account=TransactionAccountV2(iban=IBANS[0]),
+        transaction_amount=amount,
+    )
 
 
 @contextmanager

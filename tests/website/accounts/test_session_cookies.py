@@ -22,7 +22,22 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites(world: World, visitor: 
     world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     visitor.cookies = {}
     visitor.sign_in(registered)
-    assert visitor.set_cookie(COOKIE).endswith(f"; Path=/stage; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax; Secure")
+    set_cookie = visitor.set_cookie(f"__Host-{COOKIE}")
+    assert set_cookie.endswith(f"; Path=/; Max-Age={LIFETIME}; HttpOnly; SameSite=Lax; Secure")
+    assert all(name.startswith(("__Host-", "__Secure-")) for name in visitor.cookies)
+
+
+def test_a_session_of_the_release_before_goes_on_and_signing_out_deletes_it(world: World, user: Person) -> None:
+    world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
+    assert user.get("/clients").status == 200
+    copied = Person(world, dict(user.cookies))
+
+    user.post("/sign-out")
+
+    assert [COOKIE in name for name in user.cookies] == [False] * len(user.cookies)
+    assert user.set_cookie(COOKIE) == f"{COOKIE}=; Path=/stage; Max-Age=0; HttpOnly; SameSite=Lax; Secure"
+    assert "Max-Age=0" in user.set_cookie(f"__Host-{COOKIE}")
+    assert copied.get("/clients").status == 303
 
 
 def test_a_session_put_into_the_browser_before_is_worth_nothing_afterwards(visitor: Person, registered: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
@@ -166,7 +168,7 @@ def test_the_cookie_of_a_known_browser_signs_nobody_in_and_names_nobody(
     assert Person(world, {name: value}).get("/clients").status == 303
     world.hub.settings = replace(world.hub.settings, stage="dev", public_url="https://api.example.com/stage")
     visitor.sign_in(registered)
-    renewed = [each for each in visitor.set_cookies if each.startswith(name)][-1]
+    renewed = visitor.set_cookie(f"__Secure-{name}")
     assert renewed.endswith("; HttpOnly; SameSite=Lax; Secure")
     assert "; Path=/stage/sign-in; " in renewed
     assert renewed.partition("=")[2][:22] == value[:22], "the browser keeps its id"
@@ -179,6 +181,24 @@ def test_an_address_that_tries_many_accounts_is_stopped(
     answers = [visitor.sign_in(f"{number}{registered}").status for number in range(LIMITS["address"].attempts + 1)]
 
     assert answers[-2:] == [401, 429]
+
+
+def test_visitors_behind_cloudfront_have_limits_of_their_own(
+    world: World, registered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(world.hub.website.users), "authenticate", lambda *_: None)
+    world.hub.settings = replace(world.hub.settings, cloudfront_secrets=(hashlib.sha256(b"secret").hexdigest(),))
+    proof = {"x-causeway-origin-secret": "secret"}
+
+    def sign_in(number: int, address: str, headers: Mapping[str, str]) -> int:
+        visitor = Person(world)
+        visitor.get("/sign-in")
+        sent = {"cloudfront-viewer-address": f"{address}:443", **headers}
+        return visitor.post("/sign-in", headers=sent, email=f"{number}{registered}", password="wrong").status
+
+    most = LIMITS["address"].attempts
+    assert {sign_in(number, f"203.0.113.{number}", proof) for number in range(most + 2)} == {401}
+    assert [sign_in(number, f"203.0.113.{number}", {}) for number in range(most + 1)][-2:] == [401, 429]
 
 
 def test_an_address_that_registers_many_users_is_stopped(

@@ -123,6 +123,7 @@ def test_a_client_whose_box_is_not_ticked_is_inactive(world: World, user: Person
     ("fields", "said"),
     [
         ({"title": ""}, "Title must be 1 to 128 printable characters"),
+        ({"title": "\u3164\u2800"}, "Title must not have invisible characters"),
         ({"title": "x" * 129}, "Title must be 1 to 128 printable characters"),
         ({"title": "a\r\nSet-Cookie: x=y"}, "Title must be 1 to 128 printable characters"),
         ({"callback_urls": "ftp://x"}, "must begin with https://"),

@@ -103,6 +103,8 @@ def test_what_is_no_email_address_is_refused(world: World, email: str) -> None:
         'ada"x@example.com',
         "ada\\@example.com",
         "ada@[192.0.2.1]",
+        "ada\u3164@example.com",
+        "ada\ufe0f@example.com",
     ],
 )
 def test_nobody_registers_a_name_that_mail_programs_read_as_another_mailbox(world: World, email: str) -> None:

@@ -246,8 +246,8 @@ class Bank:
     def payments(self, function: ListPayments) -> ListPayments:
         """``(call: Call, account: AccountV1) -> list[ListedPaymentV1] | PaymentsAnswerV1``: an account's payments.
 
-        A list has all payments, which are then paged; a ``PaymentsAnswerV1`` is the page that ``call.request`` asks
-        for. Version 1 only.
+        A list has all payments, newest first, which are then paged; a ``PaymentsAnswerV1`` is the page that
+        ``call.request`` asks for. An amount is negative when money left the account. Version 1 only.
         """
         return self._fill("payments", function)
 
@@ -259,8 +259,8 @@ class Bank:
         """``(call: Call, account: AccountReferenceV2) -> TransactionsV2 | TransactionsAnswerV2``:
         an account's transactions.
 
-        ``TransactionsV2`` has all transactions, which are then filtered and paged; a ``TransactionsAnswerV2`` is the
-        page that ``call.request`` asks for. Version 2 only.
+        ``TransactionsV2`` has all transactions, newest first, which are then filtered and paged; a
+        ``TransactionsAnswerV2`` is the page that ``call.request`` asks for. Version 2 only.
         """
         return self._fill("transactions", function)
 
@@ -272,6 +272,8 @@ class Bank:
 
     def pay(self, function: Pay) -> Pay:
         """``(order: Order) -> str | None``: accept a payment order, or refuse it by raising ``Refused``.
+
+        An order in another currency than its account's is refused here, like one above the balance.
 
         Returns the payment's id if the bank gives one itself; without it the application makes one. No money
         moves yet: the PSU confirms the payment first. An order reaches this function once.

@@ -346,7 +346,7 @@ class ListedPaymentV1(Record):
     date_created: str
     """The date of the payment (ISO 8601); at most 10 characters."""
     amount: Decimal
-    """The amount paid, with a dot as decimal separator. A number of at most 20 digits, with a decimal point
+    """The amount, negative when money left the account. A number of at most 20 digits, with a decimal point
     if needed.
     """
     status: int | None = None
@@ -421,7 +421,7 @@ class PaymentV1(Record):
     date_created: str
     """The date of the payment (ISO 8601); at most 10 characters."""
     amount: Decimal
-    """The amount paid, with a dot as decimal separator. A number of at most 20 digits, with a decimal point
+    """The amount, negative when money left the account. A number of at most 20 digits, with a decimal point
     if needed.
     """
     status: int | None = None
@@ -491,7 +491,7 @@ class PaymentsAnswerV1(Record):
     """A page of an account's payments."""
 
     payments: Sequence[ListedPaymentV1]
-    """The payments."""
+    """The payments, newest first; pending ones may come before all others."""
     paginator: PaginatorV1
     """The position of this page."""
 
@@ -627,7 +627,7 @@ class TokenRevokedV1(Record):
     """The request of `/revoke_token`: the TPP, the operator or the service has ended the consent of a token."""
 
     access_token: str = field(repr=False)
-    """The access token, to be sent as a bearer."""
+    """The token of the consent that has ended, as issued to the bank and as in X-Auth-Token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

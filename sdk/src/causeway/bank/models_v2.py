@@ -403,9 +403,9 @@ class PaymentAccountV2(Record):
     bban: str | None = None
     """The local identifier of the account (basic bank account number)."""
     account_number: str | None = None
-    """The local account number. At most 8 digits; a string keeps leading zeros."""
+    """The local account number. At most 8 digits; a number is padded to 8 digits."""
     sort_code: str | None = None
-    """The sort code of the account. At most 6 digits; a string keeps leading zeros."""
+    """The sort code of the account. At most 6 digits; a number is padded to 6 digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -559,7 +559,7 @@ class TokenRevokedV2(Record):
     """The request of `/revoke_token`: the TPP, the operator or the service has ended the consent of a token."""
 
     access_token: str = field(repr=False)
-    """The access token, to be sent as a bearer."""
+    """The token of the consent that has ended, as issued to the bank and as in X-Auth-Token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -631,7 +631,7 @@ class TransactionsV2(Record):
     """Booked and pending transactions; a list that was not requested may be missing."""
 
     booked: Sequence[TransactionV2] | None = None
-    """Booked transactions."""
+    """Booked transactions, newest first."""
     pending: Sequence[TransactionV2] | None = None
     """Transactions not yet booked."""
 
@@ -657,11 +657,11 @@ class TransactionsRequestV2(Record):
     page_key: str | None = None
     """The page_key from the previous response; omit it for the first page."""
     page_size: int
-    """The maximum number of transactions per page. A whole number from 1 to 999."""
+    """The maximum number of booked and of pending transactions per page. A whole number from 1 to 999."""
     date_from: date | None = None
-    """The first day. A date, YYYY-MM-DD."""
+    """The first day, included. A date, YYYY-MM-DD."""
     date_to: date | None = None
-    """The last day. A date, YYYY-MM-DD."""
+    """The last day, included. A date, YYYY-MM-DD."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

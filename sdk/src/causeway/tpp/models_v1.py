@@ -192,7 +192,7 @@ class FundsAccountV1(Record):
     letters and spaces are accepted.
     """
     account_id: str | None = None
-    """The bank's own identifier of the account; at most 20 characters."""
+    """The bank's own identifier of the account; at most 255 characters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,7 +249,7 @@ class ListedPaymentV1(Record):
     date_created: str
     """The date of the payment (ISO 8601)."""
     amount: Decimal
-    """The amount paid, with a dot as decimal separator. A number of at most 20 digits, with a decimal point
+    """The amount, negative when money left the account. A number of at most 20 digits, with a decimal point
     if needed.
     """
     status: int | None = None
@@ -347,7 +347,7 @@ class PaymentV1(Record):
     date_created: str
     """The date of the payment (ISO 8601)."""
     amount: Decimal
-    """The amount paid, with a dot as decimal separator. A number of at most 20 digits, with a decimal point
+    """The amount, negative when money left the account. A number of at most 20 digits, with a decimal point
     if needed.
     """
     status: int | None = None
@@ -367,7 +367,7 @@ class PaymentsAnswerV1(Record):
     """A page of an account's payments."""
 
     payments: tuple[ListedPaymentV1, ...]
-    """The payments."""
+    """The payments, newest first; pending ones may come before all others."""
     paginator: PaginatorV1
     """The position of this page."""
 

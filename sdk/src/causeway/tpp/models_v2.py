@@ -232,9 +232,9 @@ class PaymentAccountV2(Record):
     bban: str | None = None
     """The local identifier of the account (basic bank account number); at most 30 characters."""
     account_number: str | None = None
-    """The local account number. At most 8 digits; a string keeps leading zeros."""
+    """The local account number. At most 8 digits; a number is padded to 8 digits."""
     sort_code: str | None = None
-    """The sort code of the account. At most 6 digits; a string keeps leading zeros."""
+    """The sort code of the account. At most 6 digits; a number is padded to 6 digits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,7 +357,7 @@ class TransactionsV2(Record):
     """Booked and pending transactions; a list that was not requested may be missing."""
 
     booked: tuple[TransactionV2, ...] | None = None
-    """Booked transactions."""
+    """Booked transactions, newest first."""
     pending: tuple[TransactionV2, ...] | None = None
     """Transactions not yet booked."""
 

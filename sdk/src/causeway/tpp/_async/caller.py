@@ -27,7 +27,7 @@ class AsyncCaller:
         raise NotImplementedError
 
     async def _fetch(self, request: Request, version: int | None = None) -> Any:
-        """The record of a call's answer; that of a deferred call is awaited."""
+        """The record of a call's answer; for a deferred call, once it is done."""
         answer = await self._send(request)
         if answer.outcome == 202 and "location" in answer.headers:
             answer = await self._outcome(request, answer)
@@ -58,7 +58,7 @@ class AsyncCaller:
     async def deferred(self, request_id: str) -> AcceptedRequest:
         """The state of a deferred call (``GET /tpp/requests/{request_id}``), with its answer once it is done.
 
-        Calls with ``prefer_async=True`` await it by themselves; this is for a program that was interrupted.
+        Calls with ``prefer_async=True`` wait for it by themselves; this is for a program that was interrupted.
         """
         answer: AcceptedRequest = await self._fetch(build_request(_calls.REQUESTS, path={"request_id": request_id}))
         return answer

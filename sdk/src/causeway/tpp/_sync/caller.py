@@ -22,14 +22,14 @@ POLL_SECONDS = 1.5
 """How long to wait before a deferred call is asked for again."""
 
 
-class AsyncCaller:
+class Caller:
     """Makes calls, either as the client alone or with a consent's access token."""
 
     def _send(self, request: Request) -> Attempt:
         raise NotImplementedError
 
     def _fetch(self, request: Request, version: int | None = None) -> Any:
-        """The record of a call's answer; that of a deferred call is awaited."""
+        """The record of a call's answer; for a deferred call, once it is done."""
         answer = self._send(request)
         if answer.outcome == 202 and "location" in answer.headers:
             answer = self._outcome(request, answer)
@@ -60,7 +60,7 @@ class AsyncCaller:
     def deferred(self, request_id: str) -> AcceptedRequest:
         """The state of a deferred call (``GET /tpp/requests/{request_id}``), with its answer once it is done.
 
-        Calls with ``prefer_async=True`` await it by themselves; this is for a program that was interrupted.
+        Calls with ``prefer_async=True`` wait for it by themselves; this is for a program that was interrupted.
         """
         answer: AcceptedRequest = self._fetch(build_request(_calls.REQUESTS, path={"request_id": request_id}))
         return answer

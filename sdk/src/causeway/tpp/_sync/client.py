@@ -15,7 +15,7 @@ from causeway.tpp import _calls
 from causeway.tpp._authorization import authorization_members, challenge_members, code_of_callback
 from causeway.tpp._credentials import Credentials
 from causeway.tpp._request import Attempt, Request, build_request
-from causeway.tpp._sync.caller import AsyncCaller
+from causeway.tpp._sync.caller import Caller
 from causeway.tpp._sync.consent import Consent
 from causeway.tpp.tokens import OnRefresh, Reload, Tokens
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from causeway.tpp.psu import Psu
 
 
-class Tpp(AsyncCaller):
+class Tpp(Caller):
     """One client of the hub. Use one object for the whole program, from any number of callers.
 
     A client has one of: a secret, a signing key, or a TLS certificate in ``http_client``. A public client has none.

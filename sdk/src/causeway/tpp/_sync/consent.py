@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from causeway import errors
 from causeway.tpp import _calls
 from causeway.tpp._request import Attempt, Request, build_request, read_answer
-from causeway.tpp._sync.caller import AsyncCaller
+from causeway.tpp._sync.caller import Caller
 from causeway.tpp._sync.refresher import TokenRefresher
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 Day = datetime.date | str
 
 
-class Consent(AsyncCaller):
+class Consent(Caller):
     """One consent. ``Tpp.redeem`` and ``Tpp.consent`` return it.
 
     It refreshes its access token by itself: a minute before the token expires, and when the hub refuses it; once,

@@ -1,0 +1,88 @@
+"""Identifiers of banks: one rule for what a bank may say, a consent may hold and a request may name.
+
+An identifier is printable text of at most 255 characters; a bank may also write it as a whole number. A page key and
+the id of a payment have at most 1024. A bank's response with an identifier that no request could name cannot be used.
+The specification's shorter lengths are advice for banks: what is longer is logged and passed on.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeGuard
+
+from chalicelib.foundation.fields.field_rules import UNPRINTABLE, IdRule, Notation, NumberRule, TextRule
+from chalicelib.foundation.fields.field_types import PRINTABLE_TEXT
+from chalicelib.foundation.fields.problems import fault
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+LONGEST_ID = 255
+LONGEST_PAYMENT_ID = 1024
+LONGEST_PAGE_KEY = 1024
+
+
+def is_identifier(value: object, longest: int = LONGEST_ID) -> TypeGuard[str]:
+    """Whether a request can name ``value``."""
+    return isinstance(value, str) and 1 <= len(value) <= longest and value.isprintable()
+
+
+def is_payment_id(value: object) -> TypeGuard[str]:
+    """Whether ``value`` can be used as a payment id in queries and reports."""
+    return is_identifier(value, LONGEST_PAYMENT_ID)
+
+
+def _check(text: str, longest: int) -> str:
+    """Check a bank's text. A problem of the kind ``identifier`` makes the bank's response unusable."""
+    if not text:
+        fault("empty", "must not be empty")
+    if not is_identifier(text, longest):
+        fault("identifier", f"must be printable text of at most {longest} characters")
+    return text
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BankIdRule(IdRule):
+    """An identifier in a bank's response: text, or a whole number, which is converted to its digits.
+
+    ``longest`` is the length in the specification, ``named`` the length that a request can name.
+    """
+
+    named: int = LONGEST_ID
+
+    def check(self, value: Any) -> Any:
+        text = self.text(value)
+        if not isinstance(text, str):
+            fault("type", "must be a string or a whole number")
+        _check(text, self.named)
+        return text if len(text) <= self.longest else fault("length", f"must have at most {self.longest} characters")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BankNumberRule(NumberRule):
+    """An identifier in a bank's response that is a number in the specification; it is kept as written."""
+
+    def check(self, value: Any) -> Any:
+        if len(str(value)) > LONGEST_ID:
+            fault("identifier", f"must have at most {LONGEST_ID} digits")
+        return NumberRule.check(self, value)
+
+
+BankId = Notation(Any, BankIdRule)
+"""An identifier in a bank's response, with the length in the specification."""
+BankNumber = Notation(Any, BankNumberRule)
+"""An identifier that is a number, in a bank's response, with the number of digits in the specification."""
+BankPaymentId = Annotated[str, BankIdRule(LONGEST_ID, named=LONGEST_PAYMENT_ID)]
+"""The id of a payment in a bank's response."""
+BankPageKey = Annotated[
+    str,
+    TextRule(
+        lambda text: _check(text, LONGEST_PAGE_KEY),
+        None,
+        {
+            "minLength": 1,
+            "maxLength": LONGEST_PAGE_KEY,
+            "pattern": f"^[^{UNPRINTABLE}]*$",
+            "description": PRINTABLE_TEXT,
+            "examples": ["Invoice 17"],
+        },
+    ),
+]
+"""The key of the next page in a bank's response."""

@@ -1,0 +1,146 @@
+"""The cost of drawing an SVG document, counted without drawing it.
+
+A few kilobytes can keep a browser busy for hours: whatever an element refers to (``use``, patterns, masks, clip paths,
+markers, filters, gradients) is drawn with it, references to references multiply, and what is inherited is drawn with
+every element below. The count follows these references, and ends where it exceeds what a browser draws at once. Where
+the document leaves doubt, the count is too high rather than too low.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from chalicelib.openbanking.records.svg_styles import (
+    NUMBER,
+    Style,
+    StyleSheets,
+    local_name,
+    read_attributes,
+    read_targets,
+)
+
+MOST_COST = 3_000_000
+"""The maximum cost of a logo, in hundredths of a plain element. Chromium draws 30,000 of them within seconds."""
+MOST_DEPTH = 200
+"""The maximum depth of elements inside each other."""
+_PLAIN = 100
+_COSTS: Mapping[str, int] = {
+    **dict.fromkeys(("linearGradient", "radialGradient", "stop"), 10),
+    "mask": 3_000,  # a picture of its own
+    "pattern": 30_000,  # a picture of its own, which can be much larger than the logo
+}
+_LAYER = 3_000
+"""The cost of an element that is drawn apart, and then blended with what is below it."""
+_PRIMITIVE = 30_000
+"""The cost of a filter primitive, which computes every pixel of what the filter is applied to."""
+_DETAIL = 20
+"""The cost of a coordinate or a character."""
+_RESOURCES = frozenset(
+    ("defs", "symbol", "linearGradient", "radialGradient", "pattern", "clipPath", "mask", "marker", "filter")
+)
+"""Elements that are drawn where something refers to them, not where they stand."""
+_TEXTS = frozenset(("text", "tspan", "textPath"))
+_PAINTED = _TEXTS | {"path", "rect", "circle", "ellipse", "line", "polyline", "polygon"}
+"""Elements that are painted with the inherited paints and markers."""
+
+
+class _Element:
+    """An element: what it costs by itself, what is inside, and what it refers to."""
+
+    __slots__ = ("children", "classes", "details", "inherited", "name", "outer", "style", "used")
+
+    def __init__(self, name: str, attributes: Mapping[str, str], outer: _Element | None) -> None:
+        self.name = name
+        self.outer = outer
+        self.children: list[_Element] = []
+        self.classes = attributes.get("class", "").split()
+        self.details = sum(len(NUMBER.findall(attributes.get(each, ""))) for each in ("d", "points", "style"))
+        self.style = read_attributes(attributes)
+        self.used = frozenset[str]()
+        self.inherited = frozenset[str]()
+        hrefs = (read_targets(value) for key, value in attributes.items() if local_name(key) == "href")
+        targets = frozenset[str]().union(*hrefs)
+        if name == "use":
+            self.used = targets
+        else:
+            self.style |= Style(applied=targets)
+
+    @property
+    def cost(self) -> int:
+        own = _PRIMITIVE if self.name.startswith("fe") else _COSTS.get(self.name, _PLAIN)
+        return own + _DETAIL * self.details + (_LAYER if self.style.has_layer else 0)
+
+
+class Drawing:
+    """A document's elements and style sheets, added in their order."""
+
+    def __init__(self) -> None:
+        self._elements: list[_Element] = []
+        self._open: list[_Element] = []
+        self._by_id: dict[str, _Element] = {}
+        self._sheets = StyleSheets()
+
+    def open(self, name: str, attributes: Mapping[str, str]) -> None:
+        element = _Element(name, attributes, self._open[-1] if self._open else None)
+        if element.outer is not None:
+            element.outer.children.append(element)
+        if (identifier := attributes.get("id")) is not None:
+            self._by_id.setdefault(identifier, element)
+        self._elements.append(element)
+        self._open.append(element)
+
+    def close(self) -> None:
+        self._open.pop()
+
+    @property
+    def depth(self) -> int:
+        """The number of elements that are open."""
+        return len(self._open)
+
+    def add_text(self, text: str) -> None:
+        """Add text of the element that is open."""
+        if self._open and self._open[-1].name in _TEXTS:
+            self._open[-1].details += len(text)
+
+    def add_style_sheet(self, text: str) -> None:
+        self._sheets.add(text)
+
+    def is_affordable(self) -> bool:
+        """Whether drawing the document costs at most ``MOST_COST``; what draws itself never ends."""
+        self._resolve_styles()
+        cost = 0
+        waiting = [(self._elements[0], frozenset[str](), 1)]
+        while waiting and cost + len(waiting) <= MOST_COST:
+            element, inherited, times = waiting.pop()
+            cost += times * element.cost
+            waiting += self._drawn_with(element, inherited, times)
+        return not waiting and cost <= MOST_COST
+
+    def _resolve_styles(self) -> None:
+        """Add to each element what style sheets say, and what it inherits where it stands."""
+        for element in self._elements:
+            element.style |= self._sheets.find(element.classes)
+            if element.outer is not None:
+                inherited, style = element.outer.inherited, element.outer.style
+                element.inherited = inherited if style.inherited <= inherited else inherited | style.inherited
+
+    def _drawn_with(
+        self, element: _Element, inherited: frozenset[str], times: int
+    ) -> Iterator[tuple[_Element, frozenset[str], int]]:
+        """What is drawn with an element: its children, what it uses, and what it refers to.
+
+        A resource inherits from where it stands, and not from the element that refers to it.
+        """
+        below = inherited | element.style.inherited
+        for child in element.children:
+            if child.name not in _RESOURCES:
+                yield child, below, times
+        for target in self._find(element.used):
+            yield target, below, times
+        followed = element.style.applied | below if element.name in _PAINTED else element.style.applied
+        for target in self._find(followed):
+            repeated = element.details + 2 + self._sheets.numbers if target.name == "marker" else 1
+            yield target, target.inherited, times * repeated
+
+    def _find(self, targets: frozenset[str]) -> list[_Element]:
+        return [self._by_id[each] for each in targets if each in self._by_id]

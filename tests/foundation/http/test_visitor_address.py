@@ -1,0 +1,56 @@
+"""The address of a visitor: that of the connection, unless CloudFront proves that it names another."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+
+import pytest
+
+from chalicelib.foundation.http.visitor_address import visitor_address
+from chalicelib.foundation.http.web import Incoming
+from chalicelib.foundation.settings import Settings
+
+EDGE, VIEWER = "64.252.64.1", "203.0.113.7"
+SECRET, OTHER = "a" * 64, "b" * 64
+DIRECT = Settings.from_environment({})
+BEHIND = replace(
+    DIRECT, cloudfront_secrets=tuple(hashlib.sha256(each.encode()).hexdigest() for each in (SECRET, OTHER))
+)
+
+
+def request(**headers: str) -> Incoming:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Incoming("GET", "/", named, (), b"", {}, {"identity": {"sourceIp": EDGE}})
+
+
+@pytest.mark.parametrize("secret", [SECRET, OTHER])
+@pytest.mark.parametrize(
+    ("named", "address"),
+    [(f"{VIEWER}:46532", VIEWER), ("2001:db8::7:46532", "2001:db8::7"), ("[2001:db8::7]:46532", "2001:db8::7")],
+)
+def test_a_request_from_cloudfront_names_its_visitor(secret: str, named: str, address: str) -> None:
+    sent = request(cloudfront_viewer_address=named, x_causeway_origin_secret=secret)
+
+    assert visitor_address(BEHIND, sent) == address
+
+
+@pytest.mark.parametrize(
+    ("settings", "headers"),
+    [
+        (DIRECT, {"cloudfront_viewer_address": f"{VIEWER}:1", "x_causeway_origin_secret": ""}),
+        (DIRECT, {"cloudfront_viewer_address": f"{VIEWER}:1", "x_causeway_origin_secret": SECRET}),
+        (BEHIND, {"cloudfront_viewer_address": f"{VIEWER}:1"}),
+        (BEHIND, {"cloudfront_viewer_address": f"{VIEWER}:1", "x_causeway_origin_secret": SECRET[1:]}),
+        (
+            BEHIND,
+            {"cloudfront_viewer_address": f"{VIEWER}:1", "x_causeway_origin_secret": BEHIND.cloudfront_secrets[0]},
+        ),
+        (BEHIND, {"cloudfront_viewer_address": f"{VIEWER}:1", "x_causeway_origin_secret": f"{SECRET}\u00e9"}),
+        (BEHIND, {"x_forwarded_for": VIEWER, "x_causeway_origin_secret": SECRET}),
+        (BEHIND, {"cloudfront_viewer_address": "nonsense:1", "x_causeway_origin_secret": SECRET}),
+        (BEHIND, {"cloudfront_viewer_address": VIEWER, "x_causeway_origin_secret": SECRET}),
+    ],
+)
+def test_a_forwarded_address_is_not_trusted_without_the_secret(settings: Settings, headers: dict[str, str]) -> None:
+    assert visitor_address(settings, request(**headers)) == EDGE

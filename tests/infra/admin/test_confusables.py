@@ -1,0 +1,48 @@
+"""Titles that look alike have the same skeleton; those that people tell apart have different ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from infra.admin.confusables import skeleton
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "budget friend",
+        "Budget-Friend!",
+        "BudgetFriend",
+        "Bu\u0501get Fr\u0456end",
+        "\u0412UDG\u0415T FRI\u0415ND",
+        "\u0392udget Friend",
+        "Büdget Friénd",
+        "Budget Fr1end",
+        "Budget Fr|end",
+        "\uff22udget \uff26riend",
+        "\U0001d401udget \U0001d46driend",
+        "Bud\u200dget Friend",
+        "Budget Friend \u2764",
+    ],
+    ids=ascii,
+)
+def test_titles_that_look_alike_have_the_same_skeleton(other: str) -> None:
+    assert skeleton(other) == skeleton("Budget Friend")
+
+
+def test_pairs_of_letters_can_look_like_one() -> None:
+    assert skeleton("Modern vvallet") == skeleton("Modem Wallet")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Budget Friend", "Budget Friends"),
+        ("\u2764", "\u2600"),
+        ("银行", "很行"),
+        ("Bank 1", "Bank 2"),
+        ("\u0411\u0430\u043d\u043a", "\u0411\u0430\u043d\u0430\u043d"),
+    ],
+)
+def test_titles_that_people_tell_apart_have_different_skeletons(one: str, other: str) -> None:
+    assert skeleton(one) != skeleton(other)

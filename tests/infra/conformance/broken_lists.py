@@ -1,0 +1,154 @@
+"""Banks with one fault each in their lists: pages, days, order, amounts, IBANs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.foundation import jsontext
+from tests.infra.conformance.small_bank import DAYS, Members, SmallBank
+
+
+class OverlapsPages(SmallBank):
+    """The last entry of a page is the first of the next."""
+
+    def payments_1(self, asked: Members) -> Members:
+        limit, page = asked["record_count"], asked["current_page"]
+        start = (page - 1) * max(limit - 1, 1)
+        rows = [self.payment_1(number) for number in range(len(DAYS))][start : start + limit]
+        return {"payments": rows, "paginator": {"limit": limit, "current_page": page}}
+
+    def transactions_2(self, asked: Members) -> Members:
+        page = super().transactions_2(asked)
+        if "page_key" in page and asked.get("page_size", 100) > 1:
+            page["page_key"] = str(int(page["page_key"]) - 1)
+        return page
+
+
+class LosesAnEntryBetweenPages(SmallBank):
+    def payments_1(self, asked: Members) -> Members:
+        limit, page = asked["record_count"], asked["current_page"]
+        start = (page - 1) * (limit + 1)
+        rows = [self.payment_1(number) for number in range(len(DAYS))][start : start + limit]
+        return {"payments": rows, "paginator": {"limit": limit, "current_page": page}}
+
+    def transactions_2(self, asked: Members) -> Members:
+        page = super().transactions_2(asked)
+        return {**page, "page_key": str(int(page["page_key"]) + 1)} if "page_key" in page else page
+
+
+class RepeatsTheLastPageKey(SmallBank):
+    def transactions_2(self, asked: Members) -> Members:
+        again = {"page_key": asked["page_key"]} if "page_key" in asked else {}
+        return {**again, **super().transactions_2(asked)}
+
+
+class EndsPagesWithNull(SmallBank):
+    def transactions_2(self, asked: Members) -> Members:
+        return {"page_key": None, **super().transactions_2(asked)}
+
+
+class IgnoresPageSize(SmallBank):
+    def transactions_2(self, asked: Members) -> Members:
+        return super().transactions_2({**asked, "page_size": 100})
+
+
+class CountsPendingInPages(SmallBank):
+    """A good bank: its pages have ``page_size`` transactions of both kinds together."""
+
+    def transactions_2(self, asked: Members) -> Members:
+        size, start = asked.get("page_size", 100), int(asked.get("page_key", 0))
+        rows = [(name, row) for name, found in self.transactions(asked).items() for row in found]
+        more = {"page_key": str(start + size)} if start + size < len(rows) else {}
+        page = rows[start : start + size]
+        lists = {name: [row for of, row in page if of == name] for name in ("booked", "pending")}
+        return {"transactions": lists, **more}
+
+
+class ExcludesTheLastDay(SmallBank):
+    def transactions(self, asked: Members) -> dict[str, list[Members]]:
+        found = super().transactions(asked)
+        booked = [row for row in found["booked"] if _day(row) < asked.get("date_to", "9999-12-31")]
+        return {**found, "booked": booked}
+
+
+def _day(transaction: Members) -> str:
+    return str(transaction["transaction_amount"]["booking_date"])
+
+
+class LeavesPendingOutOfBoth(SmallBank):
+    def transactions(self, asked: Members) -> dict[str, list[Members]]:
+        found = super().transactions(asked)
+        return {**found, "pending": []} if asked["booking_status"] == "both" else found
+
+
+class ListsTheOldestFirst(SmallBank):
+    def payments_1(self, asked: Members) -> Members:
+        limit, page = asked["record_count"], asked["current_page"]
+        rows = [self.payment_1(number) for number in reversed(range(len(DAYS)))][(page - 1) * limit : page * limit]
+        return {"payments": rows, "paginator": {"limit": limit, "current_page": page}}
+
+    def transactions(self, asked: Members) -> dict[str, list[Members]]:
+        return {name: rows[::-1] for name, rows in super().transactions(asked).items()}
+
+
+class WritesDebitsWithoutSign(SmallBank):
+    def payment_1(self, number: int) -> Members:
+        return {**super().payment_1(number), "amount": "8.50"}
+
+    def transactions(self, asked: Members) -> dict[str, list[Members]]:
+        found = super().transactions(asked)
+        return {name: [self._transaction(row) for row in rows] for name, rows in found.items()}
+
+    def _transaction(self, row: Members) -> Members:
+        return {**row, "transaction_amount": {**row["transaction_amount"], "amount": "8.50"}}
+
+
+class CalculatesInBinary(SmallBank):
+    AMOUNT = jsontext.Number("-2.7500000000000004")
+
+    def balance_1(self, asked: Members) -> Members:
+        return {"accounts": [{**row, "balance": self.AMOUNT} for row in super().balance_1(asked)["accounts"]]}
+
+    def payment_1(self, number: int) -> Members:
+        return {**super().payment_1(number), "amount": self.AMOUNT}
+
+    def balances_2(self, asked: Members) -> Members:
+        rows = super().balances_2(asked)["balances"]
+        return {"balances": [{**row, "balance_amount": self._amount(row["balance_amount"])} for row in rows]}
+
+    def transactions(self, asked: Members) -> dict[str, list[Members]]:
+        found = super().transactions(asked)
+        return {name: [self._transaction(row) for row in rows] for name, rows in found.items()}
+
+    def _transaction(self, row: Members) -> Members:
+        return {**row, "transaction_amount": self._amount(row["transaction_amount"])}
+
+    def _amount(self, money: Members) -> Members:
+        return {**money, "amount": self.AMOUNT}
+
+
+class WritesIbansWithBlanks(SmallBank):
+    def account(self) -> Members:
+        found = super().account()
+        return {**found, "iban": _in_blocks(found["iban"])}
+
+    def parties_1(self) -> Members:
+        found = super().parties_1()
+        return {name: {**party, "iban": _in_blocks(party["iban"])} for name, party in found.items()}
+
+    def transactions(self, asked: Members) -> dict[str, list[Members]]:
+        found = super().transactions(asked)
+        return {name: [self._transaction(row) for row in rows] for name, rows in found.items()}
+
+    def _transaction(self, row: Members) -> Members:
+        return {**row, "creditor_account": {"iban": _in_blocks(row["creditor_account"]["iban"])}}
+
+
+def _in_blocks(iban: str) -> str:
+    return " ".join(iban[start : start + 4] for start in range(0, len(iban), 4))
+
+
+class SavesIbansWithBlanks(SmallBank):
+    def call(self, path: str, **members: Any) -> Members:
+        spelled = {"ibans": [_in_blocks(each) for each in members["ibans"]]} if "ibans" in members else {}
+        return super().call(path, **(members | spelled))

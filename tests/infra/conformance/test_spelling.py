@@ -1,0 +1,47 @@
+"""The other spelling of a good request means the same, and no bank's own JSON looks like it by chance."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from infra.conformance.spelling import respell
+
+MEMBERS = {
+    "creditor_name": "Zoë & Söhne",
+    "callback_url": "https://tpp.example/a?b=1",
+    "instructed_amount": {"amount": "1.10", "currency": "EUR"},
+    "payments": [{"amount": "0.50"}, {}],
+    "page_size": 100,
+    "empty": "",
+}
+
+
+def test_the_members_are_the_same_and_amounts_are_numbers_with_every_digit() -> None:
+    body = respell(MEMBERS)
+    read = jsontext.loads(body)
+
+    assert str(read["instructed_amount"]["amount"]) == "1.10"
+    assert read["payments"] == [{"amount": Decimal("0.50")}, {}]
+    assert {**read, "instructed_amount": None, "payments": None} == {
+        **MEMBERS,
+        "instructed_amount": None,
+        "payments": None,
+    }
+
+
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+@pytest.mark.parametrize("ensure_ascii", [True, False])
+def test_json_that_is_written_again_is_another_text(separators: tuple[str, str], ensure_ascii: bool) -> None:
+    body = respell(MEMBERS).decode()
+    again = json.dumps(json.loads(body), separators=separators, ensure_ascii=ensure_ascii)
+
+    assert again != body
+    assert all(part in body for part in ("1.10", "\\u005a", "\\/"))
+
+
+def test_an_amount_that_is_no_json_number_stays_text() -> None:
+    assert jsontext.loads(respell({"amount": "007.00"})) == {"amount": "007.00"}

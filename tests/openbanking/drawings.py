@@ -1,0 +1,150 @@
+"""SVG drawings for tests: as expensive as a logo may be, too expensive, and as drawing programs write them."""
+
+from __future__ import annotations
+
+
+def _group(content: str, times: int, attributes: str = 'id="a"') -> str:
+    """A group of the same content again and again."""
+    return f"<g {attributes}>{content * times}</g>"
+
+
+def _uses(times: int, of: str = "a") -> str:
+    return f'<use href="#{of}"/>' * times
+
+
+def _full(attributes: str = "") -> str:
+    """A rectangle over everything."""
+    return f'<rect width="512" height="512" {attributes}/>'
+
+
+def _resource(name: str, content: str, times: int = 1, attributes: str = "") -> str:
+    """What others refer to as ``#r``."""
+    return f'<{name} id="r" {attributes}>{content * times}</{name}>'
+
+
+_CIRCLES = '<circle r="300"/><circle r="200" cx="300"/>'
+_TILE = 'width=".01" height=".01"'
+_BLUR = '<feGaussianBlur stdDeviation="50"/>'
+_TURBULENCE = '<feTurbulence baseFrequency=".1" numOctaves="10"/>'
+_WIDE = 'fill="none" stroke="red" stroke-width="300" stroke-linejoin="round"'
+
+WORST_ACCEPTED = {
+    "elements": _group(_full(), 1_000) + _uses(28),
+    "layers": _group(_full('opacity=".99" stroke="red"'), 90) + _uses(9),
+    "layers inside each other": _group(
+        '<g opacity=".999">' * 180 + _full('opacity=".99"') + "</g>" * 180, 1
+    ) + _uses(4),
+    "masks": _resource("mask", _full('fill="#fff"')) + _full('mask="url(#r)"') * 900,
+    "clip paths": _resource("clipPath", _CIRCLES) + _group(_full('clip-path="url(#r)"'), 700) + _uses(9),
+    "patterns": _resource("pattern", '<rect width="9" height="9"/>', attributes=_TILE)
+    + _full('fill="url(#r)"') * 95,
+    "a chain of filters": _resource("filter", _BLUR, 98) + _full('filter="url(#r)"'),
+    "filters": _resource("filter", _BLUR, attributes='x="-50" y="-50" width="99" height="99"')
+    + _full('filter="url(#r)"') * 95,
+    "turbulence": _resource("filter", _TURBULENCE, 98) + _full('filter="url(#r)"'),
+    "wide lines": f'<path id="a" {_WIDE} d="M0 0{"l400 300-400-300" * 6_000}"/>' + _uses(4),
+    "gradients": _resource("linearGradient", '<stop offset=".5"/>', 280) + _group(_full(), 1_000, 'fill="url(#r)"'),
+    "markers": _resource("marker", '<path d="M0 0h9v9z"/>')
+    + f'<path marker-mid="url(#r)" d="M0 0{"h1v1" * 3_500}"/>',
+    "texts": f'<text id="a" y="200" font-size="300" stroke="red" stroke-width="50">{"W" * 20_000}</text>' + _uses(5),
+}  # fmt: skip
+"""Drawings that cost nearly as much as a logo may, by what costs it."""
+
+
+def _nested(name: str, attribute: str, outer: str = "<rect {}/>", times: int = 10) -> str:
+    """Ten levels of resources that each refer to the next several times."""
+    levels = [
+        f'<{name} id="r{level}">{outer.format(f"{attribute}={_url(level + 1)}") * times}</{name}>'
+        for level in range(10)
+    ]
+    return "".join(levels) + f'<{name} id="r10"><rect/></{name}>' + outer.format(f'{attribute}="url(#r0)"')
+
+
+def _url(level: int) -> str:
+    return f'"url(#r{level})"'
+
+
+_LARGE = _resource("pattern", "<path/>", 200)
+
+TOO_EXPENSIVE = {
+    "nested patterns": _nested("pattern", "fill"),
+    "nested masks": _nested("mask", "mask"),
+    "nested clip paths": _nested("clipPath", "clip-path"),
+    "nested markers": _nested("marker", "marker-mid", f'<path d="M0 0{"h1" * 30}" {{}}/>', times=1),
+    "a marker with a marker of itself": _resource("marker", '<path d="M0 0h1v1" marker-end="url(#r)"/>')
+    + '<path d="M0 0h1" marker-end="url(#r)"/>',
+    "an inherited pattern": _resource("pattern", "<path/>")
+    + f'<g fill="url(#r)">{_group("<rect/>", 100)}{_uses(30)}</g>',
+    "a pattern inherited by what is used": _resource("pattern", "<path/>", 20)
+    + _group("<rect/>", 100)
+    + '<use href="#a" style="fill:url(#r)"/>' * 30,
+    "a pattern of a style sheet": "<style>rect{fill:url( '#r' )}</style>" + _LARGE + "<rect/>" * 200,
+    "a pattern of a class": "<style>/* a */.a , .b{stroke:url(#r)}</style>" + _LARGE + '<rect class="c b"/>' * 200,
+    "a pattern behind strings that look like a comment": (
+        """<style>x{y:"/*"}rect{fill:url(#r)}z{y:"*/{.c{"}</style>""" + _LARGE + "<rect/>" * 200
+    ),
+    "a pattern behind an address that looks like a comment": (
+        "<style>x{fill:url(#a/*)}rect{fill:url(#r)}/**/</style>" + _LARGE + "<rect/>" * 200
+    ),
+    "a pattern of a rule inside a rule": (
+        "<style>@media all{g{rect{fill:url(#r)}}}</style>" + _LARGE + "<rect/>" * 200
+    ),
+    "a pattern beside another program's attribute": (
+        f'<g xmlns:x="http://example.com/x">{_LARGE}' + '<rect fill="url(#r)" x:fill="none" x:style=""/>' * 200 + "</g>"
+    ),
+    "a pattern of an encoded name": _LARGE + '<rect style="stroke : URL(&quot;#%72&quot;)"/>' * 200,
+    "a pattern with itself as its template": '<pattern id="r" href="#r"/><rect fill="url(#r)"/>',
+    "filters": _resource("filter", "<feGaussianBlur/>") + '<rect filter="url(#r)"/>' * 150,
+    "a chain of filters": _resource("filter", "<feFlood/>", 150) + '<rect filter="url(#r)"/>',
+    "gradients": _resource("linearGradient", "<stop/>", 2_000)
+    + f'<g fill="url(#r)">{_group("<rect/>", 100)}{_uses(10)}</g>',
+    "layers": _group(_full('style="mix-blend-mode:multiply"'), 100) + _uses(50),
+    "a long path that is used again": f'<path id="a" d="M0 0{"h1v1" * 9_000}"/>' + _uses(20),
+    "long texts that are used again": f'<text id="a">{"W" * 50_000}</text>' + _uses(10),
+}
+"""Drawings that are refused because of what they refer to and repeat."""
+
+UNAFFORDABLE = {
+    "dashes": '<path d="M0 0h9" stroke-dasharray=".0001"/>',
+    "dashes in a style": '<g style="stroke-dasharray : 1 2"/>',
+    "dashes in a style sheet": "<style>.a{stroke-dasharray:var(--a)}</style>",
+    "a filter function": '<rect filter="blur(9px)"/>',
+    "a filter function in a style sheet": "<style>rect{filter:url(#a) drop-shadow(0 0 9px red)}</style>",
+    "an animation": "<style>@keyframes a{to{opacity:0}}</style>",
+    "a gradient of CSS": "<style>svg{background:repeating-linear-gradient(red,blue)}</style>",
+    "a shadow of text": '<text style="text-shadow:0 0 9px red">a</text>',
+    "very fine turbulence": '<filter><feTurbulence numOctaves="255"/></filter>',
+    "an inherited mask": '<g mask="url(#m)"><rect mask="inherit"/></g>',
+    "a mask in a variable": '<g style="--m:url(#m)"><rect style="mask:var(--m)"/></g>',
+    "far coordinates": '<path d="M0 0C1e9 0 0 1e9 1e9 1e9" stroke="red"/>',
+    "a very wide line": '<path d="M0 0h9" style="stroke-width:10000000"/>',
+    "selectors of siblings": "<style>rect~rect~circle{fill:red}</style>",
+    "a filter function beside another program's attribute": (
+        '<rect filter="blur(9px)" xmlns:x="http://example.com/x" x:filter="none"/>'
+    ),
+    "elements deep inside each other": "<g>" * 300 + "</g>" * 300,
+}
+"""Drawings with what costs a browser any amount of time for any size."""
+
+USUAL = {
+    "Illustrator": "<defs><style>.cls-1{fill:url(#a);isolation:isolate}.cls-2{clip-path:url(#c)}"
+    ".cls-3{fill:none}</style>"
+    '<linearGradient id="a" gradientTransform="matrix(1 0 0 -1 0 8)"><stop offset="0"/><stop offset="1"/>'
+    '</linearGradient><radialGradient id="b" xlink:href="#a"/><clipPath id="c">'
+    '<rect class="cls-3" width="9" height="9"/></clipPath>'
+    '</defs><g class="cls-2">' + '<path class="cls-1" d="M0 0h9v9z"/>' * 500 + "</g>",
+    "Figma": '<g clip-path="url(#clip0)"><g filter="url(#f0)"><path d="M0 0h9v9z"/></g></g><defs><filter id="f0" '
+    'color-interpolation-filters="sRGB"><feFlood flood-opacity="0" result="a"/>'
+    '<feColorMatrix in="SourceAlpha" values="0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 127 0"/>'
+    '<feOffset dy="4"/><feGaussianBlur stdDeviation="2"/><feBlend in2="a" result="b"/>'
+    '<feBlend in="SourceGraphic" in2="b"/></filter>'
+    '<clipPath id="clip0"><rect width="9" height="9"/></clipPath></defs>',
+    "Inkscape": "<g style=\"opacity:1;mix-blend-mode:normal;stroke-dasharray:none;font-family:'Sans'\">"
+    '<path style="fill:#123;stroke:none;filter:none" d="m 0,0 c 1,1 2,2 3,3 z"/></g>',
+    "digits that are no coordinates": '<g id="a20261231235959" style="fill:#1e9000;stroke:#12345678">'
+    '<path id="b" d="M0 0h9v9z" fill="#1e900012"/></g>',
+    "gradients around their definition": (
+        '<g fill="url(#g)"><defs><linearGradient id="g"><stop/></linearGradient></defs><path d="M0 0h9v9z"/></g>'
+    ),
+}
+"""Drawings as drawing programs write them."""

@@ -1,0 +1,166 @@
+"""Values that reach the other side as they were sent, or without loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.openbanking.records.consents import consent_key
+from tests.openbanking.payer import Payer, order
+from tests.world import IBAN, World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
+OTHER_IBAN = "DE89370400440532013000"
+
+
+def paid(world: World, version: int, kind: str, **members: Any) -> Any:
+    """What the bank received of a payment whose payee has ``members``."""
+    payer = Payer(world, version, kind)
+    payee = members if version == 1 else {"creditor_account": members}
+    if kind == "bulk":
+        answer = payer.pay(payments=[_bulk_item(version) | payee])
+    else:
+        answer = payer.pay(**({"receiver_iban": ""} if version == 1 else {}) | payee)
+    assert answer.status == 200, answer
+    sent = jsontext.loads(payer.side.received[-1].body)
+    sent = sent["payments"][0] if kind == "bulk" else sent
+    return sent if version == 1 else sent["creditor_account"]
+
+
+def _bulk_item(version: int) -> dict[str, Any]:
+    amount = {"amount": "12.30", "currency": "EUR"}
+    if version == 1:
+        return {"receiver_name": "Ada Receiver", **amount}
+    return {"creditor_name": "Ada", "instructed_amount": amount}
+
+
+# -- account numbers and sort codes
+
+
+@KINDS
+@pytest.mark.parametrize(
+    ("sort_code", "number", "expected"),
+    [
+        (40004, 1234567, ("040004", "01234567")),
+        (400040, 12345678, ("400040", "12345678")),
+        ("040004", "01234567", ("040004", "01234567")),
+        (0, 0, ("000000", "00000000")),
+    ],
+)
+def test_a_sort_code_and_an_account_number_sent_as_numbers_reach_the_bank_with_their_zeros(
+    world: World, kind: str, sort_code: Any, number: Any, expected: tuple[str, str]
+) -> None:
+    sent = paid(world, 2, kind, sort_code=sort_code, account_number=number)
+
+    assert (sent["sort_code"], sent["account_number"]) == expected
+
+
+@KINDS
+def test_a_version_1_account_number_beside_a_sort_code_gets_its_zeros(world: World, kind: str) -> None:
+    sent = paid(world, 1, kind, receiver_sort_code="040004", receiver_account_number=1234567)
+
+    assert (sent["receiver_sort_code"], sent["receiver_account_number"]) == ("040004", "01234567")
+
+
+def test_a_version_1_account_number_without_a_sort_code_is_passed_on_as_it_was_sent(world: World) -> None:
+    payer = Payer(world, 1)
+
+    assert payer.pay(receiver_account_number=1234567).status == 200
+    assert b'"receiver_account_number":1234567' in payer.side.received[-1].body
+
+
+def test_a_debtor_account_and_that_of_a_funds_confirmation_get_their_zeros(world: World) -> None:
+    payer = Payer(world, 2)
+    account = {"sort_code": 40004, "account_number": 1234567}
+    assert payer.pay(debtor_account=account).status == 200
+
+    sent = jsontext.loads(payer.side.received[-1].body)["debtor_account"]
+    assert sent == {"sort_code": "040004", "account_number": "01234567"}
+
+
+@pytest.mark.parametrize("wrong", [-1, 1000000, True, "12 34", jsontext.Number("40004.0"), jsontext.Number("-0")])
+def test_a_sort_code_that_is_none_is_refused(world: World, wrong: Any) -> None:
+    payer = Payer(world, 2)
+
+    answer = payer.pay(creditor_account={"sort_code": wrong, "account_number": "12345678"})
+
+    assert (answer.status, answer.body["code"]) == (400, "FORMAT_ERROR")
+    assert payer.calls == 0
+
+
+# -- numbers
+
+
+@pytest.mark.parametrize("amount", ["-0", "0", "-0.00", "9733.70", "1e5", "123456789012345678901"])
+def test_every_digit_of_a_banks_number_reaches_the_tpp(world: World, amount: str) -> None:
+    bearer = world.tokens(2, scopes=["accounts.balances"])["access_token"]
+    balance = f'{{"balance_amount":{{"amount":{amount},"currency":"EUR"}},"balance_type":"interimBooked"}}'
+    raw = f'{{"balances":[{balance}]}}'
+    world.banks[2].answers["/v2_account_balances"] = lambda sent: jsontext.loads(raw)
+
+    answer = world.tpp("GET", "/tpp/account_balance?account_id=1", bearer=bearer)
+
+    assert (answer.status, answer.text) == (200, raw)
+
+
+# -- addresses
+
+
+@VERSIONS
+@KINDS
+@pytest.mark.parametrize("scheme", ["HTTP", "Http", "http"])
+def test_the_scheme_of_a_payments_callback_url_may_be_in_capitals(
+    world: World, version: int, kind: str, scheme: str
+) -> None:
+    payer = Payer(world, version, kind)
+    url = f"{scheme}://127.0.0.1:8000/payments/callback"
+
+    assert payer.pay(callback_url=url).status == 200
+    assert f'"callback_url":"{url}"'.encode() in payer.side.received[-1].body
+
+
+def test_the_scheme_of_a_callback_url_may_be_in_capitals(world: World) -> None:
+    urls = ["HTTP://127.0.0.1:8000/authorize/callback"]
+    world.client = world.hub.openbanking.clients.update(world.client.client_id, callback_urls=urls).client
+
+    assert world.approve(1).callback_url.startswith(f"{urls[0]}?")
+    assert Payer(world, 1).pay().status == 200
+
+
+@VERSIONS
+def test_the_address_of_the_psu_reaches_the_bank_as_it_was_sent(world: World, version: int) -> None:
+    payer = Payer(world, version)
+    body = order(world, version, "single")
+
+    world.tpp(
+        "POST", "/tpp/payment_initiation", body, bearer=payer.bearer, headers={"psu-ip-address": "::ffff:203.0.113.7"}
+    )
+
+    assert payer.side.received[-1].headers["PSU-IP-Address"] == "::ffff:203.0.113.7"
+
+
+# -- consents
+
+
+@VERSIONS
+def test_an_identifier_that_a_bank_repeats_is_stored_once(world: World, version: int) -> None:
+    asked = world.authorize(version)
+    spaced = f"{IBAN[:4]} {IBAN[4:]}".lower()
+    members = {
+        "ibans": [OTHER_IBAN, IBAN, IBAN, spaced, OTHER_IBAN],
+        "account_ids": [4711, "4711", "A-1", "A-1"],
+        "account_numbers": ["12345678", "400040 12345678", "12345678 400040", "12345678", 12345678],
+    }
+    saved = world.bank(version, "/consent", world.consent_body(version, asked["redirect_url"], **members))
+    assert saved.status == 200, saved
+
+    (item,) = (each for each in world.hub.store.scan("consents") if each["part"] == "consent")
+    assert item == world.hub.store.get(*consent_key(item["consent_id"]))
+    assert item["accounts"] == {
+        "ibans": [OTHER_IBAN, IBAN],
+        "account_ids": ["4711", "A-1"],
+        "account_numbers": ["12345678", "400040 12345678"],
+    }

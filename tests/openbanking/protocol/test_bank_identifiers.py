@@ -1,0 +1,280 @@
+"""Identifiers: what a bank may say, a consent may hold and a request may name is one rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.fields.ibans import make_iban
+from chalicelib.foundation.fields.problems import InvalidMessage
+from chalicelib.openbanking.protocol import v1_messages, v2_messages
+from chalicelib.openbanking.protocol.bank_calls import (
+    BODY_BYTES,
+    CONSENT_BYTES,
+    MOST_IDENTIFIER_BYTES,
+    MOST_IDENTIFIERS,
+    PaymentsStatus,
+    PaymentsStatusV2,
+    SaveConsent,
+    SaveConsentV2,
+)
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, LONGEST_PAGE_KEY, LONGEST_PAYMENT_ID
+from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
+from tests.many import cases
+from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, with_value
+from tests.openbanking.specification import Member
+from tests.openbanking.stage import Stage
+from tests.world import World
+
+VERSIONS = pytest.mark.parametrize("version", [1, 2])
+DOCS = Path(__file__).parents[3] / "docs"
+DYNAMODB_ITEM_BYTES = 400 * 1024
+
+TEXTS = ("A-1", "4711", "0", "-1", "1.5", "a b", "Zoë", "\U0001f600", "<&\"'>", "日本", " ")
+GOOD = (*TEXTS, "x" * LONGEST_ID, "\U0001f600" * LONGEST_ID)
+UNPRINTABLE = ("a\u00a0b", "a\u200cb", "a\u200db", "a\u00adb", "a\nb", "\x7f", "\u2028", "\ue000", "\ufeff")
+BAD = (*UNPRINTABLE, "x" * (LONGEST_ID + 1))
+
+IN_REQUESTS: dict[str, Callable[[str], object]] = {
+    "version 1 account": lambda text: v1_messages.AccountRequest.read({"account_id": text}),
+    "version 1 payments": lambda text: v1_messages.PaymentsRequest.read({"account_id": text}),
+    "version 1 payment": lambda text: v1_messages.PaymentRequest.read({"payment_id": text}),
+    "version 1 funds": lambda text: v1_messages.FundsAccount.read({"account_id": text}),
+    "version 2 account": lambda text: v2_messages.AccountRequest.read({"account_id": text}),
+    "version 2 transactions": lambda text: v2_messages.TransactionsRequest.read(
+        {"account_id": text, "booking_status": "both"}
+    ),
+    "version 1 consent": lambda text: SaveConsent.read({"request_url": "u", "scopes": ["s"], "account_ids": [text]}),
+    "version 2 consent": lambda text: SaveConsentV2.read({"requestUrl": "u", "scopes": ["s"], "accountIds": [text]}),
+}
+
+
+def takes(read: Callable[[str], object], text: str) -> bool:
+    try:
+        read(text)
+    except InvalidMessage:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("named", IN_REQUESTS)
+def test_every_request_and_consent_takes_the_same_identifiers(named: str) -> None:
+    with cases() as case:
+        for text in (*GOOD, *BAD, ""):
+            with case(f"{text[:20]!r} {len(text)}"):
+                assert takes(IN_REQUESTS[named], text) is (text in GOOD)
+
+
+ID_PLACES = [
+    ("/accounts", "accounts[].id"),
+    ("/account", "account.id"),
+    ("/account_balance", "accounts[].id"),
+    ("/account_payment", "payment.id"),
+    ("/account_payments", "payments[].id"),
+    ("/account_payment", "payment.additional_data[].sender_data.internal_account_id"),
+    ("/v2_accounts", "accounts[].resource_id"),
+    ("/v2_account", "account.resource_id"),
+    ("/v2_account_transactions", "transactions.booked[].transaction_id"),
+    ("/v2_account_transactions", "transactions.pending[].transaction_id"),
+]
+
+
+def member_of(row: Row, path: str) -> Member:
+    return next(each for each in row.table.answer if each.path == path)
+
+
+@pytest.mark.parametrize(("webhook", "path"), ID_PLACES)
+def test_a_bank_may_say_what_a_request_can_name_and_nothing_else(stage: Stage, webhook: str, path: str) -> None:
+    row = BY_WEBHOOK[webhook]
+    member = member_of(row, path)
+    is_number = member.type == "N"
+    good = ("0", "4711", "007", "9" * LONGEST_ID) if is_number else GOOD
+    bad = ("9" * (LONGEST_ID + 1),) if is_number else BAD
+    with cases() as case:
+        for text in (*good, *bad):
+            with case(f"{text[:20]!r} {len(text)}"):
+                answer = stage.ask(row, answer=with_value(row.answer, member, text))
+                assert (answer.status == 200) is (text in good), answer
+                if text in bad:
+                    assert f"{member.shown} must " in answer.body["additionalErrors"][0]["details"]
+
+
+@pytest.mark.parametrize("booking_status", ["booked", "pending", "both"])
+def test_a_page_key_that_is_handed_on_can_be_sent_back(stage: Stage, booking_status: str) -> None:
+    row = BY_WEBHOOK["/v2_account_transactions"]
+    good = (*TEXTS, "x" * LONGEST_PAGE_KEY, "\U0001f600" * LONGEST_PAGE_KEY)
+    with cases() as case:
+        for text in (*good, *UNPRINTABLE, "x" * (LONGEST_PAGE_KEY + 1)):
+            with case(f"{text[:20]!r} {len(text)}"):
+                request = {**row.request, "booking_status": booking_status}
+                answer = stage.ask(row, request, answer=row.answer | {"page_key": text})
+                assert (answer.status == 200) is (text in good), answer
+                if answer.status == 200:
+                    assert stage.ask(row, request | {"page_key": answer.body["page_key"]}).status == 200
+                    assert jsontext.loads(stage.received(row)[-1].body)["page_key"] == text
+                else:
+                    assert "page_key must be printable text of at most 1024 characters" in str(answer.body)
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "p" * LONGEST_PAYMENT_ID, *UNPRINTABLE, "p" * (LONGEST_PAYMENT_ID + 1)])
+def test_a_payment_id_of_a_bank_can_be_asked_for_and_reported(text: str) -> None:
+    good = text not in UNPRINTABLE and len(text) <= LONGEST_PAYMENT_ID
+    initiated = {"confirmation_url": "https://bank.example", "payment_id": text}
+
+    assert takes(lambda given: PaymentStatusQuery.read({"payment_id": given}), text) is good
+    assert takes(lambda given: PaymentsStatus.read({"payment_id": given, "payment_status": 1}), text) is good
+    assert takes(lambda given: PaymentsStatusV2.read({"paymentId": given, "paymentStatus": "ACSC"}), text) is good
+    assert ("identifier" not in problems(v1_messages.InitiationAnswer, initiated)) is good
+    assert ("identifier" not in problems(v2_messages.InitiationAnswer, initiated | {"status": "RCVD"})) is good
+
+
+def problems(model: Any, members: dict[str, Any]) -> list[str]:
+    try:
+        model.read(members)
+    except InvalidMessage as error:
+        return [problem.kind for problem in error.problems]
+    return []
+
+
+def test_an_unusable_page_key_is_found_behind_many_other_deviations(stage: Stage) -> None:
+    row = BY_WEBHOOK["/v2_account_transactions"]
+    entry = {**row.answer["transactions"]["booked"][0], "remittance_information_unstructured": "x" * 141}
+    answer = {**row.answer, "transactions": {"booked": [entry] * 200, "pending": []}, "page_key": "a\u200cb"}
+
+    found = stage.ask(row, answer=answer)
+
+    assert found.status == 502
+    assert "page_key must be printable text" in found.body["additionalErrors"][0]["details"]
+
+
+@pytest.mark.parametrize("empty", ["resource_id", "transaction_id", "page_key"])
+def test_an_empty_identifier_is_a_failure_only_where_it_is_mandatory(stage: Stage, empty: str) -> None:
+    row = BY_WEBHOOK["/v2_accounts" if empty == "resource_id" else "/v2_account_transactions"]
+    member = next(each for each in row.table.answer if each.name == empty)
+
+    answer = stage.ask(row, answer=with_value(row.answer, member, ""))
+
+    assert answer.status == (502 if empty == "resource_id" else 200)
+
+
+# -- from the list of accounts to the consent, and back
+
+NAMED = [(1, "9" * LONGEST_ID), (1, "0012"), (2, "A" * LONGEST_ID), (2, "Zoë \U0001f600"), (2, "x" * 129)]
+
+
+@pytest.mark.parametrize(("version", "account_id"), NAMED)
+def test_an_account_id_that_a_bank_lists_can_be_approved_and_named(stage: Stage, version: int, account_id: str) -> None:
+    listed = BY_WEBHOOK["/accounts" if version == 1 else "/v2_accounts"]
+    bearer = stage.bearer_for(version, account_ids=[account_id])
+    member = member_of(listed, "accounts[].id" if version == 1 else "accounts[].resource_id")
+
+    found = stage.ask(listed, answer=with_value(listed.answer, member, account_id), bearer=bearer)
+    assert [account[member.name] for account in found.body["accounts"]] == [account_id]
+
+    for row in ROWS:
+        if row.version == version and "account_id" in row.request:
+            request = {name: value for name, value in row.request.items() if name != "iban"}
+            answer = stage.ask(row, request | {"account_id": account_id}, bearer=bearer)
+            assert answer.status == 200, answer
+            assert jsontext.loads(stage.received(row)[-1].body)["account_id"] == account_id
+
+
+def test_funds_of_an_account_with_a_long_id_are_confirmed(stage: Stage) -> None:
+    row = BY_WEBHOOK["/funds_confirmations"]
+    bearer = stage.bearer_for(1, account_ids=["A" * LONGEST_ID])
+
+    answer = stage.ask(row, row.request | {"account": {"account_id": "A" * LONGEST_ID}}, bearer=bearer)
+
+    assert answer.status == 200, answer
+
+
+# -- a consent with as many as it may have
+
+
+def consent_body(world: World, version: int, **members: Any) -> dict[str, Any]:
+    url = world.authorize(version)["redirect_url"]
+    return world.consent_body(version, url, **members)
+
+
+IBANS = [make_iban("DE", f"{number:018}") for number in range(MOST_IDENTIFIERS)]
+NUMBERS = [f"{number:06} {number:08}" for number in range(MOST_IDENTIFIERS)]
+IDS = [f"{number:04}" + "x" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFIERS)]
+
+
+@VERSIONS
+def test_a_consent_may_have_a_thousand_identifiers_of_each_kind_at_their_largest(world: World, version: int) -> None:
+    lists = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}
+    body = jsontext.dumps(consent_body(world, version, **lists)).encode()
+    assert len(body) > 3 * BODY_BYTES
+
+    assert world.bank(version, "/consent", raw=body).status == 200
+    (item,) = (each for each in world.hub.store.scan("consents") if each["part"] == "consent")
+    assert item["accounts"] == lists
+    assert len(jsontext.dumps({**item, "bank_token_sealed": ""}).encode()) < DYNAMODB_ITEM_BYTES
+
+
+@VERSIONS
+def test_a_consent_may_have_a_thousand_identifiers_in_their_longest_notation(world: World, version: int) -> None:
+    texts = {"ibans": [each.rjust(42) for each in IBANS], "account_ids": IDS, "account_numbers": NUMBERS}
+    body = jsontext.dumps(consent_body(world, version, **texts))
+    for text in dict.fromkeys(each for entries in texts.values() for each in entries):
+        body = body.replace(f'"{text}"', '"' + "".join(f"\\u{ord(character):04x}" for character in text) + '"')
+    assert len(body) > 1_800_000
+
+    assert world.bank(version, "/consent", raw=body.encode()).status == 200
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", ["ibans", "account_ids", "account_numbers"])
+def test_one_identifier_more_is_refused(world: World, version: int, kind: str) -> None:
+    entries = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}[kind]
+    body = consent_body(world, version, **{kind: [*entries, entries[0]]})
+
+    answer = world.bank(version, "/consent", body)
+
+    assert answer.status == 400
+    assert "must have at most 1000 entries" in answer.text
+
+
+@VERSIONS
+def test_identifiers_that_no_record_can_hold_are_refused(world: World, version: int) -> None:
+    ids = [f"{number:04}" + "\U0001f600" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFIERS)]
+    body = consent_body(world, version, account_ids=ids)
+
+    answer = world.bank(version, "/consent", body)
+
+    assert answer.status == 400
+    assert f"the account identifiers must have at most {MOST_IDENTIFIER_BYTES} bytes together" in answer.text
+    assert list(world.hub.store.scan("consents")) == []
+
+
+def test_the_limit_of_a_consents_body_follows_from_its_lists() -> None:
+    widest = "\\ud83d\\ude00"
+    lists = [[widest * longest] * MOST_IDENTIFIERS for longest in (42, LONGEST_ID, 15)]
+
+    assert sum(len(f'"{text}",') for texts in lists for text in texts) + BODY_BYTES == CONSENT_BYTES
+
+
+@VERSIONS
+def test_other_calls_of_banks_keep_their_limit(world: World, version: int) -> None:
+    token = "accessToken" if version == 2 else "access_token"
+    answer = world.bank(version, "/token/revoke", {token: "x" * BODY_BYTES})
+
+    assert answer.status == 400
+    assert f"larger than {BODY_BYTES} bytes" in answer.text
+
+
+def test_documents_state_the_rule_and_the_limits() -> None:
+    page = (DOCS / "concepts/bank-integration.md").read_text(encoding="utf-8")
+    rule = page.partition("### Identifiers")[2].partition("###")[0]
+
+    assert f"1 to {LONGEST_ID} printable characters" in rule
+    assert f"`page_key` | 1 to {LONGEST_PAGE_KEY} printable" in rule
+    assert f"1 to {LONGEST_PAYMENT_ID} printable" in rule
+    assert f"at most {CONSENT_BYTES} bytes" in page
+    assert f"at most {MOST_IDENTIFIER_BYTES} bytes" in page
+    assert f"at most {MOST_IDENTIFIERS} entries" in page
