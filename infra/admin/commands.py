@@ -92,5 +92,5 @@ for module in (
     users,
 ):
     module.group.info.name = module.__name__.rpartition(".")[2]
-    program.add_typer(module.group)
+    program.add_typer(module.group, name=module.group.info.name)
 command(program, "trace")(trace)

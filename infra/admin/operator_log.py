@@ -7,6 +7,7 @@ command, its arguments and the names of its options, whose values may be secret,
 from __future__ import annotations
 
 import getpass
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -74,7 +75,10 @@ def entries(store: Store, since: int, until: int) -> Iterator[Mapping[str, objec
 def caller(hub: Hub) -> str:
     """Who runs the command: the AWS identity, or the account of this machine for the local stack."""
     if hub.settings.is_local:
-        return getpass.getuser()
+        try:
+            return getpass.getuser()
+        except (KeyError, OSError):  # an account without a name, as in containers
+            return f"user {os.getuid()}"
     return str(boto3.client("sts").get_caller_identity()["Arn"])
 
 

@@ -51,6 +51,7 @@ def test_every_command_that_changes_something_is_in_the_trail_with_its_author(wo
     consent_id = world.tokens(1)["consent_id"]
     done("consents", "show", consent_id)
     done("consents", "revoke", consent_id)
+    world.clock.advance(1)
     done("clients", "update", world.client.client_id, "--title", "Other")
 
     commands = [line for line in exported(world, tmp_path)[2] if line["kind"] == "command"]
