@@ -134,6 +134,14 @@ def test_a_refusal_that_may_be_an_attack_is_counted_once_and_logged(
     assert [line["level"] for line in lines.all()[before:]].count("WARNING") == 1
 
 
+def test_a_wrong_key_is_logged_with_its_bank(world: World, lines: Lines) -> None:
+    bank_id, _, secret = world.banks[1].api_key.partition(".")
+    wrong = f"{bank_id}.{secret.swapcase()}"
+    world.bank(1, "/init_authorization", {"request_url": ""}, headers={"x-api-key": wrong})
+
+    assert [line["bic"] for line in lines.all() if line["message"] == "credentials refused"] == ["ALPHGB21"]
+
+
 def test_what_is_right_is_not_counted(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.tokens(1)
     Scene(world).card()
