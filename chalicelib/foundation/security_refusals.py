@@ -20,7 +20,7 @@ Kind = Literal[
     "wrong_card_credentials",
     "too_many_attempts",
 ]
-"""A misused token is a code or a refresh token that was used a second time, which ends its consent."""
+"""A misused token is a code or a refresh token that was used a second time, which ended its consent."""
 
 METRIC = "SecurityRefusals"
 _metrics: Metrics | None = None
