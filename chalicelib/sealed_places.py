@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chalicelib.cards.card_data import sealed_data
+from chalicelib.cards.card_data import sealed_places
 from chalicelib.cards.events import signing_secrets
 from chalicelib.cards.requests import idempotency
 from chalicelib.delivery import event_log, sealed_bodies
@@ -28,6 +28,6 @@ SEALED_PLACES: tuple[SealedPlace, ...] = (
     *sealed_bodies.SEALED,
     *event_log.SEALED,
     *signing_secrets.SEALED,
-    *sealed_data.SEALED,
+    *sealed_places.SEALED,
     *journeys.SEALED,
 )

@@ -1,8 +1,7 @@
-"""A year in steps of a day: it takes less than a minute, and nothing of it is missing or told twice."""
+"""A year in steps of a day: nothing of it is missing or reported twice."""
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -13,8 +12,6 @@ import pytest
 from tests.e2e.own_stack import OwnStack, running
 from tests.e2e.parties import Tpp
 
-MOST_SECONDS = 60.0
-
 
 @pytest.fixture
 def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnStack]:
@@ -22,12 +19,10 @@ def own_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnStack]:
         yield started
 
 
-def move_by_days(own_stack: OwnStack, count: int) -> float:
-    """Move time in steps of a day; answers the seconds of real time that it took."""
-    begun = time.monotonic()
+def move_by_days(own_stack: OwnStack, count: int) -> None:
+    """Move time in steps of a day."""
     for _ in range(count):
         own_stack.advance("P1D")
-    return time.monotonic() - begun
 
 
 def today(own_stack: OwnStack) -> date:
@@ -63,12 +58,11 @@ def check_days(own_stack: OwnStack, count: int) -> None:
 
 
 @pytest.mark.year
-def test_a_year_in_steps_of_a_day_takes_less_than_a_minute_and_loses_nothing(own_stack: OwnStack) -> None:
+def test_a_year_in_steps_of_a_day_loses_nothing(own_stack: OwnStack) -> None:
     read_accounts(own_stack)
 
-    seconds = move_by_days(own_stack, 365)
+    move_by_days(own_stack, 365)
 
     check_days(own_stack, 365)
     assert own_stack.time()["offset_seconds"] == 365 * 86_400
     assert own_stack.admin("ledger", "verify")["good"] is True
-    assert seconds < MOST_SECONDS

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-from functools import partial
-from typing import Literal, get_args
+from typing import Literal
 
 from chalicelib.cards.card_data import verification_values
 from chalicelib.cards.card_data.keys import CardKeys
-from chalicelib.cards.storage.record import TABLE
-from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
-from chalicelib.foundation.dynamodb.store import Item
 
 Sealed = Literal["pan", "pin", "acs_password"]
 """The fields stored sealed. The CVC2 is computed, never stored."""
@@ -27,11 +23,11 @@ class CardData:
 
     def seal(self, card_id: int, field: Sealed, text: str) -> bytes:
         """Encrypt ``text``, bound to this card and field."""
-        return self._vault.seal(text, _place(card_id, field))
+        return self._vault.seal(text, context_of(card_id, field))
 
     def open(self, card_id: int, field: Sealed, sealed: bytes) -> str:
         """Decrypt a value from ``seal``. Raises: Unsealable."""
-        return self._vault.unseal(sealed, _place(card_id, field))
+        return self._vault.unseal(sealed, context_of(card_id, field))
 
     def lookup(self, pan: str) -> str:
         """The keyed hash that finds a card by its number, 64 hexadecimal digits; it never changes."""
@@ -57,12 +53,6 @@ class CardData:
         return hmac.new(self._keys.derive_key(purpose), text.encode(), hashlib.sha256).hexdigest()
 
 
-def _place(card_id: int, field: Sealed) -> str:
+def context_of(card_id: int, field: Sealed) -> str:
+    """The context for which a card's field is sealed."""
     return f"card#{card_id}|{field}"
-
-
-def _sealed_for(field: Sealed, item: Item) -> str | None:
-    return _place(item["id"], field) if item["part"] == "card" else None
-
-
-SEALED = tuple(SealedPlace(TABLE, ("owner", "part"), field, partial(_sealed_for, field)) for field in get_args(Sealed))
