@@ -96,8 +96,8 @@ def reseal() -> Report:
 def data() -> Report:
     """Show the data keys, what the older ones still open, and how far keys reseal has come.
 
-    A key that opens nothing any more can be removed 35 days later (removable_at). values_left are values that the last
-    complete pass could not encrypt anew, for example because they changed at that moment.
+    A key that opens nothing any more can be removed 35 days later (removable_at). values_left is the number of values
+    that the last complete pass found encrypted with the key; null if no pass has looked for them.
 
     \b
     Example:
