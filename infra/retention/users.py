@@ -19,8 +19,8 @@ def erase_user(hub: Hub, email: str) -> list[str]:
         InvalidUser, UnknownUser.
     """
     user = hub.website.users.get(email)
-    if clients := [each for each in hub.openbanking.clients.all(user.email) if not each.is_archived]:
-        raise NotErasable(f"{user.email} has {len(clients)} clients: archive them first with `clients archive`")
+    if any(not each.is_archived for each in hub.openbanking.clients.all(user.email)):
+        raise NotErasable(f"{user.email} has a client that is not archived: archive it first with `clients archive`")
     hub.store.delete(*user_key(user.email))
     for item in hub.store.scan(TABLE):
         if item.get("email") == user.email or item["owner"] == owner_of_journeys(user.email):

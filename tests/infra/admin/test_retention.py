@@ -142,7 +142,7 @@ def test_a_user_with_a_client_in_use_is_not_erased(world: World) -> None:
 
     try:
         assert refused("retention", "erase-user", "tpp@example.com") == (
-            "tpp@example.com has 1 clients: archive them first with `clients archive`"
+            "tpp@example.com has a client that is not archived: archive it first with `clients archive`"
         )
         done("clients", "archive", world.client.client_id)
         assert done("retention", "erase-user", "tpp@example.com")["removed"]
@@ -168,6 +168,14 @@ def test_a_holder_with_an_open_account_is_not_erased(world: World) -> None:
         f"holder {made.holder_id} has an open account or a card that is not blocked: end them first"
     )
     assert refused("retention", "erase-holder", "99999") == "there is no holder 99999"
+
+
+def test_a_holder_who_never_had_an_account_is_erased(world: World) -> None:
+    scene = Scene(world)
+    holder_id = scene.holder()
+
+    assert done("retention", "erase-holder", str(holder_id))["removed"]
+    assert scene.data("getHolder", holder_id=holder_id)["phone_number"] == ""
 
 
 def test_on_request_a_holder_keeps_what_the_law_keeps(world: World) -> None:
