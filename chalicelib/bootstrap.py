@@ -107,10 +107,10 @@ _hub: Hub | None = None
 def hub() -> Hub:
     """The process's hub, configured from the environment. Raises: InvalidSetting."""
     if _hub is None:
-        made = Hub(Settings.from_environment(os.environ))
-        use(made)
-        log.set_level(made.settings.log_level)
-        return made
+        new = Hub(Settings.from_environment(os.environ))
+        use(new)
+        log.set_level(new.settings.log_level)
+        return new
     return _hub
 
 

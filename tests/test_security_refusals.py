@@ -21,13 +21,13 @@ from tests.figures import counted
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.source_code import MODULES, tree, within
-from tests.world import World
+from tests.world import Answer, World
 
 Play = Callable[[World], object]
 """A refusal of one kind, after which the TPP, the bank or the user may go on."""
 
 
-def second_use_of_a_code(world: World) -> Callable[[], object]:
+def second_use_of_a_code(world: World) -> Callable[[], Answer]:
     code = world.approve(1).query["code"]
     redeem = partial(world.tpp, "POST", "/tpp/token", {"authorization_code": code})
     redeem()
@@ -142,6 +142,24 @@ def test_a_refusal_that_may_be_an_attack_is_counted_once_and_logged(
     assert counted(output, METRIC, Stage="local") == [1]
     assert counted(output, METRIC, Stage="local", Kind=kind) == [1]
     assert [line["level"] for line in lines.all()[before:]].count("WARNING") == 1
+
+
+def test_a_code_that_is_repeated_is_counted_when_it_ends_its_consent(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    redeem = second_use_of_a_code(world)
+    answers = [redeem() for _ in range(3)]
+
+    assert len({str(answer.body["title"]) for answer in answers}) == 1
+    assert counted(capsys.readouterr().out, METRIC, Stage="local", Kind="misused_token") == [1]
+
+
+def test_a_wrong_key_is_logged_with_its_bank(world: World, lines: Lines) -> None:
+    bank_id, _, secret = world.banks[1].api_key.partition(".")
+    wrong = f"{bank_id}.{secret.swapcase()}"
+    world.bank(1, "/init_authorization", {"request_url": ""}, headers={"x-api-key": wrong})
+
+    assert [line["bic"] for line in lines.all() if line["message"] == "credentials refused"] == ["ALPHGB21"]
 
 
 def test_accepted_credentials_are_not_counted(world: World, capsys: pytest.CaptureFixture[str]) -> None:

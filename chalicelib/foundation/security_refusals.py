@@ -1,6 +1,6 @@
 """Refusals that may be an attack: each is logged, and counted as ``SecurityRefusals`` by kind.
 
-All of them come by ``record``, so that an alarm sees what the log says. The caller learns less than the log.
+Each comes by ``record``, so that the alarms count what the log has. Callers learn less than the log has.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Kind = Literal[
     "wrong_card_credentials",
     "too_many_attempts",
 ]
-"""A misused token is a code or a refresh token that was used a second time, which ends its consent."""
+"""A misused token is a code or a refresh token that was used a second time, which ended its consent."""
 
 METRIC = "SecurityRefusals"
 _metrics: Metrics | None = None
 
 
 def count_with(metrics: Metrics | None) -> None:
-    """Count in the metrics of this process's stage; ``None`` ends it."""
+    """Count refusals in ``metrics``, those of this process's stage; with ``None``, count none."""
     global _metrics
     _metrics = metrics
 

@@ -49,7 +49,7 @@ class SearchResult:
 
 def has_too_many(words: str) -> bool:
     """Whether ``words`` are more different ones than ``MOST_WORDS``, which a search does not take."""
-    return len(_different(words)) > MOST_WORDS
+    return len(_distinct_words(words)) > MOST_WORDS
 
 
 def search(words: str) -> Sequence[SearchResult]:
@@ -57,7 +57,7 @@ def search(words: str) -> Sequence[SearchResult]:
 
     Empty if there is no word, or if there are too many (see ``has_too_many``).
     """
-    wanted = _different(words)
+    wanted = _distinct_words(words)
     if not 0 < len(wanted) <= MOST_WORDS:
         return ()
     titles = [each for each in _sections() if all(word in each.title.casefold() for word in wanted)]
@@ -71,7 +71,7 @@ def search(words: str) -> Sequence[SearchResult]:
     return found[:_MOST_RESULTS]
 
 
-def _different(words: str) -> Sequence[str]:
+def _distinct_words(words: str) -> Sequence[str]:
     return list(dict.fromkeys(words.casefold().split()))
 
 

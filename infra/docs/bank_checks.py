@@ -16,18 +16,19 @@ from infra.openapi.introduction import table
 
 Rows = Mapping[Version, Check]
 """One check in each version that has it."""
-_CONSENTS, _ACCOUNTS, _PAYMENTS, _CALLS = "Connection and consents", "Account data", "Payments", "Calls to the hub"
-_SUBJECTS: Mapping[str, str] = {"revocation": _CONSENTS, "data": _ACCOUNTS, "payment": _PAYMENTS, "status": _PAYMENTS}
+_CONSENTS, _ACCOUNTS, _HISTORY = "Connection and consents", "Account data", "Transaction history"
+_PAYMENTS, _STATUSES, _CALLS = "Payments", "Payment statuses", "Calls to the hub"
+_SUBJECTS: Mapping[str, str] = {"revocation": _CONSENTS, "data": _ACCOUNTS, "payment": _PAYMENTS, "status": _STATUSES}
 """The subjects of webhooks, by their role."""
+_OF_HISTORY = ("account_payments", "account_payment", "account_transactions")
 _OF_ONE_VERSION = re.compile(r", version \d+: /\S+")
 
 
 def render() -> str:
     """A section for each group of checks, with a row for each check; groups about the same subject stand together."""
     counts = ", ".join(f"{len(checks_of(version))} of version {version}" for version in VERSIONS.values())
-    sections: dict[str, list[str]] = {
-        subject: [f"## {subject}"] for subject in (_CONSENTS, _ACCOUNTS, _PAYMENTS, _CALLS)
-    }
+    subjects = (_CONSENTS, _ACCOUNTS, _HISTORY, _PAYMENTS, _STATUSES, _CALLS)
+    sections = {subject: [f"## {subject}"] for subject in subjects}
     for group, checks in groupby(_merged(), lambda rows: _any(rows).group):
         sections[_subject_of(group)] += _section(group, list(checks))
     return "\n\n".join([f"There are {counts}.", *(part for section in sections.values() for part in section)])
@@ -36,6 +37,8 @@ def render() -> str:
 def _subject_of(group: str) -> str:
     if group.startswith("bank-"):
         return _CALLS
+    if group in _OF_HISTORY:
+        return _HISTORY
     roles = {each.role for version in VERSIONS.values() for each in subjects_of(version) if each.name == group}
     return next((_SUBJECTS[role] for role in roles), _CONSENTS)
 

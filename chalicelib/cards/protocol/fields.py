@@ -33,7 +33,7 @@ from chalicelib.cards.protocol.rules import (
     RangeRule,
     ValueRule,
 )
-from chalicelib.foundation.fields.field_rules import UNWRITTEN
+from chalicelib.foundation.fields.field_rules import BLANK, UNWRITTEN
 from chalicelib.foundation.fields.ibans import is_iban
 from chalicelib.foundation.fields.registries import country_numbers, currency_numbers
 from chalicelib.foundation.fields.written_text import is_blank, is_written
@@ -107,7 +107,6 @@ _LETTERS_AND_DIGITS = re.compile("[A-Za-z0-9]+")
 _LETTERS = re.compile("[A-Za-z]+")
 _PLAIN_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.-]+")
 _NO_LETTER = f"!-&(-,/-@\\[-`{{-~\u00a1-\u00a9{UNWRITTEN}"
-_BLANK = r" \u00a0\u00ad\u200c\u200d"
 _ATOM = r"[^\x00- \x7f\"(),.:;<>@\[\\\]]+"
 _LABEL = r"(?!-)[^\x00-,./:-@\[-`{-\x7f]{1,63}(?<!-)"
 _EMAIL = re.compile(rf"(?=[^@]{{1,64}}@){_ATOM}(?:\.{_ATOM})*@(?:{_LABEL}\.)+(?![0-9]+$){_LABEL}")
@@ -163,7 +162,7 @@ ANS = _text(_is_printable, "non-blank printable text", f"^[^{UNWRITTEN}]*$", "Ri
 AS = _text(
     _is_name,
     "letters, spaces, apostrophes, hyphens and dots, as in names",
-    f"^[{_BLANK}]*[^{_BLANK}{_NO_LETTER}][^{_NO_LETTER}]*$",
+    f"^[{BLANK}]*[^{BLANK}{_NO_LETTER}][^{_NO_LETTER}]*$",
     "Zoë",
 )
 

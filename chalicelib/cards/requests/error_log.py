@@ -18,4 +18,4 @@ def log_refusal(refusal: Refused) -> None:
 def log_repeat(answer: str) -> None:
     """Log the response to a repeat, if it is an error."""
     if (code := jsontext.loads(answer).get("status_code")) is not None:
-        log.info("error response", code=code, title=_MEANINGS[code])
+        log.info("error response", code=code, title=_MEANINGS.get(code))

@@ -44,7 +44,7 @@ class KeyStatus:
     Attributes:
         created_at: 0 for a key of an earlier release.
         is_newest: whether it seals new values.
-        values_left: values that the last whole pass found and could not seal anew; ``None`` before a pass ended.
+        values_left: values that the last whole pass found; ``None`` before a pass has looked for them.
         unused_since: since when it opens nothing; ``None`` if it still does, or nobody has looked.
         removable_at: when it can be removed, if it opens nothing until then.
     """
@@ -94,7 +94,7 @@ class Resealing:
         """
         before = self.progress()
         number, created_at = self._newest_key()
-        if before and before.finished_at is None and before.data_key == number:
+        if before and before.finished_at is None and before.data_key >= number:
             return before
         now = self._clock.time()
         return self._write((before or ResealingProgress(number, now, now)).request(number, created_at, now))
@@ -105,7 +105,9 @@ class Resealing:
         if progress is None or progress.finished_at is not None:
             return progress
         number, created_at = self._newest_key()
-        if progress.data_key != number:
+        if progress.data_key > number:  # the key is so new that this process does not know it yet
+            return progress
+        if progress.data_key < number:
             progress = self._write(progress.request(number, created_at, self._clock.time()))
         before = progress
         while progress.is_due(self._clock.time()) and self._clock.monotonic() < until:
@@ -117,7 +119,7 @@ class Resealing:
     def key_statuses(self) -> list[KeyStatus]:
         """All data keys, oldest first."""
         progress, keys = self.progress(), self._keyring.data_keys()
-        left = progress.left if progress else None
+        left = (progress.left if progress else None) or {}
         unused = (progress.unused_since if progress else None) or {}
         newest = max(keys)
         return [
@@ -125,7 +127,7 @@ class Resealing:
                 number,
                 created_at,
                 number == newest,
-                None if left is None or number == newest else left.get(str(number), 0),
+                left.get(str(number), 0 if str(number) in unused else None),
                 unused.get(str(number)),
             )
             for number, created_at in keys.items()
@@ -154,8 +156,9 @@ class Resealing:
     def _newest_key(self) -> tuple[int, int]:
         return list(self._keyring.data_keys().items())[-1]
 
-    def _older_keys(self) -> list[int]:
-        return list(self._keyring.data_keys())[:-1]
+    def _older_keys(self, number: int) -> frozenset[int]:
+        """The keys before ``number``; one that is created while a pass for ``number`` runs does not add to them."""
+        return frozenset(each for each in self._keyring.data_keys() if each < number)
 
     def _write(self, progress: ResealingProgress) -> ResealingProgress:
         after, put = progress.put()
@@ -169,7 +172,7 @@ class Resealing:
             progress = progress.begin_pass(self.tables, now)
         table = progress.table or self.tables[0]
         page = self._store.scan_page(table, dict(progress.after) if progress.after else None, PAGE)
-        older = frozenset(self._older_keys())
+        older = self._older_keys(progress.data_key)
         calls = [partial(self._reseal, table, item, older, progress.data_key) for item in page.items]
         outcomes = together(calls) if calls else []
         found = dict(sum((Counter(each.found) for each in outcomes), Counter()))

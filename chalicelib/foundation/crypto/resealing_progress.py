@@ -88,7 +88,7 @@ class ResealingProgress:
         return replace(self, read=self.read + read, resealed=self.resealed + resealed, found=total, after=after)
 
     def next_table(self, tables: Sequence[str], older: Collection[int], now: int) -> ResealingProgress:
-        """Go on to the next table, or end the pass; ``older`` are the data keys but the newest."""
+        """Go on to the next table, or end the pass; ``older`` are the keys before ``data_key``."""
         following = tables[tables.index(self.table or "") + 1 :]
         return replace(self, table=following[0]) if following else self._end_pass(older, now)
 

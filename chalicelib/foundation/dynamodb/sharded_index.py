@@ -15,7 +15,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 
 SHARDS = 8
-Place = tuple[int, Item | None]
+_Position = tuple[int, Item | None]
 """A shard, and the row after which its next page begins."""
 
 
@@ -47,19 +47,19 @@ class ShardedIndex:
         All shards are queried in parallel; shards with more rows are queried again, also in parallel.
         """
         rows: list[Item] = []
-        places: list[Place] = [(shard, None) for shard in range(SHARDS)]
+        positions: list[_Position] = [(shard, None) for shard in range(SHARDS)]
         found = [0] * SHARDS
-        while places:
+        while positions:
             pages = self._pages(
-                store, places, owner=owner, since=since, until=until, limit=limit, newest_first=newest_first
+                store, positions, owner=owner, since=since, until=until, limit=limit, newest_first=newest_first
             )
-            following: list[Place] = []
-            for (shard, _), answer in zip(places, pages, strict=True):
+            following: list[_Position] = []
+            for (shard, _), answer in zip(positions, pages, strict=True):
                 rows += answer.items
                 found[shard] += len(answer.items)
                 if answer.next is not None and (limit is None or found[shard] < limit):
                     following.append((shard, answer.next))
-            places = following
+            positions = following
         return sorted(rows, key=lambda row: int(row[self.time]), reverse=newest_first)[:limit]
 
     def pages(
@@ -69,11 +69,11 @@ class ShardedIndex:
 
         Rows that leave the range meanwhile do not disturb the others; rows that enter it may be missed.
         """
-        places: list[Place] = [(shard, None) for shard in range(SHARDS)]
-        while places:
-            pages = self._pages(store, places, owner=owner, since=since, until=until, limit=limit)
+        positions: list[_Position] = [(shard, None) for shard in range(SHARDS)]
+        while positions:
+            pages = self._pages(store, positions, owner=owner, since=since, until=until, limit=limit)
             yield [row for page in pages for row in page.items]
-            places = [(shard, page.next) for (shard, _), page in zip(places, pages, strict=True) if page.next]
+            positions = [(shard, page.next) for (shard, _), page in zip(positions, pages, strict=True) if page.next]
 
     def next_time(self, store: Store, until: int, *, since: int = 0) -> int | None:
         """The earliest time in the index from ``since`` on, if it is not after ``until``."""
@@ -83,7 +83,7 @@ class ShardedIndex:
     def _pages(
         self,
         store: Store,
-        places: Sequence[Place],
+        positions: Sequence[_Position],
         *,
         owner: str,
         since: int,
@@ -91,7 +91,7 @@ class ShardedIndex:
         limit: int | None,
         newest_first: bool = False,
     ) -> Sequence[Page]:
-        """A page of each shard in ``places``, read in parallel."""
+        """A page of each shard in ``positions``, read in parallel."""
 
         def page(shard: int, after: Item | None) -> Page:
             return store.query(
@@ -104,7 +104,7 @@ class ShardedIndex:
                 newest_first=newest_first,
             )
 
-        return together([partial(page, *place) for place in places])
+        return together([partial(page, *position) for position in positions])
 
 
 def _value(owner: str, shard: int) -> str:

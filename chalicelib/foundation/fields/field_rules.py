@@ -34,6 +34,9 @@ UNWRITTEN = (
 )
 """The same without what people write: no-break spaces, soft hyphens and joiners (see ``written_text``)."""
 
+BLANK = r" \u00a0\u00ad\u200c\u200d"
+"""A regular expression's character class: the characters of names that cannot be seen."""
+
 NO_LETTERS = r"\u00a1-\u00a9\u00ab\u00ac\u00ae-\u00b4\u00b6-\u00b9\u00bb-\u00bf\u00d7\u00f7"
 """A regular expression's character class: the non-letters of Latin-1 beyond ASCII."""
 

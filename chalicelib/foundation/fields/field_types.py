@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypeAliasType
 
 from chalicelib.foundation.fields.field_rules import (
+    BLANK,
     NO_LETTERS,
     NUMERIC,
     UNPRINTABLE,
@@ -95,7 +96,7 @@ def _name(letters: str, description: str, example: str, *, digits: bool = False)
         return fault("characters", "must not be blank") if is_blank(value) else value
 
     no_letters = rf"!-%*+{':' if digits else '0'}-@\[-`{{-~{NO_LETTERS}{UNWRITTEN}"
-    return _text(check, f"^[{_BLANK}]*[^{_BLANK}{no_letters}][^{no_letters}]*$", description, example)
+    return _text(check, f"^[{BLANK}]*[^{BLANK}{no_letters}][^{no_letters}]*$", description, example)
 
 
 def _check_printable(value: str) -> str:
@@ -112,8 +113,6 @@ def _check_letters(value: str) -> str:
 
 _USUAL_NAME = re.compile("[A-Za-zÀ-ÖØ-öø-\u02c1\u0400-\u0481\u048a-\u052f\u1e00-\u1eff '\u2019.,&/()-]+")
 _NAME_PUNCTUATION = " '\u2019-.,&/()\u00a0\u00ad\u200c\u200d"
-_BLANK = r" \u00a0\u00ad\u200c\u200d"
-"""A regular expression's character class: what names may have that cannot be seen."""
 PRINTABLE_TEXT, LETTERS_ONLY = "Printable text", "Letters"
 
 AN = _text(_check_printable, f"^[^{UNPRINTABLE}]*$", PRINTABLE_TEXT, "Invoice 17")

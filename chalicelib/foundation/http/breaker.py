@@ -33,10 +33,10 @@ class CircuitOpen(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A period of real time that ends in time whatever happens to the clock; ``seconds`` is its length.
+    """A period of ``seconds`` in real time, which does not last longer if the clock is set back.
 
-    The wall clock keeps running while a Lambda instance is frozen, the monotonic one while the wall clock is set back;
-    what either says has passed.
+    The time that has passed is the larger one of two clocks: the wall clock also runs while a Lambda instance is
+    frozen, the monotonic clock is never set back.
     """
 
     clock: Clock

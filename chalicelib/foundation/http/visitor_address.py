@@ -34,5 +34,6 @@ def visitor_address(settings: Settings, incoming: Incoming) -> str:
 
 
 def _has_secret(settings: Settings, incoming: Incoming) -> bool:
-    digest = hashlib.sha256(incoming.headers.get(PROOF_HEADER, "").encode()).hexdigest()
-    return any(hmac.compare_digest(digest, each) for each in settings.cloudfront_secrets)
+    secret = incoming.headers.get(PROOF_HEADER, "")
+    digest = hashlib.sha256(secret.encode()).hexdigest()
+    return secret != "" and any(hmac.compare_digest(digest, each) for each in settings.cloudfront_secrets)

@@ -13,7 +13,7 @@ from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.fields.field_types import PROBLEMS
 from chalicelib.foundation.fields.problems import InvalidMessage, Problem
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.openbanking.bank_client.bank_failures import NOT_FOUND, SERVER_ERROR, BankFailed
+from chalicelib.openbanking.bank_client.bank_failures import NOT_FOUND, SERVER_ERROR, TOO_MANY_REQUESTS, BankFailed
 from chalicelib.openbanking.protocol.known_members import normalise
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -73,13 +73,15 @@ def _bank_error(answer: dict[str, Any], status: int, form: AnswerForm, unknown: 
     is_error = code is not None or answer.get("status") == "error"
     forms = [version.answers for version in VERSIONS.values()]  # banks may use another version's error codes
     is_no = is_error and status < SERVER_ERROR and status not in _UNDECIDED
+    broken = any(str(code) in each.bank_failed for each in forms)
+    names_unknown = code is not None and (status == NOT_FOUND or str(code) in unknown)
     return BankFailed(
         f"{code}: {said}" if code else said,
         "refused" if is_no else "unknown",
         authorize_again=any(str(code) in each.unknown_token for each in forms) if code else status == 401,
         quoted=True,
-        broken=any(str(code) in each.bank_failed for each in forms),
-        unknown_resource=bool(unknown) and is_no and code is not None and (status == NOT_FOUND or str(code) in unknown),
+        broken=broken,
+        unknown_resource=bool(unknown) and names_unknown and is_no and not broken and status != TOO_MANY_REQUESTS,
     )
 
 

@@ -81,7 +81,8 @@ class BankCircuits:
 
     def _require_due_probe(self, bic: str) -> None:
         """Check that the latest probe that this instance knows is old enough for another. Raises: CircuitOpen."""
-        if bic in self._latest and (left := self._latest[bic][1].left()):
+        latest = self._latest.get(bic)  # another thread may remove it at any time
+        if latest is not None and (left := latest[1].left()):
             raise CircuitOpen(left)
 
     def _claim_probe(self, downtime: Downtime) -> None:

@@ -48,7 +48,8 @@ class BankAuthentication:
         credential = OpaqueToken.parse(key, parts=1)
         bank = self.banks.find(credential.ids[0]) if credential else None
         if credential is None or bank is None or not bank.accepts_key(credential):
-            security_refusals.record("wrong_bank_credentials", "credentials refused", reason="the API key is wrong")
+            bic, reason = bank and bank.bic, "the API key is wrong"
+            security_refusals.record("wrong_bank_credentials", "credentials refused", bic=bic, reason=reason)
             raise refusals.BANK_KEY_WRONG()
         log.bind(bic=bank.bic)
         return bank

@@ -241,9 +241,11 @@ class TokenFlow:
         return self._answer(consent, pair, confirmation)
 
     def _end_misused_consent(self, consent: Consent, row: refusals.RefusalRow) -> Refusal:
-        security_refusals.record(
-            "misused_token", "token request refused", client_id=consent.client_id, reason="used before"
-        )
+        """End a consent whose code or refresh token was used before. A repeat after its end is not counted."""
+        if not consent.has_ended(self.clock.time()):
+            security_refusals.record(
+                "misused_token", "token request refused", client_id=consent.client_id, reason="used before"
+            )
         self.end_consent(consent, "service")
         return row()
 

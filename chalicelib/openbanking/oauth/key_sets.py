@@ -41,9 +41,9 @@ class _Fetched:
         return now - self.fetched_at < seconds
 
     def serves(self, kid: str | None, now: int, seconds: int) -> bool:
-        """Whether the set is younger than ``seconds`` and has the key."""
+        """Whether the set is younger than ``seconds``, by a clock that was not set back, and has the key."""
         has_key = kid is None or any(key.kid == kid for key in self.keys)
-        return has_key and self.is_younger_than(seconds, now)
+        return has_key and self.fetched_at <= now and self.is_younger_than(seconds, now)
 
 
 class KeySets:

@@ -207,6 +207,32 @@ def test_a_rotation_during_a_pass_restarts_it_with_the_new_key(stage: Stage) -> 
     assert stage.unused_since(2) is not None
 
 
+def test_a_key_that_was_the_newest_during_a_pass_is_not_unused(stage: Stage, world: World) -> None:
+    stage.rotate()
+    stage.put_consent(1)
+    stage.work.request()
+
+    with world.meanwhile("put", stage.keyring.rotate_data_key):
+        stage.run()
+
+    assert data_key_id(stage.consent(1)["token"]) == 2
+    assert (stage.unused_since(1), stage.unused_since(2)) == (stage.clock.time(), None)
+    assert [each.values_left for each in stage.work.key_statuses()] == [0, None, None]
+
+
+def test_a_process_that_does_not_know_the_newest_key_yet_leaves_a_request_for_it(stage: Stage) -> None:
+    stage.put_consent(1)
+    keyring = Keyring(stage.keyring._secrets, stage.keyring._kms, "keys", stage.clock)
+    late = Resealing(stage.store, Vault(keyring), keyring, stage.clock, PLACES)
+    assert list(keyring.data_keys()) == [1]
+    stage.keyring.rotate_data_key()
+    requested = stage.work.request()
+
+    assert late.run(stage.clock.monotonic() + 1) == requested
+    assert late.request() == requested
+    assert stage.work.progress() == requested
+
+
 def test_values_that_cannot_be_replaced_keep_their_key_until_they_have_expired(stage: Stage) -> None:
     sealed = stage.vault.seal("long", "payments/1")
     stage.store.put("payments", {"payment": "1", "long": sealed})

@@ -54,3 +54,9 @@ def test_a_request_from_cloudfront_names_its_visitor(secret: str, named: str, ad
 )
 def test_a_forwarded_address_is_not_trusted_without_the_secret(settings: Settings, headers: dict[str, str]) -> None:
     assert visitor_address(settings, request(**headers)) == EDGE
+
+
+def test_the_digest_of_an_empty_secret_proves_nothing() -> None:
+    settings = replace(DIRECT, cloudfront_secrets=(hashlib.sha256(b"").hexdigest(),))
+
+    assert visitor_address(settings, request(cloudfront_viewer_address=f"{VIEWER}:1")) == EDGE

@@ -96,8 +96,12 @@ def test_an_account_or_payment_that_the_bank_does_not_know_is_404(
         (1, "/account", 400, V1 | {"error_code": 4004}),
         (1, "/account_payment", 400, V1 | {"error_code": 4003}),
         (1, "/account_payment", 503, V1),
+        (1, "/account_payment", 429, V1),
+        (1, "/account_payment", 404, V1 | {"error_code": 4000}),
         (1, "/account_payment", 404, {"message": "no route"}),
         (2, "/v2_account", 500, V2),
+        (2, "/v2_account", 429, V2),
+        (2, "/v2_account", 404, {"code": "INTERNAL_SERVER_ERROR", "title": "no"}),
         (2, "/v2_account", 404, {"detail": "no route"}),
     ],
 )

@@ -189,6 +189,16 @@ def test_a_clock_that_is_set_back_keeps_no_set_from_being_fetched(world: World, 
     assert status(world, holder) == 200
 
 
+def test_a_removed_key_is_refused_also_after_the_clock_was_set_back(world: World, site: Site) -> None:
+    old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
+    site.serve(old, new)
+    assert status(world, old) == 200
+
+    site.serve(new)
+    world.clock.advance(-3600)
+    assert status(world, old) == 401
+
+
 @pytest.mark.parametrize("failure", [TimedOut("slow"), ResponseTooLarge("large"), NotReached("private")])
 def test_known_keys_serve_for_a_day_while_the_address_fails(
     world: World, site: Site, failure: OutboundError, lines: Lines

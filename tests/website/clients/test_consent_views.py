@@ -133,7 +133,7 @@ def test_a_consent_is_shown_with_everything_that_is_known_of_it(world: World, us
 
 
 def test_a_consent_has_a_row_for_each_account(world: World, user: Person, client_id: str) -> None:
-    second = "GB33BUKB20201555555555"
+    second = "DE89370400440532013000"
     user.get(f"/consents/{approved_for(world, ibans=[IBAN, second], account_ids=['a-1', 'a-2'])}")
     assert f"IBAN Account id {IBAN} a-1 {second} a-2" in user.text
 
