@@ -97,6 +97,15 @@ def too_many_passwords(world: World) -> Callable[[], object]:
     return guess
 
 
+def too_many_activations(world: World) -> Callable[[], object]:
+    scene = Scene(world)
+    card = scene.card(card_virtual=0)
+    wrong = partial(scene.do, "activateCard", card_id=card.card_id, card_request_id=987)
+    for _ in range(5):
+        wrong()
+    return wrong
+
+
 PLAYS: list[tuple[Kind, Callable[[World], Callable[[], object]]]] = [
     ("misused_token", second_use_of_a_code),
     ("misused_token", late_use_of_a_refresh_token),
@@ -108,6 +117,7 @@ PLAYS: list[tuple[Kind, Callable[[World], Callable[[], object]]]] = [
     ("wrong_bank_credentials", wrong_bank_signature),
     ("wrong_card_credentials", wrong_card_credentials),
     ("too_many_attempts", too_many_passwords),
+    ("too_many_attempts", too_many_activations),
 ]
 
 
@@ -152,7 +162,7 @@ def test_a_wrong_key_is_logged_with_its_bank(world: World, lines: Lines) -> None
     assert [line["bic"] for line in lines.all() if line["message"] == "credentials refused"] == ["ALPHGB21"]
 
 
-def test_what_is_right_is_not_counted(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+def test_accepted_credentials_are_not_counted(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     world.tokens(1)
     Scene(world).card()
     world.tpp("GET", "/tpp/banks")

@@ -16,7 +16,7 @@ from infra.admin.output import CommandRefused, Report
 def logo(
     bic: BicArgument,
     file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="A PNG, JPEG or SVG file of at most 100 KB.")
+        Path | None, typer.Argument(metavar="FILE", help="A PNG, JPEG or SVG file of at most 100 KB.")
     ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the logo.")] = False,
 ) -> Report:

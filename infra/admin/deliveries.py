@@ -82,7 +82,7 @@ def show(delivery_id: DeliveryId) -> Report:
 @command(group, "resend")
 def resend(
     delivery_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="The delivery's id; for an event, this is its webhook-id.")
+        str | None, typer.Argument(metavar="ID", help="The delivery's id; for an event, this is its webhook-id.")
     ] = None,
     bank: Annotated[str | None, typer.Option(metavar="BIC", help="All that waits for this bank.")] = None,
     client: Annotated[str | None, typer.Option(metavar="CLIENT-ID", help="All that waits for this client.")] = None,

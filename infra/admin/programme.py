@@ -69,7 +69,7 @@ def load(
 @command(group, "show")
 def show(
     manager_id: Annotated[
-        int | None, typer.Argument(metavar="[MANAGER-ID]", help="The programme manager to show. Default: list all.")
+        int | None, typer.Argument(metavar="MANAGER-ID", help="The programme manager to show. Default: list all.")
     ] = None,
 ) -> Report:
     """List all programme managers, or show one with its configuration, entries in use, and credentials.

@@ -23,7 +23,9 @@ _COLUMNS = ("name", "person", "data", "kept", "removal", "on_request")
 
 @command(group, "show")
 def show() -> Report:
-    """Show the kinds of personal data: where they are, for how long they are kept and why, and what removes them.
+    """Show the kinds of personal data, for how long they are kept, and what removes them.
+
+    With --json, also where they are and why they are kept.
 
     \b
     Example:
@@ -64,7 +66,7 @@ def erase_user(email: Annotated[str, typer.Argument(metavar="EMAIL", help="The u
 def erase_holder(holder_id: Annotated[int, typer.Argument(metavar="HOLDER_ID", help="The holder's id.")]) -> Report:
     """Remove what no law keeps of a card holder, and say what stays.
 
-    All accounts must be closed, and all cards blocked (B). Reads the whole table of cards.
+    All accounts must be closed (C), and all cards blocked (B). Reads the whole table of cards.
 
     \b
     Example:

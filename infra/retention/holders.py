@@ -35,13 +35,16 @@ class HolderRecords:
     cards: list[Card]
 
     @property
+    def is_ended(self) -> bool:
+        """Whether no account is open, and every card is blocked."""
+        return all(each.status == _FINAL_ACCOUNT for each in self.accounts) and all(
+            card.stored_status == _FINAL_CARD for card in self.cards
+        )
+
+    @property
     def ended_at(self) -> int | None:
-        """When the last account was closed, in Unix seconds; ``None`` while one is open or a card is not blocked."""
-        if not self.accounts or any(each.status != _FINAL_ACCOUNT for each in self.accounts):
-            return None
-        if any(card.stored_status != _FINAL_CARD for card in self.cards):
-            return None
-        return max(each.updated_at for each in self.accounts)
+        """When the last account was closed, in Unix seconds; ``None`` before, and for a holder without accounts."""
+        return max((each.updated_at for each in self.accounts), default=None) if self.is_ended else None
 
 
 def erase_holder(hub: Hub, holder_id: int) -> list[str]:
@@ -53,7 +56,7 @@ def erase_holder(hub: Hub, holder_id: int) -> list[str]:
     found = next(iter(_read(hub.store, holder_id)), None)
     if found is None:
         raise NotErasable(f"there is no holder {holder_id}")
-    if found.ended_at is None:
+    if not found.is_ended:
         raise NotErasable(f"holder {holder_id} has an open account or a card that is not blocked: end them first")
     _remove_contact(hub, found)
     return ["holder-contact", "card-secrets", "whitelist-rules"]

@@ -247,6 +247,15 @@ KINDS = (
         reason="Disputes of an authentication",
     ),
     Kind(
+        name="card-events",
+        person="card holder",
+        data="Events with payments and names of counterparties, encrypted",
+        place="`deliveries`",
+        kept="30 days after their end",
+        removal="expires",
+        reason="Delivery, and its proof",
+    ),
+    Kind(
         name="card-requests",
         person="card holder",
         data="Stored responses of the card API, encrypted",

@@ -20,7 +20,7 @@ def erase_user(hub: Hub, email: str) -> list[str]:
     """
     user = hub.website.users.get(email)
     if any(not each.is_archived for each in hub.openbanking.clients.all(user.email)):
-        raise NotErasable(f"{user.email} has clients in use: archive them first with `clients archive`")
+        raise NotErasable(f"{user.email} has a client that is not archived: archive it first with `clients archive`")
     hub.store.delete(*user_key(user.email))
     for item in hub.store.scan(TABLE):
         if item.get("email") == user.email or item["owner"] == owner_of_journeys(user.email):

@@ -321,7 +321,7 @@ def test_the_queue_gets_no_more_than_it_has_room_for(
 # -- everything that waits for a receiver
 
 
-def waiting(world: World, kind: Kind = "event", **members: Any) -> str:
+def waiting_delivery(world: World, kind: Kind = "event", **members: Any) -> str:
     """A delivery whose first attempt has failed, and that waits for the next one; its id."""
     delivery_id = record(world, kind, **members)
     worker_of(world, Receiver(failures=[fail()])).attempt(delivery_id)
@@ -329,10 +329,10 @@ def waiting(world: World, kind: Kind = "event", **members: Any) -> str:
 
 
 def test_everything_that_waits_for_a_receiver_is_sent_now(world: World, journal: Journal) -> None:
-    mine = [waiting(world, receiver=f"bank#{MINE}", kind="revoke_token") for _ in range(3)]
-    of_another = waiting(world, receiver=f"bank#{OTHER}", kind="revoke_token", bic=MINE)
+    mine = [waiting_delivery(world, receiver=f"bank#{MINE}", kind="revoke_token") for _ in range(3)]
+    of_another = waiting_delivery(world, receiver=f"bank#{OTHER}", kind="revoke_token", bic=MINE)
     due, failed = record(world, receiver=f"bank#{MINE}"), ended(world, "failed", receiver=f"bank#{MINE}")
-    call = waiting(world, "relay", receiver=f"bank#{MINE}")
+    call = waiting_delivery(world, "relay", receiver=f"bank#{MINE}")
     before = {each: journal.show(each) for each in (*mine, of_another, due, failed, call)}
     world.queued()
 
@@ -346,10 +346,10 @@ def test_everything_that_waits_for_a_receiver_is_sent_now(world: World, journal:
     assert journal.resend_waiting(f"bank#{MINE}") == (0, 0)
 
 
-def test_an_attempt_in_progress_and_a_delivery_that_others_change_are_skipped(
+def test_deliveries_with_an_attempt_in_progress_or_a_concurrent_change_are_skipped(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    running, busy, free = (waiting(world, receiver="client#1") for _ in range(3))
+    running, busy, free = (waiting_delivery(world, receiver="client#1") for _ in range(3))
     world.clock.advance(10)
     attempted(world, running)
     real = update_due_time
@@ -370,10 +370,10 @@ def test_an_attempt_in_progress_and_a_delivery_that_others_change_are_skipped(
     assert journal.show(busy) == replace(before, due_at=now + HOUR)
 
 
-def test_what_waits_is_read_in_pages_and_an_interrupted_run_is_continued(
+def test_waiting_deliveries_are_read_in_pages_and_an_interrupted_run_can_be_repeated(
     world: World, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = [waiting(world, receiver="manager#1") for _ in range(20)]
+    made = [waiting_delivery(world, receiver="manager#1") for _ in range(20)]
     world.queued()
     monkeypatch.setattr(module, "_BATCH", 1)
     real, sizes = journal._make_due, list[int]()

@@ -146,7 +146,7 @@ def round_without_end(service: Service) -> tuple[list[Figure], list[Figure]]:
     return late, service.run("prove")
 
 
-def guessing(service: Service) -> tuple[list[Figure], list[Figure]]:
+def guessed_secrets(service: Service) -> tuple[list[Figure], list[Figure]]:
     """Fifty calls with a wrong secret, and then a right one."""
     world = service.world
     wrong = {"authorization": "Basic " + base64.b64encode(f"{world.client.client_id}:wrong".encode()).decode()}
@@ -159,7 +159,7 @@ def guessing(service: Service) -> tuple[list[Figure], list[Figure]]:
     return service.figures(guess), []
 
 
-def stolen_code(service: Service) -> tuple[list[Figure], list[Figure]]:
+def reused_code(service: Service) -> tuple[list[Figure], list[Figure]]:
     world = service.world
     code = world.approve(1).query["code"]
     redeem = partial(world.tpp, "POST", "/tpp/token", {"authorization_code": code})
@@ -173,8 +173,8 @@ PLAYS: dict[str, tuple[Play, int, int]] = {
     "ingest-missing": (no_ingest, DAY, 27 * HOUR),
     "reports-missing": (missing_report, DAY, 25 * HOUR),
     "circuit-opened": (failing_bank, 30, 20 * 60),
-    "security-refusals": (guessing, 150, 20 * 60),
-    "consents-misused": (stolen_code, HOUR, 2 * HOUR),
+    "security-refusals": (guessed_secrets, 150, 20 * 60),
+    "consents-misused": (reused_code, HOUR, 2 * HOUR),
     "claims-stuck": (silent_provider, 60, 30 * 60),
     "outcomes-unknown": (killed_payment, HOUR, 2 * HOUR),
     "declines-unrecorded": (unrecorded_decline, HOUR, 2 * HOUR),

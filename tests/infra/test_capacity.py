@@ -7,6 +7,7 @@ from decimal import Decimal
 
 import pytest
 
+from chalicelib.delivery.slots import WORKERS
 from infra import capacity
 from infra.capacity import Figures
 from infra.deploy.functions import API, BY_NAME
@@ -34,6 +35,14 @@ def test_the_costs_and_rates_of_the_page_follow_from_its_figures() -> None:
 def test_the_page_has_the_memory_of_the_functions() -> None:
     assert FIGURES.values["memory of the function that answers requests"] == API.memory
     assert FIGURES.values["memory of `deliver`"] == BY_NAME["deliver"].memory
+
+
+def test_the_deliveries_a_second_follow_from_the_workers_and_their_duration() -> None:
+    milliseconds = int(capacity.billed_milliseconds(FIGURES, FIGURES.work["delivery of an event"]))
+    rate = WORKERS * 1000 // milliseconds
+
+    assert f"| `deliver`: events to many receivers | {rate} | [{WORKERS} workers]" in PAGE
+    assert f"`deliver` is the narrowest of these: {WORKERS} workers ÷ 0.{milliseconds} s" in PAGE
 
 
 @pytest.mark.parametrize(

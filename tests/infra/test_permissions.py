@@ -92,8 +92,8 @@ def unrecorded_declines(world: World) -> list[str]:
     return world.queued()
 
 
-def requested_anew(world: World) -> None:
-    """A data key that is new, and the request to seal all records with it."""
+def rotate_and_request_reseal(world: World) -> None:
+    """Rotate the data key, and request that all records are encrypted with the new one."""
     world.hub.keyring.rotate_data_key()
     world.clock.advance(SETTLE_SECONDS)
     world.hub.resealing.request()
@@ -362,10 +362,10 @@ def test_the_ledgers_proof_writes_nothing_but_how_far_it_has_come() -> None:
         assert writing["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": [PROGRESS[1]["owner"]]}}
 
 
-def test_what_seals_records_anew_uses_what_it_may_and_may_what_it_uses(
+def test_the_policy_of_reseal_allows_exactly_what_it_uses(
     world: World, working: Callable[[Callable[[], object]], Used]
 ) -> None:
-    requested_anew(world)
+    rotate_and_request_reseal(world)
 
     scanned = working(lambda: world.another_process().resealing.run(float("inf")))
     tables = world.hub.resealing.tables
@@ -375,7 +375,7 @@ def test_what_seals_records_anew_uses_what_it_may_and_may_what_it_uses(
     assert all(scanned | updated == policy(stage, "-reseal") for stage in STAGES)
 
 
-def test_what_seals_records_anew_touches_no_other_statistics() -> None:
+def test_reseal_reads_and_writes_only_its_own_progress_among_the_statistics() -> None:
     for stage in STAGES:
         document = json.loads((FOLDER / f"policy-{stage}-reseal.json").read_text("utf-8"))
         own = [each for each in document["Statement"] if each["Resource"][0].endswith("-statistics")]

@@ -69,7 +69,7 @@ def test_resources_are_named_and_belong_to_the_stage(file: Path) -> None:
 
 
 @each_policy
-def test_only_what_seals_records_anew_reads_whole_tables_and_nobody_changes_keys_and_secrets(file: Path) -> None:
+def test_only_reseal_scans_tables_and_no_function_changes_keys_or_secrets(file: Path) -> None:
     actions = {action for statement in statements(file) for action in statement["Action"]}
 
     assert ("dynamodb:Scan" in actions) == file.stem.endswith("-reseal")

@@ -223,7 +223,7 @@ class TokenFlow:
         return self.tpp_events.record(client, "consent.revoked", data)
 
     def _dispatch(self, consent: Consent, by: EndedBy, told: RecordedDeliveries) -> None:
-        log.info("consent ended", consent_id=consent.consent_id, by=by)
+        log.audit("consent ended", consent_id=consent.consent_id, by=by)
         self.outbox.dispatch(told)
 
     def _repeat_answer(

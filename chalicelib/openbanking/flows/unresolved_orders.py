@@ -129,5 +129,5 @@ class UnresolvedOrders:
         except ConditionFailed as failure:
             if not (failure.repeated and (failure.items[0] or {}).get("outcome") == outcome):
                 raise NotResolved("the order was changed concurrently: try again") from None
-        log.info("order resolved", bic=found.order.bic, order=found.order.request_id, outcome=outcome)
+        log.audit("order resolved", bic=found.order.bic, order=found.order.request_id, outcome=outcome)
         self.outbox.dispatch(event)

@@ -252,7 +252,7 @@ def reset_password(visit: Visit) -> Response:
             return _reset_page(visit, user, field_errors(error.problems), 400)
     except SecretNotValid:
         return invalid_link_page(visit, "/forgotten", "Request a new password")
-    log.info("password changed", by="link")
+    log.audit("password changed", by="link")
     return begin_session(visit, user, Notice.CREDENTIALS_CHANGED)
 
 
@@ -268,7 +268,7 @@ def _change_password(visit: Visit) -> Response:
     except users.InvalidUser as error:
         return _account_page(visit, field_errors(error.problems), 400)
     visit.website.attempts.record_success(subjects)
-    log.info("password changed", by="user")
+    log.audit("password changed", by="user")
     return begin_session(visit, user, Notice.CREDENTIALS_CHANGED, visit.link("/account"))
 
 

@@ -118,7 +118,7 @@ def test_a_new_status_is_told_with_the_one_before_it_and_the_same_one_again_is_n
     assert heard.told() == []
 
 
-def test_a_changed_account_status_is_sent_with_the_one_before_and_the_same_one_is_not(heard: Listener) -> None:
+def test_an_account_event_has_the_previous_status_and_an_unchanged_status_sends_none(heard: Listener) -> None:
     scene = heard.scene
     account, holder = scene.account(holder_id=(owner := scene.holder())), owner
     heard.forget()

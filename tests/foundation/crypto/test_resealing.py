@@ -183,7 +183,7 @@ def test_an_interrupted_pass_goes_on_with_the_page_that_was_not_recorded(
     assert {data_key_id(stage.consent(number)["token"]) for number in range(7)} == {2}
 
 
-def test_of_two_runs_at_once_one_stops(stage: Stage, world: World) -> None:
+def test_one_of_two_concurrent_runs_stops(stage: Stage, world: World) -> None:
     stage.put_consent(1)
     stage.rotate()
     stage.work.request()
@@ -195,7 +195,7 @@ def test_of_two_runs_at_once_one_stops(stage: Stage, world: World) -> None:
     assert stage.finish().found == {}
 
 
-def test_a_rotation_meanwhile_begins_again_with_the_new_key(stage: Stage) -> None:
+def test_a_rotation_during_a_pass_restarts_it_with_the_new_key(stage: Stage) -> None:
     stage.put_consent(1)
     stage.rotate()
     stage.work.request()

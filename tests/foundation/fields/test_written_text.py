@@ -74,7 +74,7 @@ def test_controls_directions_and_other_formatting_are_not_written(text: str) -> 
 @pytest.mark.parametrize(
     ("text", "blank"), [("", True), (" \u00a0", True), ("\u200d\u3164\u2800\ufe0f", True), (" a", False)]
 )
-def test_text_is_blank_if_nothing_of_it_is_seen(text: str, blank: bool) -> None:
+def test_text_of_invisible_characters_only_is_blank(text: str, blank: bool) -> None:
     assert is_blank(text) is blank
 
 

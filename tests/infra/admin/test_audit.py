@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import time
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from infra.admin.trace import LocalLog
 from infra.local import logfile
 from tests.cards.scenes import Scene
 from tests.infra.admin.command_line import built, done, refused, run
+from tests.source_code import MODULES, tree
 from tests.world import World
 
 
@@ -37,7 +39,7 @@ def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     handler.close()
 
 
-def exported(world: World, tmp_path: Path) -> tuple[Path, str, list[dict[str, Any]]]:
+def export_trail(world: World, tmp_path: Path) -> tuple[Path, str, list[dict[str, Any]]]:
     """The exported file, its printed digest, and its lines."""
     file = tmp_path / "audit.jsonl"
     world.clock.advance(600)
@@ -54,7 +56,7 @@ def test_every_command_that_changes_something_is_in_the_trail_with_its_author(wo
     world.clock.advance(1)
     done("clients", "update", world.client.client_id, "--title", "Other")
 
-    commands = [line for line in exported(world, tmp_path)[2] if line["kind"] == "command"]
+    commands = [line for line in export_trail(world, tmp_path)[2] if line["kind"] == "command"]
 
     assert [(each["command"], each["arguments"], each["options"]) for each in commands] == [
         ("consents revoke", [consent_id], []),
@@ -66,14 +68,14 @@ def test_every_command_that_changes_something_is_in_the_trail_with_its_author(wo
 def test_a_refused_command_is_in_the_trail_too(world: World, tmp_path: Path) -> None:
     refused("keys", "remove-data", "77")
 
-    assert "keys remove-data" in [line.get("command") for line in exported(world, tmp_path)[2]]
+    assert "keys remove-data" in [line.get("command") for line in export_trail(world, tmp_path)[2]]
 
 
 def test_the_trail_has_changes_of_clients_and_revealed_card_data(world: World, tmp_path: Path) -> None:
     world.hub.openbanking.clients.update(world.client.client_id, owner="tpp@example.com", title="New title")
     Scene(world).card()
 
-    lines = exported(world, tmp_path)[2]
+    lines = export_trail(world, tmp_path)[2]
 
     (change,) = (line for line in lines if line["kind"] == "client changed")
     assert (change["by"], change["client_id"]) == ("tpp@example.com", world.client.client_id)
@@ -82,9 +84,34 @@ def test_the_trail_has_changes_of_clients_and_revealed_card_data(world: World, t
     assert [line["at"] for line in lines[:-1]] == sorted(line["at"] for line in lines[:-1])
 
 
+def test_the_trail_has_ended_consents_resent_deliveries_resolved_orders_and_new_passwords(
+    world: World, tmp_path: Path
+) -> None:
+    for message in audit.LOGGED:
+        log.audit(message, by="somebody")
+
+    lines = export_trail(world, tmp_path)[2]
+
+    assert {(line["kind"], line["by"]) for line in lines[:-1] if line["kind"] != "command"} == {
+        (message, "somebody") for message in audit.LOGGED
+    }
+
+
+def test_the_lines_of_the_trail_are_logged_at_every_level() -> None:
+    calls = [
+        (ast.unparse(node.func), node.args[0].value)
+        for module in MODULES
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
+    ]
+
+    for message in audit.LOGGED:
+        assert {called for called, said in calls if said == message} == {"log.audit"}, message
+
+
 def test_an_exported_file_is_verified_and_not_written_twice(world: World, tmp_path: Path) -> None:
     done("keys", "rotate-card")
-    file, digest, lines = exported(world, tmp_path)
+    file, digest, lines = export_trail(world, tmp_path)
 
     assert done("audit", "verify", str(file), "--digest", digest) == {"lines": len(lines) - 1, "problem": None}
     assert refused("audit", "export", "--since", "1h", "--out", str(file)).endswith("cannot be written: File exists")

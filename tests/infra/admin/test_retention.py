@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation.identifiers import new_id
 from infra.admin import connection
 from infra.retention import kinds
 from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
@@ -19,7 +20,6 @@ from tests.website.person import Person
 from tests.world import IBAN, World
 
 DAY = 24 * 3600
-ADA = "ada@example.com"
 
 
 @pytest.fixture(autouse=True)
@@ -121,34 +121,37 @@ def test_consents_and_payments_are_removed_five_years_after_their_end_and_not_be
 # -- users
 
 
-def test_a_user_is_erased_with_sessions_and_journeys(world: World) -> None:
-    world.hub.website.users.add(ADA, "correct horse battery", terms_accepted=True)
-    person = Person.signed_in(world, ADA)
-    members = {"client_id": world.client.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
-    world.hub.website.journeys.begin(ADA, "state", members, None)
+@pytest.fixture
+def email(world: World) -> str:
+    """The email of a new user."""
+    email = f"{new_id()}@example.com"
+    world.hub.website.users.add(email, "correct horse battery", terms_accepted=True)
+    return email
 
-    report = done("retention", "erase-user", ADA)
+
+def test_a_user_is_erased_with_sessions_and_journeys(world: World, email: str) -> None:
+    person = Person.signed_in(world, email)
+    members = {"client_id": world.client.client_id, "bic": "ALPHGB21", "scopes": ["account.list"]}
+    world.hub.website.journeys.begin(email, "state", members, None)
+
+    report = done("retention", "erase-user", email)
 
     assert report["removed"] == ["user-account", "journeys"]
     assert kept_names(report) == {"sessions", "attempts", "clients", "operator-log"}
-    assert ADA not in json.dumps([*items(world, "users"), *items(world, "website")], default=str)
-    world.hub.website.users.add(ADA, "correct horse battery", terms_accepted=True)
+    assert email not in json.dumps([*items(world, "users"), *items(world, "website")], default=str)
+    world.hub.website.users.add(email, "correct horse battery", terms_accepted=True)
     assert person.get("/clients").status == 303
     assert refused("retention", "erase-user", "nobody@example.com").startswith("no user has the email")
 
 
-def test_a_user_with_a_client_in_use_is_not_erased(world: World) -> None:
-    world.hub.store.delete("users", {"email": "tpp@example.com"})
-    world.hub.website.users.add("tpp@example.com", "correct horse battery", terms_accepted=True)
+def test_a_user_with_a_client_in_use_is_not_erased(world: World, email: str) -> None:
+    client_id = world.hub.openbanking.clients.create(owner=email, title="In use").client.client_id
 
-    try:
-        assert refused("retention", "erase-user", "tpp@example.com") == (
-            "tpp@example.com has clients in use: archive them first with `clients archive`"
-        )
-        done("clients", "archive", world.client.client_id)
-        assert done("retention", "erase-user", "tpp@example.com")["removed"]
-    finally:
-        world.hub.store.delete("users", {"email": "tpp@example.com"})
+    assert refused("retention", "erase-user", email) == (
+        f"{email} has a client that is not archived: archive it first with `clients archive`"
+    )
+    done("clients", "archive", client_id)
+    assert done("retention", "erase-user", email)["removed"]
 
 
 # -- card holders
@@ -169,6 +172,14 @@ def test_a_holder_with_an_open_account_is_not_erased(world: World) -> None:
         f"holder {made.holder_id} has an open account or a card that is not blocked: end them first"
     )
     assert refused("retention", "erase-holder", "99999") == "there is no holder 99999"
+
+
+def test_a_holder_who_never_had_an_account_is_erased(world: World) -> None:
+    scene = Scene(world)
+    holder_id = scene.holder()
+
+    assert done("retention", "erase-holder", str(holder_id))["removed"]
+    assert scene.data("getHolder", holder_id=holder_id)["phone_number"] == ""
 
 
 def test_on_request_a_holder_keeps_what_the_law_keeps(world: World) -> None:

@@ -301,6 +301,28 @@ def test_on_a_deployed_stage_the_lines_of_all_its_functions_are_read() -> None:
     assert logs.asked[0]["startTime"] == 1_772_442_000_000
 
 
+def test_on_a_deployed_stage_lines_of_a_period_are_found_by_their_message() -> None:
+    def line(second: int, message: str, **members: str) -> str:
+        return json.dumps({"message": message, "timestamp": f"2026-03-02 09:00:0{second},000+0000", **members})
+
+    start = 1_772_442_000
+    logs = FakeLogs(
+        {
+            "/aws/lambda/causeway-dev": [line(1, "consent ended", by="tpp"), line(2, "request", of="consent ended")],
+            "/aws/lambda/causeway-dev-deliver": [line(3, "delivery resent", by="owner"), line(9, "consent ended")],
+        }
+    )
+
+    found = CloudWatchLog(logs, "causeway-dev").search(("consent ended", "delivery resent"), start, start + 5)
+
+    assert [(said["message"], said["by"], at - start) for said, at in found] == [
+        ("consent ended", "tpp", 1),
+        ("delivery resent", "owner", 3),
+    ]
+    assert logs.asked[0]["filterPattern"] == '{ ($.message = "consent ended") || ($.message = "delivery resent") }'
+    assert (logs.asked[0]["startTime"], logs.asked[0]["endTime"]) == (start * 1000, (start + 6) * 1000)
+
+
 def test_the_calls_are_ones_that_cloudwatch_logs_knows(resources: None) -> None:
     boto3.client("logs").create_log_group(logGroupName="/aws/lambda/causeway-dev")
     log_of_stage = stage_log("causeway-dev")

@@ -17,7 +17,7 @@ from infra.conformance.checks import checks_of
 from infra.conformance.masking import Masking
 from infra.conformance.psu import ScriptPsu
 from infra.conformance.terminal import Terminal
-from tests.infra.conformance.broken_banks import AcceptsAnySignature
+from tests.infra.conformance.broken_authentication import AcceptsAnySignature
 from tests.infra.conformance.playing import HUB_KEY, play, playing
 from tests.infra.conformance.small_bank import API_KEY, Answer, SmallBank, running
 

@@ -30,7 +30,7 @@ def by_bank(world: World, version: int, consented: Consented, tokens: Tokens) ->
 
 
 def by_operator(world: World, version: int, consented: Consented, tokens: Tokens) -> None:
-    consent = Consent.from_item(stored(world, tokens["consent_id"]))
+    consent = Consent.from_item(stored_consent(world, tokens["consent_id"]))
     world.hub.openbanking.token_flow.end_consent(consent, "operator")
 
 
@@ -43,13 +43,13 @@ Revocation = Callable[[World, int, Consented, Tokens], None]
 REVOCATIONS = pytest.mark.parametrize("revoke", [by_tpp, by_bank, by_operator, by_second_use_of_the_code])
 
 
-def stored(world: World, consent_id: str) -> Item:
+def stored_consent(world: World, consent_id: str) -> Item:
     item = world.hub.store.get(*consent_key(consent_id))
     assert item is not None
     return item
 
 
-def given(world: World, version: int) -> tuple[Consented, Tokens]:
+def consent_with_tokens(world: World, version: int) -> tuple[Consented, Tokens]:
     world.wants_events()
     consented = world.approve(version)
     return consented, world.tpp("POST", "/tpp/token", {"code": consented.query["code"]}).body
@@ -64,21 +64,21 @@ def topics(world: World) -> list[str]:
 def test_revoking_an_expired_consent_succeeds_and_changes_nothing(
     world: World, revoke: Revocation, version: int
 ) -> None:
-    consented, tokens = given(world, version)
+    consented, tokens = consent_with_tokens(world, version)
     world.clock.advance(LIFETIME)
     world.hub.openbanking.consent_expiry.record_due_events()
-    before, recorded = stored(world, tokens["consent_id"]), topics(world)
+    before, recorded = stored_consent(world, tokens["consent_id"]), topics(world)
 
     revoke(world, version, consented, tokens)
 
-    assert stored(world, tokens["consent_id"]) == before
+    assert stored_consent(world, tokens["consent_id"]) == before
     assert Consent.from_item(before).state(world.clock.time()) == "expired"
     assert topics(world) == recorded == ["consent.authorised", "consent.expired", "consent.expiring"]
 
 
 @REVOCATIONS
 def test_a_consent_revoked_after_its_end_still_gets_its_expiry_event(world: World, revoke: Revocation) -> None:
-    consented, tokens = given(world, 1)
+    consented, tokens = consent_with_tokens(world, 1)
     world.clock.advance(LIFETIME)
 
     revoke(world, 1, consented, tokens)
@@ -90,12 +90,12 @@ def test_a_consent_revoked_after_its_end_still_gets_its_expiry_event(world: Worl
 @VERSIONS
 @REVOCATIONS
 def test_a_consent_can_be_revoked_until_its_last_second(world: World, revoke: Revocation, version: int) -> None:
-    consented, tokens = given(world, version)
+    consented, tokens = consent_with_tokens(world, version)
     world.clock.advance(LIFETIME - 1)
 
     revoke(world, version, consented, tokens)
 
-    assert stored(world, tokens["consent_id"])["status"] == "revoked"
+    assert stored_consent(world, tokens["consent_id"])["status"] == "revoked"
     assert topics(world).count("consent.revoked") == 1
 
 
@@ -108,16 +108,16 @@ def test_revoking_a_spent_consent_after_its_end_changes_nothing(world: World, ve
 
     world.hub.openbanking.token_flow.end_consent(Consent.from_item(item), "operator")
 
-    assert stored(world, item["consent_id"]) == item
+    assert stored_consent(world, item["consent_id"]) == item
     assert [each.topic for each in world.recorded("revoke_token")] == []
 
 
 def test_a_revocation_that_is_repeated_after_the_end_is_answered_like_the_first(world: World) -> None:
-    consented, tokens = given(world, 1)
+    consented, tokens = consent_with_tokens(world, 1)
     headers = {"x-request-id": "b0c2a4de-9f6c-4a38-8f6a-0d2c6c9d5d10"}
     body = {TOKEN[1]: consented.bank_token}
     first = world.bank(1, "/token/revoke", body, headers=headers)
     world.clock.advance(LIFETIME)
 
     assert world.bank(1, "/token/revoke", body, headers=headers).body == first.body == {"status": "success"}
-    assert stored(world, tokens["consent_id"])["status"] == "revoked"
+    assert stored_consent(world, tokens["consent_id"])["status"] == "revoked"

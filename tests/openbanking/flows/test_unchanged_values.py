@@ -9,15 +9,15 @@ import pytest
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.records.consents import consent_key
 from tests.openbanking.payer import Payer, order
-from tests.world import IBAN, World
+from tests.world import IBAN, World, always
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 KINDS = pytest.mark.parametrize("kind", ["single", "bulk", "direct"])
 OTHER_IBAN = "DE89370400440532013000"
 
 
-def paid(world: World, version: int, kind: str, **members: Any) -> Any:
-    """What the bank received of a payment whose payee has ``members``."""
+def pay_and_read(world: World, version: int, kind: str, **members: Any) -> Any:
+    """Pay an account with ``members``, and read from the bank's request how they arrived."""
     payer = Payer(world, version, kind)
     payee = members if version == 1 else {"creditor_account": members}
     if kind == "bulk":
@@ -53,14 +53,14 @@ def _bulk_item(version: int) -> dict[str, Any]:
 def test_a_sort_code_and_an_account_number_sent_as_numbers_reach_the_bank_with_their_zeros(
     world: World, kind: str, sort_code: Any, number: Any, expected: tuple[str, str]
 ) -> None:
-    sent = paid(world, 2, kind, sort_code=sort_code, account_number=number)
+    sent = pay_and_read(world, 2, kind, sort_code=sort_code, account_number=number)
 
     assert (sent["sort_code"], sent["account_number"]) == expected
 
 
 @KINDS
 def test_a_version_1_account_number_beside_a_sort_code_gets_its_zeros(world: World, kind: str) -> None:
-    sent = paid(world, 1, kind, receiver_sort_code="040004", receiver_account_number=1234567)
+    sent = pay_and_read(world, 1, kind, receiver_sort_code="040004", receiver_account_number=1234567)
 
     assert (sent["receiver_sort_code"], sent["receiver_account_number"]) == ("040004", "01234567")
 
@@ -72,17 +72,29 @@ def test_a_version_1_account_number_without_a_sort_code_is_passed_on_as_it_was_s
     assert b'"receiver_account_number":1234567' in payer.side.received[-1].body
 
 
-def test_a_debtor_account_and_that_of_a_funds_confirmation_get_their_zeros(world: World) -> None:
-    payer = Payer(world, 2)
-    account = {"sort_code": 40004, "account_number": 1234567}
-    assert payer.pay(debtor_account=account).status == 200
+SHORT_ACCOUNT = {"sort_code": 40004, "account_number": 1234567}
+WHOLE_ACCOUNT = {"sort_code": "040004", "account_number": "01234567"}
 
-    sent = jsontext.loads(payer.side.received[-1].body)["debtor_account"]
-    assert sent == {"sort_code": "040004", "account_number": "01234567"}
+
+def test_a_debtor_account_sent_as_numbers_gets_its_zeros(world: World) -> None:
+    payer = Payer(world, 2)
+    assert payer.pay(debtor_account=SHORT_ACCOUNT).status == 200
+
+    assert jsontext.loads(payer.side.received[-1].body)["debtor_account"] == WHOLE_ACCOUNT
+
+
+def test_the_account_of_a_funds_confirmation_sent_as_numbers_gets_its_zeros(world: World) -> None:
+    bearer = world.tokens(2, scopes=["funds_confirmations"])["access_token"]
+    bank = world.banks[2]
+    bank.answers["/v2_funds_confirmations"] = always({"funds_available": True})
+    body = {"account": SHORT_ACCOUNT, "instructed_amount": {"amount": "12.50", "currency": "EUR"}}
+    assert world.tpp("POST", "/tpp/funds_confirmations", body, bearer=bearer).status == 200
+
+    assert jsontext.loads(bank.received[-1].body)["account"] == WHOLE_ACCOUNT
 
 
 @pytest.mark.parametrize("wrong", [-1, 1000000, True, "12 34", jsontext.Number("40004.0"), jsontext.Number("-0")])
-def test_a_sort_code_that_is_none_is_refused(world: World, wrong: Any) -> None:
+def test_an_invalid_sort_code_is_refused(world: World, wrong: Any) -> None:
     payer = Payer(world, 2)
 
     answer = payer.pay(creditor_account={"sort_code": wrong, "account_number": "12345678"})

@@ -10,6 +10,8 @@ import pytest
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.protocol import refusals
+from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
+from chalicelib.statistics.measurements import WRITE_INTERVAL
 from tests.world import Answer, World, always
 
 V1 = {"status": "error", "error_code": 4001, "message": "there is no such payment"}
@@ -115,6 +117,14 @@ def test_unknown_payments_neither_pause_a_bank_nor_count_as_its_failures(world: 
     caller = Caller(world, 1)
     world.writes_measurements()
     answers = [caller.ask("/account_payment", 404, V1) for _ in range(FAILURES + 1)]
+    world.clock.advance(WRITE_INTERVAL)
+    answers.append(caller.ask("/account_payment", 404, V1))
 
     assert {answer.status for answer in answers} == {404}
-    assert len([sent for sent in world.banks[1].received if sent.path == "/account_payment"]) == FAILURES + 1
+    assert len([sent for sent in world.banks[1].received if sent.path == "/account_payment"]) == FAILURES + 2
+    counts = [
+        HourlyCounters.from_item(item) for item in world.hub.store.scan(TABLE) if item.keys() >= {"bic", "counts"}
+    ]
+    tallies = [each for hour in counts for services in hour.minutes.values() for each in services.values()]
+    assert sum(each.caller_failures for each in tallies) == FAILURES + 2
+    assert sum(each.bank_failures for each in tallies) == 0

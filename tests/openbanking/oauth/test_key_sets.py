@@ -112,22 +112,22 @@ def test_an_address_that_fails_is_asked_every_30_seconds(world: World, site: Sit
 
 
 @dataclass
-class Crowd:
+class ConcurrentCallers:
     """Threads that need keys at once; the address answers when all but the fetching one wait, or have their answer."""
 
     world: World
     keys: KeySets
     fetching: Callable[..., Reply]
-    settled: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    waiting_or_done: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def ask(self, kids: Sequence[str | None]) -> list[int]:
         """How many keys each thread gets for its ``kid``."""
         client = self.world.hub.openbanking.clients.get(self.world.client.client_id)
-        self.settled = threading.Semaphore(0)
+        self.waiting_or_done = threading.Semaphore(0)
 
         def find(kid: str | None) -> int:
             found = len(self.keys.find(client, kid))
-            self.settled.release()
+            self.waiting_or_done.release()
             return found
 
         with ThreadPoolExecutor(len(kids)) as threads:
@@ -136,45 +136,47 @@ class Crowd:
 
     def answer(self, others: int, url: str, **limits: Any) -> Reply:
         for _ in range(others):
-            assert self.settled.acquire(timeout=60)
+            assert self.waiting_or_done.acquire(timeout=60)
         return self.fetching(url, **limits)
 
 
 @pytest.fixture
-def crowd(world: World, site: Site, monkeypatch: pytest.MonkeyPatch) -> Crowd:
-    crowd = Crowd(world, KeySets(world.hub.outbound, world.clock), world.hub.outbound.get)
+def callers(world: World, site: Site, monkeypatch: pytest.MonkeyPatch) -> ConcurrentCallers:
+    callers = ConcurrentCallers(world, KeySets(world.hub.outbound, world.clock), world.hub.outbound.get)
     wait = KeySets._wait_for
 
-    def wait_and_say(keys: KeySets, running: threading.Event) -> None:
-        crowd.settled.release()
+    def release_and_wait(keys: KeySets, running: threading.Event) -> None:
+        callers.waiting_or_done.release()
         wait(keys, running)
 
-    monkeypatch.setattr(KeySets, "_wait_for", wait_and_say)
-    return crowd
+    monkeypatch.setattr(KeySets, "_wait_for", release_and_wait)
+    return callers
 
 
-def test_assertions_that_arrive_during_the_first_fetch_wait_for_it(crowd: Crowd, site: Site) -> None:
+def test_assertions_that_arrive_during_the_first_fetch_wait_for_it(callers: ConcurrentCallers, site: Site) -> None:
     site.serve(KeyHolder(kid="own"))
 
-    assert crowd.ask(["own"] * 6 + [None] * 6) == [1] * 12
+    assert callers.ask(["own"] * 6 + [None] * 6) == [1] * 12
     assert site.asked == 1
 
 
-def test_assertions_with_a_new_key_wait_while_those_with_a_known_one_go_on(crowd: Crowd, site: Site) -> None:
+def test_assertions_with_a_new_key_wait_while_those_with_a_known_one_go_on(
+    callers: ConcurrentCallers, site: Site
+) -> None:
     old, new = KeyHolder(kid="old"), KeyHolder(kid="new")
     site.serve(old)
-    assert crowd.ask(["old"]) == [1]
-    crowd.world.clock.advance(FRESH_SECONDS)
+    assert callers.ask(["old"]) == [1]
+    callers.world.clock.advance(FRESH_SECONDS)
     site.serve(old, new)
 
-    found = crowd.ask(["new"] * 6 + ["old"] * 6)
+    found = callers.ask(["new"] * 6 + ["old"] * 6)
     assert found[:6] == [2] * 6
-    assert {*found[6:]} <= {1, 2}
+    assert found[6:].count(1) >= 5, "all but the thread that fetches the set"
     assert site.asked == 2
 
 
-def test_a_first_fetch_that_fails_leaves_nobody_waiting(crowd: Crowd, site: Site) -> None:
-    assert crowd.ask(["own"] * 12) == [0] * 12
+def test_a_first_fetch_that_fails_leaves_nobody_waiting(callers: ConcurrentCallers, site: Site) -> None:
+    assert callers.ask(["own"] * 12) == [0] * 12
     assert site.asked == 1
 
 

@@ -65,6 +65,15 @@ def test_a_client_authenticates_with_its_certificate(mutual: World, authority: A
     assert is_refused(mutual.tpp("GET", "/tpp/banks"))
 
 
+def test_a_missing_or_wrong_certificate_gets_a_challenge(mutual: World, authority: Authority) -> None:
+    """RFC 9110, section 15.5.2: every 401 has ``WWW-Authenticate``."""
+    by_certificate(mutual)
+
+    for certificate in (None, issue(Authority())):
+        answer = mutual.tpp("GET", "/tpp/banks", certificate=certificate)
+        assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="causeway"')
+
+
 def refused_certificates(authority: Authority) -> dict[str, str]:
     earlier = certificates.NOW - timedelta(days=200)
     return {

@@ -69,6 +69,13 @@ def test_a_client_with_a_key_needs_an_assertion_on_every_call_without_a_bearer(w
     assert world.tpp("POST", "/oauth/par", form=holder.form(world, pushed)).status != 401
 
 
+def test_a_missing_or_wrong_assertion_gets_a_challenge(world: World, holder: KeyHolder) -> None:
+    """RFC 9110, section 15.5.2: every 401 has ``WWW-Authenticate``."""
+    for assertion in ("", "no.jwt.atall", KeyHolder().assertion(world)):
+        answer = ask(world, assertion) if assertion else world.tpp("GET", "/tpp/banks")
+        assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="causeway"')
+
+
 def test_a_bearer_needs_no_assertion_but_a_wrong_one_is_refused(world: World, holder: KeyHolder) -> None:
     tokens = holder.redeem(world, holder.code(world), proof=None).body
 
