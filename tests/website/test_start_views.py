@@ -10,7 +10,7 @@ from tests.dynamodb_calls import counted
 from tests.website.authorization.journey import with_tokens
 from tests.website.clients.busy_clients import fill_activity
 from tests.website.events.deliveries import send, send_test_event
-from tests.website.page_costs import BYTES, SECONDS, quickest
+from tests.website.page_costs import BYTES
 from tests.website.person import Person
 from tests.world import World
 
@@ -127,7 +127,7 @@ def test_the_page_takes_the_same_calls_however_much_there_is(world: World, user:
     assert calls == ["BatchGetItem", *["Query"] * (1 + 2 * CLIENTS + 1 + 3 * 8)]
 
 
-def test_the_page_of_a_busy_user_is_small_and_takes_little_time(world: World, user: Person) -> None:
+def test_the_page_of_a_busy_user_is_small(world: World, user: Person) -> None:
     """Each of the clients is served by twenty processes, and could not be delivered an event."""
     for number in range(CLIENTS):
         client_id = user.create_client(f"{number} {'W' * 126}", events_url=world.receiver.url)
@@ -140,4 +140,3 @@ def test_the_page_of_a_busy_user_is_small_and_takes_little_time(world: World, us
     assert section(user, "deliveries").count("<tr>") == 1 + RECEIVERS
     assert section(user, "clients").count("at least") == 3 * CLIENTS
     assert len(user.last.text.encode()) <= BYTES
-    assert quickest(lambda: user.get("/")) <= SECONDS

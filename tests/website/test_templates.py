@@ -13,7 +13,7 @@ from chalicelib.website import display_text
 from chalicelib.website.cards import card_text
 from chalicelib.website.performance import performance_text
 from tests.website.docs_places import ALL_PLACES
-from tests.website.page_costs import BYTES, SECONDS, quickest
+from tests.website.page_costs import BYTES
 from tests.website.person import Person
 
 _ROOM = Path(chalicelib.__file__).parent
@@ -84,10 +84,9 @@ def test_every_icon_exists_and_is_hidden_from_screen_readers() -> None:
         "/docs?q=payment",
     ],
 )
-def test_a_page_has_at_most_100_kb_and_takes_at_most_100_ms_of_processor_time(user: Person, path: str) -> None:
+def test_a_page_has_at_most_100_kb(user: Person, path: str) -> None:
     path = path.format(client_id=user.create_client())
     assert len(user.get(path).text.encode()) <= BYTES
-    assert quickest(lambda: user.get(path)) <= SECONDS
 
 
 @pytest.mark.parametrize("place", ALL_PLACES)

@@ -157,7 +157,7 @@ def test_an_answer_that_cannot_be_used_is_kept_with_its_headers(world: World, ki
 
 
 def test_a_defect_after_the_answer_does_not_lose_its_headers(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("chalicelib.openbanking.bank_client.bank_answers.parse_reply", lambda version, reply: 1 / 0)
+    monkeypatch.setattr("chalicelib.openbanking.bank_client.bank_answers.parse_reply", lambda *_: 1 / 0)
 
     _, delivery = attempted(world, "relay", 1, lambda sent: Reply(200, b"{}", {"Server": "bank"}, 0.01))
 

@@ -9,7 +9,7 @@ from chalicelib.cards.ledger.entries import movement_key
 from chalicelib.cards.protocol.portal_messages import ACCOUNTS
 from chalicelib.website.cards.card_views import LATEST, MOVEMENTS
 from tests.cards.scenes import GERMANY, MadeCard, Scene
-from tests.website.page_costs import BYTES, SECONDS, quickest
+from tests.website.page_costs import BYTES
 from tests.website.person import Person
 
 
@@ -43,17 +43,15 @@ def _move(scene: Scene, account_id: int) -> None:
 
 
 @pytest.mark.parametrize("path", ["", "/statement"])
-def test_the_fullest_page_of_a_card_is_small_and_takes_little_time(scene: Scene, colleague: Person, path: str) -> None:
+def test_the_fullest_page_of_a_card_is_small(scene: Scene, colleague: Person, path: str) -> None:
     address = f"/cards/{full_card(scene).card_id}{path}"
 
     size = len(colleague.get(address).text.encode())
     assert size <= BYTES
-    assert quickest(lambda: colleague.get(address)) <= SECONDS
 
 
 @pytest.mark.parametrize("path", ["/cards/new", "/cards?digits=12&holder=Ada", "/cards/activity"])
-def test_forms_and_lists_of_cards_are_small_and_take_little_time(scene: Scene, colleague: Person, path: str) -> None:
+def test_forms_and_lists_of_cards_are_small(scene: Scene, colleague: Person, path: str) -> None:
     scene.spendable(1_00)
 
     assert len(colleague.get(path).text.encode()) <= BYTES
-    assert quickest(lambda: colleague.get(path)) <= SECONDS

@@ -14,7 +14,7 @@ from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from tests.cards.scenes import MANAGER, OTHER_MANAGER, Scene
 from tests.dynamodb_calls import counted
 from tests.website.cards.cards import link
-from tests.website.page_costs import BYTES, SECONDS, quickest
+from tests.website.page_costs import BYTES
 from tests.website.person import Person
 from tests.world import World
 
@@ -132,7 +132,7 @@ def test_of_more_credentials_than_a_list_has_the_page_shows_the_first_by_name(
     assert "There are more: these are the first 2 by name." in colleague.text
 
 
-def test_a_page_with_as_many_credentials_as_a_list_has_is_small_and_takes_little_time(
+def test_a_page_with_as_many_credentials_as_a_list_has_is_small(
     scene: Scene, colleague: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = scene.hub.cards.credentials.get(MANAGER, "full")
@@ -141,4 +141,3 @@ def test_a_page_with_as_many_credentials_as_a_list_has_is_small_and_takes_little
 
     assert len(limits(colleague)) == len(many)
     assert len(colleague.last.text.encode()) <= BYTES
-    assert quickest(lambda: colleague.get("/clients")) <= SECONDS

@@ -13,7 +13,7 @@ from chalicelib.statistics.client_activity import PER_MINUTE
 from chalicelib.website.clients.activity_views import SHOWN
 from tests.website.authorization.journey import with_tokens
 from tests.website.clients.busy_clients import fill_activity
-from tests.website.page_costs import BYTES, SECONDS, quickest
+from tests.website.page_costs import BYTES
 from tests.website.person import Person
 from tests.world import Sent, World
 
@@ -178,14 +178,13 @@ def test_what_few_processes_kept_is_all_there(world: World, user: Person, client
     assert "at least" not in user.get("/").text
 
 
-def test_the_page_of_a_busy_client_is_small_and_takes_little_time(world: World, user: Person, client_id: str) -> None:
+def test_the_page_of_a_busy_client_is_small(world: World, user: Person, client_id: str) -> None:
     """A hundred processes serve the client: more rows than a page reads."""
     fill_activity(world, client_id, processes=100)
     address = f"/clients/{client_id}/activity"
 
     assert len(user.get(address).text.encode()) <= BYTES
     assert "not all counted" in user.text
-    assert quickest(lambda: user.get(address)) <= SECONDS
 
 
 def test_what_the_web_interface_does_is_no_call_of_the_client(world: World, user: Person, client_id: str) -> None:
