@@ -28,7 +28,7 @@ READING = frozenset({"list", "show", "data", "test", "trace", "explain", "blocke
 
 @dataclass(slots=True)
 class Command:
-    """The command that is running: its words, its arguments and the names of the options that were passed."""
+    """The command that is running: its words, its arguments, and the names of the options on the command line."""
 
     words: str
     arguments: Sequence[str] = ()

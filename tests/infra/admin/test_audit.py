@@ -60,9 +60,26 @@ def test_every_command_that_changes_something_is_in_the_trail_with_its_author(wo
 
     assert [(each["command"], each["arguments"], each["options"]) for each in commands] == [
         ("consents revoke", [consent_id], []),
-        ("clients update", [world.client.client_id], ["title"]),
+        ("clients update", [world.client.client_id], ["--title"]),
     ]
     assert {each["by"] for each in commands} == {"arn:aws:iam::1:user/grace"}
+
+
+def test_only_options_on_the_command_line_are_recorded_as_they_are_spelled_there(world: World, tmp_path: Path) -> None:
+    bank = ["DEUTDEFF", "--name", "Example", "--country", "DE", "--api-version", "2", "--signature-optional"]
+    run("banks", "add", *bank, "--domain", "https://b.example", "--authorization-url", "https://b.example/consent")
+    world.clock.advance(1)
+    run("banks", "update", "DEUTDEFF", "--inactive")
+
+    commands = [line for line in export_trail(world, tmp_path)[2] if line["kind"] == "command"]
+
+    assert [(each["command"], set(each["options"])) for each in commands] == [
+        (
+            "banks add",
+            {"--name", "--country", "--api-version", "--signature-optional", "--domain", "--authorization-url"},
+        ),
+        ("banks update", {"--inactive"}),
+    ]
 
 
 def test_a_refused_command_is_in_the_trail_too(world: World, tmp_path: Path) -> None:
