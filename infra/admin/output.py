@@ -215,15 +215,17 @@ def parse_span(text: str) -> int:
         raise CommandRefused(f"{text!r} is not a time span: use {NOTATIONS}") from None
 
 
-def parse_time(text: str, now: int) -> int:
-    """Parse a timestamp or a time span before ``now`` to Unix seconds. Raises: CommandRefused, if invalid or in the
-    future.
+def parse_time(text: str, now: int, latest: int | None = None) -> int:
+    """Parse a timestamp or a time span before ``now`` to Unix seconds.
+
+    Raises:
+        CommandRefused: it is invalid, or later than ``latest``, which is ``now`` if it is ``None``.
     """
     try:
         seconds = now - read_duration(text.strip())
     except InvalidDuration:
         seconds = _parse_timestamp(text.strip())
-    if seconds > now:
+    if seconds > (now if latest is None else latest):
         raise CommandRefused(f"{text} is in the future")
     return max(seconds, 0)
 
