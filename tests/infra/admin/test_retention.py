@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.website.records.users import user_key
 from infra.admin import connection
 from infra.retention import kinds
 from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
@@ -181,6 +182,15 @@ def test_of_a_user_only_what_there_was_is_reported_as_removed(world: World, emai
 
     assert report["removed"] == ["user-account"]
     assert kept_names(report) == {"attempts", "clients", "operator-log"}
+
+
+def test_an_interrupted_erasure_of_a_user_can_be_repeated(world: World, email: str) -> None:
+    Person.signed_in(world, email)
+    world.hub.store.delete(*user_key(email))
+
+    assert done("retention", "erase-user", email)["removed"] == ["sessions"]
+    assert email not in json.dumps(items(world, "website"), default=str)
+    assert refused("retention", "erase-user", email).startswith("no user has the email")
 
 
 def test_a_user_with_a_client_in_use_is_not_erased(world: World, email: str) -> None:
