@@ -149,7 +149,8 @@ def check_host(head: Head, hosts: frozenset[str] | None) -> None:
         raise _bad("A request has exactly one Host header.")
     named = [_read_host(each) for each in (*given, *_authority(head.target))]
     if hosts is not None and not hosts.issuperset(named):
-        raise _bad(f"The Host header must name this server: {', '.join(sorted(hosts))}.")
+        names = ", ".join(sorted(hosts))
+        raise _bad(f"The Host header must name this server: {names}. Behind a tunnel, set PUBLIC_URL.")
 
 
 def read_chunks(lines: io.BufferedIOBase, largest: int) -> bytes:

@@ -27,7 +27,8 @@ def logo(
 
     PNG and JPEG files have at most 2,000 pixels in each direction. Of a PNG file, texts and other ancillary chunks are
     not stored. An SVG file must not repeat too much of itself by references, nor have dashes, filter functions,
-    shadows of text or coordinates beyond 1,000,000: browsers would take too long to draw it.
+    shadows of text or coordinates beyond 1,000,000 or, with all transforms, beyond 2,000 times its size: browsers would
+    take too long to draw it.
 
     \b
     Examples:

@@ -41,8 +41,8 @@ def advance(
     """Move business time forward; ends when everything that became due on the way has been done.
 
     Tokens and consents expire, due payments end, holds are released, events are sent, and days are recorded. All
-    processes of the stack follow within a second. Signatures, certificates and sessions stay in real time. Time cannot
-    go back: make run FRESH=1 starts anew, without the data.
+    processes of the stack follow within a second. Signatures, certificates, keys and sessions stay in real time. Time
+    cannot go back: make run FRESH=1 starts anew, without the data.
 
     \b
     Examples:

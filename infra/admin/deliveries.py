@@ -121,7 +121,9 @@ def _resend_waiting(hub: Hub, party: Party) -> Report:
     places = {"bank": party.bic, "client": party.client_id, "manager": party.manager_id}
     receiver = next(f"{kind}#{number}" for kind, number in places.items() if number is not None)
     resent, skipped = hub.delivery.journal.resend_waiting(receiver)
-    text = f"{_count_deliveries(resent)} sent now."
+    text = f"{_count_deliveries(resent)} being sent now."
+    if not resent:
+        text = "No delivery waits for it; those that have failed: deliveries resend-failed."
     if skipped:
         text += f" {_count_deliveries(skipped)} skipped: an attempt is in progress."
     return Report({"resent": resent, "skipped": skipped}, text)

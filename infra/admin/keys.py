@@ -161,7 +161,7 @@ def _status_members(status: KeyStatus) -> dict[str, Any]:
     return {
         "data_key": status.number,
         "created_at": timestamp(status.created_at) if status.created_at else None,
-        "seals": status.is_newest,
+        "encrypts_new_records": status.is_newest,
         "values_left": status.values_left,
         "unused_since": _timestamp(status.unused_since),
         "removable_at": _timestamp(status.removable_at),
@@ -175,11 +175,11 @@ def _progress_members(progress: ResealingProgress) -> dict[str, Any]:
         "data_key": progress.data_key,
         "state": state,
         "requested_at": timestamp(progress.requested_at),
-        "pass_at": timestamp(progress.pass_at),
+        "pass_begins_at": timestamp(progress.pass_at),
         "table": progress.table,
         "items_read": progress.read,
         "values_resealed": progress.resealed,
-        "values_found": dict(progress.found or {}),
+        "values_found": dict(progress.found or {}) or None,
         "finished_at": _timestamp(progress.finished_at),
     }
 

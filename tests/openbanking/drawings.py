@@ -28,6 +28,8 @@ _BLUR = '<feGaussianBlur stdDeviation="50"/>'
 _TURBULENCE = '<feTurbulence baseFrequency=".1" numOctaves="10"/>'
 _WIDE = 'fill="none" stroke="red" stroke-width="300" stroke-linejoin="round"'
 
+_CURVES = '<path d="M0 0C1000 0 0 1000 1000 1000" fill="none" stroke="red"/>' * 300
+
 WORST_ACCEPTED = {
     "elements": _group(_full(), 1_000) + _uses(28),
     "layers": _group(_full('opacity=".99" stroke="red"'), 90) + _uses(9),
@@ -43,6 +45,7 @@ WORST_ACCEPTED = {
     + _full('filter="url(#r)"') * 95,
     "turbulence": _resource("filter", _TURBULENCE, 98) + _full('filter="url(#r)"'),
     "wide lines": f'<path id="a" {_WIDE} d="M0 0{"l400 300-400-300" * 6_000}"/>' + _uses(4),
+    "enlarged curves": f'<g id="a" transform="scale(1000)">{_CURVES}</g>' + _uses(36),
     "gradients": _resource("linearGradient", '<stop offset=".5"/>', 280) + _group(_full(), 1_000, 'fill="url(#r)"'),
     "markers": _resource("marker", '<path d="M0 0h9v9z"/>')
     + f'<path marker-mid="url(#r)" d="M0 0{"h1v1" * 3_500}"/>',
@@ -104,6 +107,51 @@ TOO_EXPENSIVE = {
 }
 """Drawings that are refused because of what they refer to and repeat."""
 
+
+def _enlarged(attributes: str, element: str = "g") -> str:
+    return f"<{element} {attributes}>{_CURVES}</{element}>"
+
+
+ENLARGED = {
+    "a scale": _enlarged('transform="scale(1e6)"'),
+    "scales inside each other": '<g transform="translate(1) scale(-50)">' * 3 + _CURVES + "</g>" * 3,
+    "a scale of what is used": _enlarged('id="a" transform="scale(1000)"')
+    + '<use href="#a" transform="scale(1,1e3)"/>',
+    "a scale below one that a style replaces": (
+        '<g style="transform:none" transform="scale(1e-6)">' + _enlarged('transform="scale(1e6)"') + "</g>"
+    ),
+    "a scale below one that browsers ignore": (
+        '<g transform="scale(1e-6) none"><g transform="scale(1e-40)"><g patternTransform="scale(1e-6)">'
+        + _enlarged('transform="scale(1e6)"')
+        + "</g></g></g>"
+    ),
+    "a view box that browsers may ignore": _enlarged('viewBox="0 0 9 9 9"', "svg"),
+    "a long ellipse": '<g transform="scale(9)"><path d="M0 0a9 999999 0 0 1 18 0" stroke="red"/></g>',
+    "a curve with an arc's numbers": '<g transform="scale(9)"><path d="M0 0c999999 999999 0 0 1 9" stroke="red"/></g>',
+    "a matrix": _enlarged('transform="matrix(1 0 1e6,1,0 0)"'),
+    "a skew": _enlarged('transform="skewX(89.9999)"'),
+    "an unknown transform": _enlarged('transform="scale3d(9,9,9)"'),
+    "a view box": _enlarged('viewBox="0 0 .001 .001"', "svg"),
+    "a size of what is used": _enlarged('id="a" viewBox="0 0 1 1"', "symbol") + '<use href="#a" width="1000000"/>',
+    "a relative size": _enlarged('viewBox="0 0 1 1" width="1000000%"', "svg"),
+    "a size of a style sheet": "<style>svg{width:1000000px}</style>" + _enlarged('viewBox="0 0 1 1"', "svg"),
+    "a calculated size": _enlarged('viewBox="0 0 1 1" style="width:calc(1000px*1000)"', "svg"),
+    "a pattern": _enlarged('id="r" patternTransform="scale(1e6)"', "pattern") + _full('fill="url(#r)"'),
+    "a pattern's view box": _enlarged(
+        'id="r" width="1" height="1" patternUnits="userSpaceOnUse" viewBox="0 0 .0005 .0005"', "pattern"
+    )
+    + _full('fill="url(#r)"'),
+    "a pattern's view box in bounding boxes": _enlarged('id="r" width="1" viewBox="0 0 9 9"', "pattern")
+    + _full('fill="url(#r)"'),
+    "a mask in bounding boxes": _enlarged('id="r" maskContentUnits="objectBoundingBox"', "mask")
+    + _full('mask="url(#r)"'),
+    "a marker's view box": _enlarged('id="r" viewBox="0 0 .001 .001"', "marker")
+    + '<path d="M0 0h9" marker-end="url(#r)"/>',
+    "a marker of a wide line": _enlarged('id="r"', "marker")
+    + '<path d="M0 0h9" stroke-width="1000000" marker-end="url(#r)"/>',
+}
+"""Drawings with small numbers that are drawn over millions of pixels."""
+
 UNAFFORDABLE = {
     "dashes": '<path d="M0 0h9" stroke-dasharray=".0001"/>',
     "dashes in a style": '<g style="stroke-dasharray : 1 2"/>',
@@ -118,6 +166,8 @@ UNAFFORDABLE = {
     "a mask in a variable": '<g style="--m:url(#m)"><rect style="mask:var(--m)"/></g>',
     "far coordinates": '<path d="M0 0C1e9 0 0 1e9 1e9 1e9" stroke="red"/>',
     "a very wide line": '<path d="M0 0h9" style="stroke-width:10000000"/>',
+    "a scale in a style": '<g style="transform:scale(1000000)"/>',
+    "a scale as a property": "<style>g{scale:1000000}</style>",
     "selectors of siblings": "<style>rect~rect~circle{fill:red}</style>",
     "a filter function beside another program's attribute": (
         '<rect filter="blur(9px)" xmlns:x="http://example.com/x" x:filter="none"/>'
@@ -143,6 +193,18 @@ USUAL = {
     '<path style="fill:#123;stroke:none;filter:none" d="m 0,0 c 1,1 2,2 3,3 z"/></g>',
     "digits that are no coordinates": '<g id="a20261231235959" style="fill:#1e9000;stroke:#12345678">'
     '<path id="b" d="M0 0h9v9z" fill="#1e900012"/></g>',
+    "potrace": '<g transform="translate(0,512) scale(0.1,-0.1)" stroke="none">'
+    '<path d="M2300 5090 c-900 50 -100 -4000 0 -5000z"/></g>',
+    "scales that cancel each other": '<g transform="scale(.00005)"><path d="M0 0h900000v900000z"/>'
+    '<g transform="matrix(0 20000 -20000 0 0 0)"><path d="M0 0h512v-512z"/></g></g>',
+    "numbers with many digits": '<path d="M52.8846154-.390625012h99.12345678V512.00000001z"/>',
+    "an arc that is nearly straight": '<path d="M9 9a925706.698 925706.698 0 01300.03 300.39H9z"/>',
+    "CorelDRAW": '<svg viewBox="0 0 21000 21000" width="210mm" height="210mm"><path d="M0 0l20999 9v9000z"/></svg>',
+    "icons": '<symbol id="i" viewBox="0 0 24 24"><path d="M0 0h24v24z"/></symbol>'
+    '<g transform="matrix(1.3333 0 0 -1.3333 0 512) skewX(10)"><use href="#i" width="48" height="48"/></g>',
+    "an arrow": '<marker id="m" viewBox="0 0 10 10" markerWidth="6" markerHeight="6">'
+    '<path d="M0 0L10 5 0 10z"/></marker>'
+    '<path d="M0 0h99" stroke-width="8" marker-end="url(#m)"/>',
     "gradients around their definition": (
         '<g fill="url(#g)"><defs><linearGradient id="g"><stop/></linearGradient></defs><path d="M0 0h9v9z"/></g>'
     ),

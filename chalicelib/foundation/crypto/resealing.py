@@ -144,7 +144,7 @@ class Resealing:
         if status is None:
             raise DataKeyNeeded(f"there is no data key {number}")
         if status.is_newest:
-            raise DataKeyNeeded(f"data key {number} seals new records")
+            raise DataKeyNeeded(f"data key {number} is the newest and encrypts new records: create another one first")
         if status.removable_at is None:
             raise DataKeyNeeded(f"data key {number} may still open records: run `keys reseal`, then see `keys data`")
         if (progress := self.progress()) and progress.finished_at is None and progress.table is not None:

@@ -10,12 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from chalicelib.openbanking.records.svg_scales import (
+    FARTHEST_RATIO,
+    Lengths,
+    read_document_size,
+    read_extent,
+    read_scale,
+    read_view_box,
+)
 from chalicelib.openbanking.records.svg_styles import (
     NUMBER,
     Style,
     StyleSheets,
     local_name,
     read_attributes,
+    read_declarations,
     read_targets,
 )
 
@@ -47,7 +56,20 @@ _PAINTED = _TEXTS | {"path", "rect", "circle", "ellipse", "line", "polyline", "p
 class _Element:
     """An element: what it costs by itself, what is inside, and what it refers to."""
 
-    __slots__ = ("children", "classes", "details", "inherited", "name", "outer", "style", "used")
+    __slots__ = (
+        "children",
+        "classes",
+        "details",
+        "extent",
+        "inherited",
+        "name",
+        "outer",
+        "scale",
+        "style",
+        "styles",
+        "used",
+        "view_box",
+    )
 
     def __init__(self, name: str, attributes: Mapping[str, str], outer: _Element | None) -> None:
         self.name = name
@@ -56,6 +78,10 @@ class _Element:
         self.classes = attributes.get("class", "").split()
         self.details = sum(len(NUMBER.findall(attributes.get(each, ""))) for each in ("d", "points", "style"))
         self.style = read_attributes(attributes)
+        self.styles = list(read_declarations(attributes.get("style", "")))
+        self.extent = read_extent([*attributes.items(), *self.styles]) if name in _PAINTED else 0.0
+        self.scale = read_scale(name, attributes)
+        self.view_box = read_view_box(attributes)
         self.used = frozenset[str]()
         self.inherited = frozenset[str]()
         hrefs = (read_targets(value) for key, value in attributes.items() if local_name(key) == "href")
@@ -79,11 +105,19 @@ class Drawing:
         self._open: list[_Element] = []
         self._by_id: dict[str, _Element] = {}
         self._sheets = StyleSheets()
+        self._lengths = Lengths()
+        self._size = 1.0
+        self.has_far_coordinates = False
+        """Whether ``is_affordable`` found something that is drawn beyond ``FARTHEST_RATIO`` sizes of the document."""
 
     def open(self, name: str, attributes: Mapping[str, str]) -> None:
         element = _Element(name, attributes, self._open[-1] if self._open else None)
         if element.outer is not None:
             element.outer.children.append(element)
+        else:
+            self._size, element.view_box = read_document_size(attributes), None
+        self._lengths.add(attributes.items())
+        self._lengths.add_styles(element.styles)
         if (identifier := attributes.get("id")) is not None:
             self._by_id.setdefault(identifier, element)
         self._elements.append(element)
@@ -104,17 +138,29 @@ class Drawing:
 
     def add_style_sheet(self, text: str) -> None:
         self._sheets.add(text)
+        self._lengths.add_style_sheet(list(read_declarations(text)))
 
     def is_affordable(self) -> bool:
         """Whether drawing the document costs at most ``MOST_COST``; what draws itself never ends."""
         self._resolve_styles()
         cost = 0
-        waiting = [(self._elements[0], frozenset[str](), 1)]
+        waiting = [(self._elements[0], frozenset[str](), 1, 1.0)]
         while waiting and cost + len(waiting) <= MOST_COST:
-            element, inherited, times = waiting.pop()
+            element, inherited, times, outer_scale = waiting.pop()
             cost += times * element.cost
-            waiting += self._drawn_with(element, inherited, times)
+            scale = outer_scale * self._scale(element)
+            self.has_far_coordinates |= self._is_far(element, scale)
+            waiting += [(*each, scale) for each in self._drawn_with(element, inherited, times)]
         return not waiting and cost <= MOST_COST
+
+    def _scale(self, element: _Element) -> float:
+        own = max(1.0, element.scale) if self._lengths.may_replace_transforms else element.scale
+        return own * self._lengths.scale(element.name, element.view_box)
+
+    def _is_far(self, element: _Element, scale: float) -> bool:
+        """Whether an element is larger than browsers draw at once; ``scale`` includes its own."""
+        extent = max(element.extent, self._lengths.styled, self._lengths.stroke_width)
+        return element.name in _PAINTED and scale * extent > FARTHEST_RATIO * self._size
 
     def _resolve_styles(self) -> None:
         """Add to each element what style sheets say, and what it inherits where it stands."""

@@ -13,6 +13,7 @@ from xml.parsers import expat
 
 from chalicelib.openbanking.records.bank_record import InvalidBank
 from chalicelib.openbanking.records.svg_costs import MOST_DEPTH, Drawing
+from chalicelib.openbanking.records.svg_scales import FARTHEST_RATIO
 from chalicelib.openbanking.records.svg_styles import find_unaffordable, find_unaffordable_style
 
 _SVG = "http://www.w3.org/2000/svg"
@@ -93,6 +94,8 @@ class _SvgChecks:
         """Check the document as a whole."""
         if not self._drawing.is_affordable():
             raise InvalidBank("the logo takes browsers too long to draw: it repeats too much of itself by references")
+        if self._drawing.has_far_coordinates:
+            _refuse_unaffordable(f"coordinates beyond {FARTHEST_RATIO:,} times its size")
 
     def text(self, text: str) -> None:
         """Collect a style, which may come in pieces, and count texts that are drawn."""

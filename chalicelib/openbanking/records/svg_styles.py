@@ -30,12 +30,11 @@ _FUNCTIONS = frozenset(
     (
         *("url", "var", "calc", "min", "max", "clamp", "path", "circle", "ellipse", "inset", "polygon", "rect"),
         *("rgb", "rgba", "hsl", "hsla", "hwb", "lab", "lch", "oklab", "oklch", "color", "color-mix", "local", "format"),
-        *("matrix", "rotate", "scale", "scalex", "scaley", "skew", "skewx", "skewy"),
-        *("translate", "translatex", "translatey", "not", "is", "where", "nth-child", "nth-of-type", "lang"),
+        *("rotate", "translate", "translatex", "translatey", "not", "is", "where", "nth-child", "nth-of-type", "lang"),
     )
 )
-"""The functions in styles that draw nothing, unlike filter functions, gradients and other images."""
-_FUNCTION = re.compile(r"([\w-]+)\(")
+"""The functions in styles that draw nothing, unlike filter functions, images and what enlarges."""
+_FUNCTION = re.compile(r"(?<![\w-])([\w-]+)\(")
 _SIBLINGS = re.compile(r"~(?!=)")
 """A combinator, for which browsers may compare every element with every other one, again and again."""
 _FILTERS = frozenset(("filter", "-webkit-filter", "backdrop-filter", "-webkit-backdrop-filter"))
@@ -43,11 +42,12 @@ _REFUSED: Mapping[str, str] = {
     "stroke-dasharray": "dashes",
     "text-shadow": "shadows of text",
     "box-shadow": "shadows of boxes",
+    "scale": "scales in styles",
+    "zoom": "scales in styles",
 }
 _UNSET = frozenset(("", "0", "0px", "none", "inherit", "initial", "unset"))
 _FARTHEST = 1_000_000
-_LARGE = re.compile(r"[0-9]*\.?[0-9]+[eE]\+?[0-9]+|[0-9]{7,}")
-"""A number that can be larger than ``_FARTHEST``."""
+_PLAIN_NUMBER = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _GEOMETRY = frozenset(
     (
         *("d", "points", "x", "y", "width", "height", "r", "rx", "ry", "cx", "cy", "x1", "y1", "x2", "y2", "dx", "dy"),
@@ -104,7 +104,7 @@ def find_unaffordable_style(text: str) -> str | None:
 
 def _has_far_coordinates(text: str) -> bool:
     """Whether a number in ``text`` is so large that browsers draw a single curve for a long time."""
-    return any(abs(float(each)) > _FARTHEST for each in _LARGE.findall(_NAME.sub("", text)))
+    return any(float(each) > _FARTHEST for each in _PLAIN_NUMBER.findall(_NAME.sub("", text)))
 
 
 def _find_refused(declarations: Iterable[tuple[str, str]]) -> str | None:
@@ -157,7 +157,12 @@ class StyleSheets:
 def read_attributes(attributes: Mapping[str, str]) -> Style:
     """What an element's attributes refer to, except ``href``."""
     named = [(name, value) for name, value in attributes.items() if " " not in name]
-    return _read_style([*named, *_split(_TOKEN.sub(_simplify, attributes.get("style", "")))])
+    return _read_style([*named, *read_declarations(attributes.get("style", ""))])
+
+
+def read_declarations(text: str) -> Iterator[tuple[str, str]]:
+    """The declarations in a style sheet or a ``style``, by lower-case name."""
+    return _split(_TOKEN.sub(_simplify, text))
 
 
 def read_targets(reference: str) -> frozenset[str]:

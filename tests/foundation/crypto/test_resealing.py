@@ -263,7 +263,7 @@ def test_a_value_that_cannot_be_opened_keeps_its_key(stage: Stage, lines: Any) -
 
 def test_a_key_is_removed_only_when_nothing_and_no_backup_needs_it(stage: Stage) -> None:
     stage.put_consent(1)
-    for refused, why in ((7, "no data key 7"), (1, "seals new records")):
+    for refused, why in ((7, "no data key 7"), (1, "encrypts new records")):
         with pytest.raises(DataKeyNeeded, match=why):
             stage.work.remove_key(refused)
     stage.rotate()

@@ -209,7 +209,7 @@ def test_everything_that_waits_for_a_receiver_is_sent_now(world: World) -> None:
     options = (f"--{receiver[0]}", receiver[2])
 
     assert done("deliveries", "resend", "--manager", "1") == {"resent": 0, "skipped": 0}
-    assert run("deliveries", "resend", *options).stdout == "1 delivery is sent now.\n"
+    assert run("deliveries", "resend", *options).stdout == "1 delivery is being sent now.\n"
     assert world.queued() == [delivery_id]
     assert done("deliveries", "resend", *options) == {"resent": 0, "skipped": 0}
 

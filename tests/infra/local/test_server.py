@@ -230,5 +230,6 @@ def test_the_server_serves_this_machine_and_its_public_address_only(port: int, h
 
     assert head.startswith(b"HTTP/1.1 %d" % status)
     assert status == 405 or json.loads(body) == {
-        "message": "The Host header must name this server: 127.0.0.1, ::1, localhost, public.example."
+        "message": "The Host header must name this server: 127.0.0.1, ::1, localhost, public.example. "
+        "Behind a tunnel, set PUBLIC_URL."
     }

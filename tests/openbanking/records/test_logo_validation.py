@@ -9,7 +9,7 @@ import pytest
 from chalicelib.openbanking.records.bank_logos import LOGO_BYTES
 from chalicelib.openbanking.records.bank_record import InvalidBank
 from chalicelib.openbanking.records.logo_validation import read_logo
-from tests.openbanking.drawings import TOO_EXPENSIVE, UNAFFORDABLE, USUAL, WORST_ACCEPTED
+from tests.openbanking.drawings import ENLARGED, TOO_EXPENSIVE, UNAFFORDABLE, USUAL, WORST_ACCEPTED
 from tests.openbanking.logos import IMAGE_DATA, JPEG, SVG, header, jpeg, png, svg
 
 HARMLESS = {
@@ -147,9 +147,32 @@ def test_a_drawing_with_effects_of_any_cost_is_refused(inside: str) -> None:
         read_logo(svg(inside))
 
 
+@pytest.mark.parametrize("inside", ENLARGED.values(), ids=ENLARGED)
+def test_a_drawing_that_is_enlarged_to_far_coordinates_is_refused(inside: str) -> None:
+    with pytest.raises(InvalidBank, match="coordinates beyond 2,000 times its size"):
+        read_logo(svg(inside, 'viewBox="0 0 512 512"'))
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        'viewBox="0 0 .0005 .0005"',
+        'viewBox="0 0 512 .001"',
+        'viewBox="0 0 512 512 0" width=".0005" height=".0005"',
+        'width=".0005" height=".0005"',
+        'width="1em" height="1em" font-size=".0005"',
+    ],
+)
+def test_a_document_that_is_much_smaller_than_its_drawing_is_refused(attributes: str) -> None:
+    with pytest.raises(InvalidBank, match="coordinates beyond 2,000 times its size"):
+        read_logo(svg('<path d="M0 0h9"/>', attributes))
+
+
 @pytest.mark.parametrize("inside", [*USUAL.values(), *WORST_ACCEPTED.values()], ids=[*USUAL, *WORST_ACCEPTED])
 def test_a_drawing_that_browsers_draw_at_once_is_accepted(inside: str) -> None:
-    assert read_logo(svg(inside)).content == svg(inside)
+    logo = svg(inside, 'viewBox="0 0 512 512"')
+
+    assert read_logo(logo).content == logo
 
 
 @pytest.mark.parametrize("attributes", ['onload="alert(1)"', 'xml:base="https://evil.example/"'])
