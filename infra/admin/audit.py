@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from pathlib import Path
@@ -21,6 +22,7 @@ group = command_group("The audit trail: who changed, revealed, resent or removed
 LOGGED = ("card data revealed", "consent ended", "delivery resent", "order resolved", "password changed")
 """The log lines that belong to the audit trail."""
 _START = "0" * 64
+_DIGEST = re.compile(r"[0-9A-Fa-f]{64}")
 _NOT_SAID = ("level", "service", "timestamp", "xray_trace_id", "function")
 
 
@@ -29,24 +31,28 @@ def export(
     since: Annotated[str, typer.Option(metavar="TIME", help=f"The first moment. {output.TIME_HELP}")],
     out: Annotated[Path, typer.Option(metavar="FILE", help="The file to write; it must not exist.")],
     until: Annotated[
-        str | None, typer.Option(metavar="TIME", help=f"The last moment; default: now. {output.TIME_HELP}")
+        str | None,
+        typer.Option(metavar="TIME", help=f"The end, which is not included; default: after now. {output.TIME_HELP}"),
     ] = None,
 ) -> Report:
     """Write the audit trail of a period to a file, one JSON object per line, with a digest over the lines.
 
     It has the operator's commands, the changes of clients with their authors, and the log lines about revealed card
     data, ended consents, resent deliveries, resolved orders and changed passwords. Logs are kept for 365 days in prod.
+    Changes of clients have business time, which clock advance moves on a local stack; all other lines have real time.
+
+    The line of a command says that the command was started; it may have been refused.
+
     Every line has the digest of itself and of all lines before it; the last line has the number of lines. Keep the
     printed digest apart from the file: audit verify compares them.
 
     \b
     Example:
-      .venv/bin/python -m infra.admin audit export --since 2026-11-01T00:00:00Z --out audit-november.jsonl
+      .venv/bin/python -m infra.admin audit export --since 2026-11-01T00:00:00Z --until 2026-12-01T00:00:00Z
+        --out audit-november.jsonl
     """
     hub = connection.connect()
-    now = hub.clock.real.time()
-    start, end = output.parse_time(since, now), output.parse_time(until, now) if until else now
-    lines = list(chain(collect(hub, start, end)))
+    lines = list(chain(collect(hub, *_parse_period(hub, since, until))))
     digest = lines[-1]["digest"]
     try:
         with out.open("x", encoding="utf-8") as file:
@@ -70,17 +76,33 @@ def verify(
     Example:
       .venv/bin/python -m infra.admin audit verify audit-november.jsonl --digest 5f0c…
     """
-    try:
-        lines = [json.loads(text) for text in file.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError):
-        raise CommandRefused(f"{file} cannot be read, or is not JSON Lines") from None
-    problem = find_problem(lines, digest)
+    if digest is not None and not _DIGEST.fullmatch(digest):
+        raise CommandRefused("a digest has 64 hexadecimal digits")
+    lines = [_parse_line(file, number, text) for number, text in enumerate(_read_lines(file), 1)]
+    problem = find_problem(lines, digest and digest.lower())
     text = f"{file} is not as it was exported: {problem}" if problem else f"{file} is complete and unchanged."
     return Report({"lines": max(len(lines) - 1, 0), "problem": problem}, text, good=problem is None)
 
 
+def _parse_period(hub: Hub, since: str, until: str | None) -> tuple[int, int]:
+    """The first Unix second and the end, which is not included. Raises: CommandRefused.
+
+    The end may be as late as business time, which may be ahead of real time (see ``moved_clock``).
+    """
+    now = hub.clock.real.time()
+    latest = max(now, hub.clock.time())
+    start = output.parse_time(since, now, latest)
+    end = output.parse_time(until, now, latest) if until else latest + 1
+    if end <= start:
+        raise CommandRefused("--until must be later than --since")
+    return start, end
+
+
 def collect(hub: Hub, since: int, until: int) -> list[dict[str, Any]]:
-    """The entries of a period in order; each has ``at`` (a timestamp), ``kind`` and, if known, ``by``."""
+    """The entries from one Unix second to before another, in order.
+
+    Each has ``at`` (a timestamp), ``kind`` and, if known, ``by``.
+    """
     found = [
         *({"kind": "command", **each} for each in operator_log.entries(hub.store, since, until)),
         *_client_changes(hub, since, until),
@@ -107,10 +129,31 @@ def find_problem(lines: list[dict[str, Any]], digest: str | None) -> str | None:
         entry = {name: value for name, value in line.items() if name != "digest"}
         before = _next_digest(before, entry)
         if line.get("digest") != before:
-            return f"line {number} does not have its digest"
+            return f"line {number} was changed, or lines before it were added, moved or removed"
     if not lines or lines[-1].get("kind") != "end" or lines[-1].get("lines") != len(lines) - 1:
         return "its last lines are missing"
-    return None if digest in (None, before) else "its digest is another"
+    return None if digest in (None, before) else f"the digest of this file is {before}, not the one passed"
+
+
+def _read_lines(file: Path) -> list[bytes]:
+    """The lines of a file; only line feeds end them, as JSON Lines has it. Raises: CommandRefused."""
+    try:
+        text = file.read_bytes()
+    except FileNotFoundError:
+        raise CommandRefused(f"no such file: {file}") from None
+    except OSError as error:
+        raise CommandRefused(f"{file} cannot be read: {error.strerror}") from None
+    return text.removesuffix(b"\n").split(b"\n") if text else []
+
+
+def _parse_line(file: Path, number: int, text: bytes) -> dict[str, Any]:
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        line = None
+    if not isinstance(line, dict):
+        raise CommandRefused(f"line {number} of {file} is not a JSON object")
+    return line
 
 
 def _next_digest(before: str, entry: Mapping[str, Any]) -> str:
@@ -124,7 +167,7 @@ def _spell(entry: Mapping[str, Any]) -> str:
 
 def _client_changes(hub: Hub, since: int, until: int) -> Iterator[dict[str, Any]]:
     for client_id, change in hub.openbanking.clients.all_changes():
-        if since <= change.at <= until:
+        if since <= change.at < until:
             yield {
                 "at": change.at,
                 "kind": "client changed",

@@ -1,5 +1,7 @@
 """The operator's log: one item for every command that changes something, written before the command does it.
 
+An item says that a command was started: it may have been refused.
+
 Items are in the table ``website``, a partition for each UTC day (``audit#2026-11-28``), sorted by time. They hold the
 command, its arguments and the names of its options, whose values may be secret, and expire after five years.
 """
@@ -28,7 +30,7 @@ READING = frozenset({"list", "show", "data", "test", "trace", "explain", "blocke
 
 @dataclass(slots=True)
 class Command:
-    """The command that is running: its words, its arguments and the names of the options that were passed."""
+    """The command that is running: its words, its arguments, and the names of the options on the command line."""
 
     words: str
     arguments: Sequence[str] = ()
@@ -63,11 +65,11 @@ def record(hub: Hub) -> None:
 
 
 def entries(store: Store, since: int, until: int) -> Iterator[Mapping[str, object]]:
-    """The commands from one Unix second to another, in order."""
+    """The commands from one Unix second to before another, in order."""
     day = datetime.fromtimestamp(since, UTC)
     while day.timestamp() <= until + 24 * 3600:
         for item in store.each(TABLE, ("owner", _partition(int(day.timestamp())))):
-            if since <= _seconds(item) <= until:
+            if since <= _seconds(item) < until:
                 yield {"at": _seconds(item), **{name: item[name] for name in ("by", "command", "arguments", "options")}}
         day += timedelta(days=1)
 

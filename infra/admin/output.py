@@ -13,7 +13,6 @@ from typing import Annotated, Any, NoReturn
 import simplejson
 import typer
 from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
-from typer.models import ArgumentInfo
 
 from chalicelib.cards.events.signing_secrets import NoEventSecret
 from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, UnknownCredential
@@ -50,6 +49,7 @@ _AS_JSON = inspect.Parameter(
     default=False,
     annotation=Annotated[bool, typer.Option("--json", help="Print one JSON document, for programs.")],
 )
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 ONCE = "It is shown only once and cannot be retrieved later."
 TIME_HELP = "A timestamp such as 2026-03-02T09:00:00Z (UTC without an offset), or how long ago: 30m, 2h, 3d, PT90M."
 OVERLAP = 24 * 3600
@@ -86,8 +86,8 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
         asks = "as_json" in signature.parameters
 
         @functools.wraps(work)
-        def run(*arguments: Any, as_json: bool, **options: Any) -> None:
-            operator_log.running.set(_running_command(group, name, signature, options))
+        def run(*arguments: Any, context: typer.Context, as_json: bool, **options: Any) -> None:
+            operator_log.running.set(_running_command(group, name, context))
             try:
                 report = work(*arguments, **options | ({"as_json": as_json} if asks else {}))
             except (*_SPOKEN, StoreError, ClientError, BotoCoreError) as error:
@@ -97,26 +97,33 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
                 raise typer.Exit(1)
 
         parameters = [each for each in signature.parameters.values() if each.name != "as_json"]
-        run.__signature__ = signature.replace(parameters=[*parameters, _AS_JSON])  # type: ignore[attr-defined]
+        run.__signature__ = signature.replace(parameters=[*parameters, _CONTEXT, _AS_JSON])  # type: ignore[attr-defined]
         return group.command(name)(run)
 
     return add
 
 
-def _running_command(
-    group: typer.Typer, name: str, signature: inspect.Signature, options: Mapping[str, Any]
-) -> operator_log.Command:
-    """The command for the operator's log: values of arguments, but only the names of options."""
-    given = {each: value for each, value in options.items() if value not in (None, False, (), [])}
-    arguments = [each for each in given if _is_argument(signature.parameters[each])]
+def _running_command(group: typer.Typer, name: str, context: typer.Context) -> operator_log.Command:
+    """The command for the operator's log: values of arguments, but of options only their names, as they were passed."""
     words = f"{group.info.name} {name}" if isinstance(group.info.name, str) else name
+    passed = [each for each in context.command.params if _is_passed(context, each.name) and each.name != _AS_JSON.name]
+    values = {each.name: context.params[each.name] for each in passed}
     return operator_log.Command(
-        words, [str(given[each]) for each in arguments], [each for each in given if each not in arguments]
+        words,
+        [str(values[each.name]) for each in passed if each.param_type_name == "argument"],
+        [_spell_option(each, values[each.name]) for each in passed if each.param_type_name == "option"],
     )
 
 
-def _is_argument(parameter: inspect.Parameter) -> bool:
-    return any(isinstance(each, ArgumentInfo) for each in getattr(parameter.annotation, "__metadata__", ()))
+def _is_passed(context: typer.Context, name: str | None) -> bool:
+    """Whether a parameter is on the command line, so that its value is not a default."""
+    source = context.get_parameter_source(name or "")
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _spell_option(option: Any, value: object) -> str:
+    """The longest name of an option, such as ``--api-version``; of a switch, the name for its value."""
+    return str(max(option.secondary_opts if value is False and option.secondary_opts else option.opts, key=len))
 
 
 def fail(sentence: str, as_json: bool) -> NoReturn:
@@ -208,15 +215,17 @@ def parse_span(text: str) -> int:
         raise CommandRefused(f"{text!r} is not a time span: use {NOTATIONS}") from None
 
 
-def parse_time(text: str, now: int) -> int:
-    """Parse a timestamp or a time span before ``now`` to Unix seconds. Raises: CommandRefused, if invalid or in the
-    future.
+def parse_time(text: str, now: int, latest: int | None = None) -> int:
+    """Parse a timestamp or a time span before ``now`` to Unix seconds.
+
+    Raises:
+        CommandRefused: it is invalid, or later than ``latest``, which is ``now`` if it is ``None``.
     """
     try:
         seconds = now - read_duration(text.strip())
     except InvalidDuration:
         seconds = _parse_timestamp(text.strip())
-    if seconds > now:
+    if seconds > (now if latest is None else latest):
         raise CommandRefused(f"{text} is in the future")
     return max(seconds, 0)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+import textwrap
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -11,14 +12,16 @@ import typer
 
 from chalicelib.bootstrap import Hub
 from infra.admin import connection
-from infra.admin.output import Report, command, command_group, format_table
+from infra.admin.output import Report, command, command_group
 from infra.retention import consents, holders, users
-from infra.retention.kinds import BY_NAME, KINDS, PERSONS, Person, of_person
+from infra.retention.kinds import BY_NAME, KINDS, Kind, Person, kept_of_person, of_person
 
 group = command_group("Personal data: what is kept of PSUs, users and card holders, and its removal.")
 
 T = TypeVar("T")
-_COLUMNS = ("name", "person", "data", "kept", "removal", "on_request")
+_TITLES: dict[Person, str] = {"PSU": "PSUs", "user": "Users of the web interface", "card holder": "Card holders"}
+_NAME_WIDTH = 24
+_LINE_WIDTH = 120
 
 
 @command(group, "show")
@@ -31,8 +34,8 @@ def show() -> Report:
     Example:
       .venv/bin/python -m infra.admin retention show
     """
-    rows = [_kind_members(kind.name) for kind in KINDS]
-    return Report({"kinds": rows}, format_table(rows, _COLUMNS))
+    sections = ("\n".join([title, *_describe(of_person(person), _removal)]) for person, title in _TITLES.items())
+    return Report({"kinds": [_kind_members(kind) for kind in KINDS]}, "\n\n".join(sections))
 
 
 @command(group, "erase-psu")
@@ -66,7 +69,8 @@ def erase_user(email: Annotated[str, typer.Argument(metavar="EMAIL", help="The u
 def erase_holder(holder_id: Annotated[int, typer.Argument(metavar="HOLDER_ID", help="The holder's id.")]) -> Report:
     """Remove what no law keeps of a card holder, and say what stays.
 
-    All accounts must be closed (C), and all cards blocked (B). Reads the whole table of cards.
+    All accounts must be closed (C), and all cards blocked (B), expired (E) or never activated (N). Reads the whole
+    table of cards.
 
     \b
     Example:
@@ -110,16 +114,33 @@ def _steps(hub: Hub, due: Iterable[T], remove_one: Callable[[Hub, T], None]) -> 
 
 def _report(person: Person, removed: list[str]) -> Report:
     """What was removed of a person, and what stays for which reason."""
-    assert person in PERSONS
-    stays = [
-        {"name": kind.name, "kept": kind.kept, "reason": kind.reason}
-        for kind in of_person(person)
-        if kind.name not in removed
-    ]
-    lines = [f"Removed: {', '.join(BY_NAME[name].data for name in removed)}.", "", "What stays:"]
-    return Report({"removed": removed, "stays": stays}, "\n".join([*lines, format_table(stays, tuple(stays[0]))]))
+    stays = kept_of_person(person)
+    members = [{name: getattr(kind, name) for name in ("name", "data", "kept", "reason")} for kind in stays]
+    done = ["Removed:", *_describe([BY_NAME[name] for name in removed])] if removed else ["Nothing was left to remove."]
+    text = "\n".join([*done, "", "What stays:", *_describe(stays, _reason)])
+    return Report({"removed": removed, "stays": members}, text)
 
 
-def _kind_members(name: str) -> dict[str, Any]:
-    kind = BY_NAME[name]
+def _describe(kinds: Iterable[Kind], detail: Callable[[Kind], str] | None = None) -> Iterator[str]:
+    """Each kind with its data on one line, and its detail below, in lines of at most 120 columns."""
+    for kind in kinds:
+        yield f"  {kind.name:<{_NAME_WIDTH}}{kind.data}"
+        if detail is not None:
+            indent = " " * 6
+            yield from textwrap.wrap(
+                detail(kind), _LINE_WIDTH, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+            )
+
+
+def _removal(kind: Kind) -> str:
+    """The detail of a kind with the words of docs/retention.md."""
+    on_request = "Removed" if kind.on_request else "Stays"
+    return f"Kept: {kind.kept}. Then removed by: {kind.removal}. On request: {on_request}."
+
+
+def _reason(kind: Kind) -> str:
+    return f"Kept: {kind.kept}. Why: {kind.reason}."
+
+
+def _kind_members(kind: Kind) -> dict[str, Any]:
     return {each: getattr(kind, each) for each in kind.__dataclass_fields__}

@@ -264,7 +264,7 @@ class LocalLog:
         return _sort_lines([_parse_line(text, logfile.API, request_id) for text in texts], since)
 
     def search(self, messages: Sequence[str], since: int, until: int) -> Iterator[tuple[dict[str, Any], int]]:
-        """The members and the Unix times of all lines with one of these messages."""
+        """The members and times of all lines with one of these messages, from one Unix second to before another."""
         return _select_lines(logfile.read_lines(self.path), messages, since, until)
 
 
@@ -284,7 +284,7 @@ class CloudWatchLog:
         return _sort_lines([line for lines in groups for line in lines], since)
 
     def search(self, messages: Sequence[str], since: int, until: int) -> Iterator[tuple[dict[str, Any], int]]:
-        """The members and the Unix times of all lines with one of these messages."""
+        """The members and times of all lines with one of these messages, from one Unix second to before another."""
         pattern = " || ".join(f'($.message = "{message}")' for message in messages)
         for group in self._groups():
             pages = self.client.get_paginator("filter_log_events").paginate(
@@ -339,7 +339,7 @@ def _select_lines(
         if any(message in text for message in messages):
             said = json.loads(text)
             at = int(datetime.fromisoformat(said["timestamp"]).timestamp())
-            if said["message"] in messages and since <= at <= until:
+            if said["message"] in messages and since <= at < until:
                 yield said, at
 
 

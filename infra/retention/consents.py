@@ -15,7 +15,7 @@ from infra.retention.kinds import KEPT_SECONDS
 
 
 def erase_consent(hub: Hub, consent_id: str) -> list[str]:
-    """Remove the account identifiers of an ended consent; returns the kinds that were removed.
+    """Remove the account identifiers of an ended consent; returns the kinds that were removed, none the second time.
 
     Raises:
         NotErasable: there is no such consent, or it has not ended.
@@ -29,7 +29,7 @@ def erase_consent(hub: Hub, consent_id: str) -> list[str]:
         hub.store.update(table, key, set={"accounts": {}}, condition=Attr("consent_id").exists() & has_ended)
     except ConditionFailed:
         raise NotErasable(f"consent {consent_id} is valid: end it first with `consents revoke`") from None
-    return ["approved-accounts"]
+    return ["approved-accounts"] if item["accounts"] else []
 
 
 def due_consents(hub: Hub, now: int) -> list[Consent]:

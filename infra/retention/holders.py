@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.bootstrap import Hub
+from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card, update_nameless_row
-from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN
+from chalicelib.cards.issuing.card_secrets import WITHOUT_PIN, CardSecrets
 from chalicelib.cards.issuing.holder_record import Holder
+from chalicelib.cards.protocol.states import BLOCKED, CLOSED, EXPIRED, NEW
 from chalicelib.cards.storage.record import TABLE
+from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.identifiers import new_id
 from infra.retention.errors import NotErasable
-from infra.retention.kinds import KEPT_SECONDS
+from infra.retention.kinds import BY_NAME, KEPT_SECONDS
 
 CONTACT = ("phone_number", "email", "title", "holder_locale", "ip_address")
 MANDATORY = ("first_name", "last_name", "address_line_1", "zip_code", "city", "phone_number")
@@ -23,7 +26,8 @@ MANDATORY = ("first_name", "last_name", "address_line_1", "zip_code", "city", "p
 IDENTIFYING_NOTHING = ("holder_limit_group_id", "country_ison", "industry_id")
 """Members that stay: they do not identify a person."""
 _NAMES = ("name_line_4", "track_first_name", "track_last_name", "thermal_line_1", "thermal_line_2", "note", "reference")
-_FINAL_ACCOUNT, _FINAL_CARD = "C", "B"
+_ENDED_CARDS = (BLOCKED, EXPIRED, NEW)
+"""States in which a card of closed accounts cannot be used again; a new one cannot be blocked either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,38 +38,48 @@ class HolderRecords:
     accounts: list[Account]
     cards: list[Card]
 
-    @property
-    def is_ended(self) -> bool:
-        """Whether no account is open, and every card is blocked."""
-        return all(each.status == _FINAL_ACCOUNT for each in self.accounts) and all(
-            card.stored_status == _FINAL_CARD for card in self.cards
-        )
+    def obstacles(self, now: int) -> Iterator[str]:
+        """The accounts that are open and the cards that can be used again, each with what the manager has to do."""
+        for account in self.accounts:
+            if account.status != CLOSED:
+                yield f"account {account.id} is open (changeAccountStatus {CLOSED})"
+        for card in self.cards:
+            if card.status(now) not in _ENDED_CARDS:
+                yield (
+                    f"card {card.id} is not blocked; the programme manager has to block it (changeCardStatus {BLOCKED})"
+                )
 
-    @property
-    def ended_at(self) -> int | None:
+    def ended_at(self, now: int) -> int | None:
         """When the last account was closed, in Unix seconds; ``None`` before, and for a holder without accounts."""
-        return max((each.updated_at for each in self.accounts), default=None) if self.is_ended else None
+        if any(self.obstacles(now)):
+            return None
+        return max((each.updated_at for each in self.accounts), default=None)
 
 
 def erase_holder(hub: Hub, holder_id: int) -> list[str]:
-    """Remove what no law keeps; returns the kinds that were removed.
+    """Remove what no law keeps; returns the kinds that were removed, none if nothing was left.
 
     Raises:
-        NotErasable: there is no such holder, or an account is open or a card not blocked.
+        NotErasable: there is no such holder, or an account is open, or a card is neither blocked nor expired and was
+            activated.
     """
     found = next(iter(_read(hub.store, holder_id)), None)
     if found is None:
         raise NotErasable(f"there is no holder {holder_id}")
-    if not found.is_ended:
-        raise NotErasable(f"holder {holder_id} has an open account or a card that is not blocked: end them first")
-    _remove_contact(hub, found)
-    return ["holder-contact", "card-secrets", "whitelist-rules"]
+    if obstacles := list(found.obstacles(hub.clock.time())):
+        raise NotErasable(f"holder {holder_id}: {'; '.join(obstacles)}")
+    removed = _remove_contact(hub, found)
+    return [name for name in BY_NAME if name in removed]
 
 
 def due_holders(hub: Hub, now: int) -> list[HolderRecords]:
     """The holders whose last account was closed five years ago, and whose names are still there."""
-    records = _read(hub.store)
-    return [each for each in records if _is_named(each) and each.ended_at and each.ended_at + KEPT_SECONDS <= now]
+    return [each for each in _read(hub.store) if _is_named(each) and _is_over(each, now)]
+
+
+def _is_over(found: HolderRecords, now: int) -> bool:
+    ended_at = found.ended_at(now)
+    return ended_at is not None and ended_at + KEPT_SECONDS <= now
 
 
 def remove_holder(hub: Hub, found: HolderRecords) -> None:
@@ -80,15 +94,38 @@ def remove_holder(hub: Hub, found: HolderRecords) -> None:
     hub.store.transact([holder.update(new_id(), details=details)])
 
 
-def _remove_contact(hub: Hub, found: HolderRecords) -> None:
+def _remove_contact(hub: Hub, found: HolderRecords) -> set[str]:
+    """Remove what no law keeps; returns the kinds of which something was left."""
+    removed = set()
     details = {name: value for name, value in found.holder.details.items() if name not in CONTACT}
     details |= {"phone_number": ""}
     if details != found.holder.details:
         hub.store.transact([found.holder.update(new_id(), details=details)])
+        removed.add("holder-contact")
     for card in found.cards:
-        password = hub.cards.card_data.seal(card.id, "acs_password", "")
-        hub.store.transact([card.update(new_id(), **WITHOUT_PIN, acs_password=password)])
-        _remove_parts(hub.store, card, "rule#")
+        if _remove_secrets(hub, card):
+            removed.add("card-secrets")
+        if _remove_parts(hub.store, card, "rule#"):
+            removed.add("whitelist-rules")
+    return removed
+
+
+def _remove_secrets(hub: Hub, card: Card) -> bool:
+    """Remove a card's PIN and password; returns whether it had any."""
+    data = hub.cards.card_data
+    if card.pin is None and card.pvv is None and not _has_password(data, card):
+        return False
+    password = data.seal(card.id, "acs_password", "")
+    hub.store.transact([card.update(new_id(), **WITHOUT_PIN, acs_password=password)])
+    return True
+
+
+def _has_password(data: CardData, card: Card) -> bool:
+    """Whether a card has a password, also one that no key opens any more."""
+    try:
+        return bool(CardSecrets(data).password(card))
+    except Unsealable:
+        return True
 
 
 def _remove_names(store: Store, card: Card) -> None:
@@ -98,9 +135,12 @@ def _remove_names(store: Store, card: Card) -> None:
     store.transact([current.update(write_id, **members), update_nameless_row(current, write_id)])
 
 
-def _remove_parts(store: Store, card: Card, prefix: str) -> None:
-    for row in store.rows(TABLE, ("owner", f"card#{card.id}"), sort_prefix=("part", prefix)):
+def _remove_parts(store: Store, card: Card, prefix: str) -> bool:
+    """Delete the items of a card whose sort key begins so; returns whether there were any."""
+    rows = store.rows(TABLE, ("owner", f"card#{card.id}"), sort_prefix=("part", prefix))
+    for row in rows:
         store.delete(TABLE, {"owner": row["owner"], "part": row["part"]})
+    return bool(rows)
 
 
 def _is_named(found: HolderRecords) -> bool:

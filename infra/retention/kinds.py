@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Person = Literal["PSU", "user", "card holder"]
-Removal = Literal["expires", "retention remove", "erase", "stays"]
+Removal = Literal["Expires by itself", "retention remove", "retention erase-user", "Nothing"]
 
 YEARS = 5
 KEPT_SECONDS = (YEARS * 365 + 2) * 24 * 3600
@@ -28,7 +28,7 @@ class Kind:
         kept: for how long.
         removal: what removes it when that time is over.
         reason: the law or the purpose for which it is kept.
-        on_request: whether ``retention erase`` removes it at once.
+        on_request: whether a command of ``retention`` removes it at once when a person asks.
     """
 
     name: str
@@ -67,7 +67,7 @@ KINDS = (
         data="Codes and tokens, as hashes and ciphertext",
         place="`consents`, parts `grant`, `access#…`, `refresh#…`",
         kept="Until the consent's end",
-        removal="expires",
+        removal="Expires by itself",
         reason="Use of the consent",
     ),
     Kind(
@@ -76,7 +76,7 @@ KINDS = (
         data="Requests for a consent: client, bank, scopes, state",
         place="`authorizations`",
         kept="400 days; a day without a consent",
-        removal="expires",
+        removal="Expires by itself",
         reason="PSD2 Article 71: claims within 13 months",
     ),
     Kind(
@@ -94,7 +94,7 @@ KINDS = (
         data="Order claims and stored responses",
         place="`idempotency`",
         kept="24 hours; orders 90 days",
-        removal="expires",
+        removal="Expires by itself",
         reason="Detection of repeated orders, and of unknown outcomes",
     ),
     Kind(
@@ -103,7 +103,7 @@ KINDS = (
         data="Events and deferred calls, encrypted",
         place="`deliveries`",
         kept="30 days after their end; accepted calls 24 hours",
-        removal="expires",
+        removal="Expires by itself",
         reason="Delivery, and its proof",
     ),
     Kind(
@@ -112,7 +112,7 @@ KINDS = (
         data="Email, password hash, times",
         place="`users`",
         kept="Until the user asks",
-        removal="erase",
+        removal="retention erase-user",
         reason="Contract with the user",
         on_request=True,
     ),
@@ -122,7 +122,7 @@ KINDS = (
         data="Authorizations that the user tried in the web interface",
         place="`website`, `user#…`",
         kept="30 days",
-        removal="expires",
+        removal="Expires by itself",
         reason="The list of the user's journeys",
         on_request=True,
     ),
@@ -132,8 +132,9 @@ KINDS = (
         data="Sessions, links and codes",
         place="`website`, `session#…`, `code#…`, `reset#…`, `confirm#…`",
         kept="12 hours; links and codes at most 24 hours",
-        removal="expires",
+        removal="Expires by itself",
         reason="Signing in. They end with the account",
+        on_request=True,
     ),
     Kind(
         name="attempts",
@@ -141,7 +142,7 @@ KINDS = (
         data="Counters of attempts, under an HMAC of email or IP address",
         place="`website`",
         kept="Twice their window, at most 48 hours",
-        removal="expires",
+        removal="Expires by itself",
         reason="Protection against guessing",
     ),
     Kind(
@@ -150,7 +151,7 @@ KINDS = (
         data="The owner's email of a client, and of the author of its changes",
         place="`clients`",
         kept="As long as the client",
-        removal="stays",
+        removal="Nothing",
         reason=f"{PSD2}. Archive clients that are no longer used",
     ),
     Kind(
@@ -159,7 +160,7 @@ KINDS = (
         data="Commands of the operator, with their arguments",
         place="`website`, `audit#…`",
         kept=f"{YEARS} years",
-        removal="expires",
+        removal="Expires by itself",
         reason="Audit trail: PCI DSS 10.5, PSD2 Article 21",
     ),
     Kind(
@@ -225,7 +226,7 @@ KINDS = (
         data="Card numbers, encrypted and as HMAC",
         place="`cards`, `card#…` and `pan#…`",
         kept="As long as the card's record",
-        removal="stays",
+        removal="Nothing",
         reason=f"A number is never assigned twice. {BOOKS}",
     ),
     Kind(
@@ -234,7 +235,7 @@ KINDS = (
         data="Transactions, network messages, external payments and their counterparties",
         place="`ledger`, `card-activity`, `external-payments`",
         kept="As long as the books",
-        removal="stays",
+        removal="Nothing",
         reason=BOOKS,
     ),
     Kind(
@@ -243,7 +244,7 @@ KINDS = (
         data="Requests of 3-D Secure",
         place="`cards`, `authentication#…`",
         kept="30 days",
-        removal="expires",
+        removal="Expires by itself",
         reason="Disputes of an authentication",
     ),
     Kind(
@@ -252,7 +253,7 @@ KINDS = (
         data="Events with payments and names of counterparties, encrypted",
         place="`deliveries`",
         kept="30 days after their end",
-        removal="expires",
+        removal="Expires by itself",
         reason="Delivery, and its proof",
     ),
     Kind(
@@ -261,13 +262,17 @@ KINDS = (
         data="Stored responses of the card API, encrypted",
         place="`idempotency`, `card-api#…`",
         kept="30 days; with card data 24 hours",
-        removal="expires",
+        removal="Expires by itself",
         reason="Repeats of a request",
     ),
 )
 BY_NAME = {kind.name: kind for kind in KINDS}
-PERSONS: tuple[Person, ...] = ("PSU", "user", "card holder")
 
 
 def of_person(person: Person) -> list[Kind]:
     return [kind for kind in KINDS if kind.person == person]
+
+
+def kept_of_person(person: Person) -> list[Kind]:
+    """The kinds that stay when the person asks for erasure."""
+    return [kind for kind in of_person(person) if not kind.on_request]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ import pytest
 
 from chalicelib import bootstrap
 from chalicelib.foundation import log
+from chalicelib.foundation.clock import timestamp
+from chalicelib.foundation.moved_clock import MovedClock
 from infra.admin import audit, connection, operator_log
 from infra.admin.trace import LocalLog
 from infra.local import logfile
@@ -20,6 +23,8 @@ from tests.cards.scenes import Scene
 from tests.infra.admin.command_line import built, done, refused, run
 from tests.source_code import MODULES, tree
 from tests.world import World
+
+DAY = 24 * 3600
 
 
 @pytest.fixture(autouse=True)
@@ -60,9 +65,83 @@ def test_every_command_that_changes_something_is_in_the_trail_with_its_author(wo
 
     assert [(each["command"], each["arguments"], each["options"]) for each in commands] == [
         ("consents revoke", [consent_id], []),
-        ("clients update", [world.client.client_id], ["title"]),
+        ("clients update", [world.client.client_id], ["--title"]),
     ]
     assert {each["by"] for each in commands} == {"arn:aws:iam::1:user/grace"}
+
+
+def test_only_options_on_the_command_line_are_recorded_as_they_are_spelled_there(world: World, tmp_path: Path) -> None:
+    bank = ["DEUTDEFF", "--name", "Example", "--country", "DE", "--api-version", "2", "--signature-optional"]
+    run("banks", "add", *bank, "--domain", "https://b.example", "--authorization-url", "https://b.example/consent")
+    world.clock.advance(1)
+    run("banks", "update", "DEUTDEFF", "--inactive")
+
+    commands = [line for line in export_trail(world, tmp_path)[2] if line["kind"] == "command"]
+
+    assert [(each["command"], set(each["options"])) for each in commands] == [
+        (
+            "banks add",
+            {"--name", "--country", "--api-version", "--signature-optional", "--domain", "--authorization-url"},
+        ),
+        ("banks update", {"--inactive"}),
+    ]
+
+
+def test_changes_of_clients_in_moved_time_are_exported_by_default(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved = MovedClock(world.clock, lambda: 7 * DAY)
+    hub = world.another_process(clock=moved)  # type: ignore[arg-type]
+    monkeypatch.setattr(bootstrap, "hub", lambda: hub)
+    hub.openbanking.clients.update(world.client.client_id, owner="tpp@example.com", title="Later")
+    changed_at = timestamp(moved.time())
+
+    lines = export_trail(world, tmp_path)[2]
+
+    assert [line["at"] for line in lines if line["kind"] == "client changed"] == [changed_at]
+    period = ["--since", changed_at, "--until", timestamp(moved.time())]
+    assert done("audit", "export", *period, "--out", str(tmp_path / "period.jsonl"))["lines"] == 1
+
+
+def test_the_end_of_a_period_is_not_included_so_that_periods_do_not_overlap(world: World, tmp_path: Path) -> None:
+    start = world.clock.time()
+    world.clock.advance(60)
+    middle = world.clock.time()
+    done("keys", "rotate-card")
+    world.hub.openbanking.clients.update(world.client.client_id, owner="tpp@example.com", title="New title")
+    world.clock.advance(60)
+    times = [timestamp(each) for each in (start, middle, world.clock.time())]
+
+    counts = [
+        done("audit", "export", "--since", first, "--until", end, "--out", str(tmp_path / first))["lines"]
+        for first, end in itertools.pairwise(times)
+    ]
+
+    assert counts == [0, 2]
+    assert log_lines_until(middle, tmp_path) == []
+
+
+def log_lines_until(end: int, tmp_path: Path) -> list[Any]:
+    """What is found of one line, logged in the last second of a period, in a log."""
+    path = tmp_path / "other.jsonl"
+    path.write_text(json.dumps({"message": "consent ended", "timestamp": timestamp(end)}), "utf-8")
+    return list(LocalLog(path).search(["consent ended"], end - 60, end))
+
+
+def test_a_change_in_the_current_second_is_exported_by_default(world: World, tmp_path: Path) -> None:
+    done("keys", "rotate-card")
+
+    assert done("audit", "export", "--since", "1h", "--out", str(tmp_path / "audit.jsonl"))["lines"] == 1
+
+
+@pytest.mark.parametrize("until", ["1h", "2h"])
+def test_a_period_that_ends_before_it_begins_is_refused(world: World, tmp_path: Path, until: str) -> None:
+    out = tmp_path / "audit.jsonl"
+
+    assert refused("audit", "export", "--since", "1h", "--until", until, "--out", str(out)) == (
+        "--until must be later than --since"
+    )
+    assert not out.exists()
 
 
 def test_a_refused_command_is_in_the_trail_too(world: World, tmp_path: Path) -> None:
@@ -118,14 +197,19 @@ def test_an_exported_file_is_verified_and_not_written_twice(world: World, tmp_pa
     assert run("audit", "verify", str(file), "--digest", "0" * 64).exit_code == 1
 
 
+def broken_at(number: int) -> str:
+    return f"line {number} was changed, or lines before it were added, moved or removed"
+
+
 @pytest.mark.parametrize(
     ("alter", "problem"),
     [
-        (lambda lines: [{**lines[0], "by": "nobody"}, *lines[1:]], "line 1 does not have its digest"),
-        (lambda lines: lines[1:], "line 1 does not have its digest"),
-        (lambda lines: [lines[1], lines[0], *lines[2:]], "line 1 does not have its digest"),
+        (lambda lines: [{**lines[0], "by": "nobody"}, *lines[1:]], broken_at(1)),
+        (lambda lines: lines[1:], broken_at(1)),
+        (lambda lines: [lines[1], lines[0], *lines[2:]], broken_at(1)),
+        (lambda lines: [lines[0], *lines[2:]], broken_at(2)),
         (lambda lines: lines[:-1], "its last lines are missing"),
-        (lambda lines: [*lines, lines[-1]], "line 4 does not have its digest"),
+        (lambda lines: [*lines, lines[-1]], broken_at(4)),
         (lambda lines: [], "its last lines are missing"),
     ],
 )
@@ -139,4 +223,49 @@ def test_an_altered_line_is_found(alter: Any, problem: str) -> None:
 def test_digests_that_were_computed_anew_differ_from_the_printed_one() -> None:
     printed = list(audit.chain([{"by": "a"}]))[-1]["digest"]
 
-    assert audit.find_problem(list(audit.chain([{"by": "b"}])), printed) == "its digest is another"
+    anew = list(audit.chain([{"by": "b"}]))
+    assert audit.find_problem(anew, printed) == (f"the digest of this file is {anew[-1]['digest']}, not the one passed")
+
+
+def exported_file(tmp_path: Path) -> tuple[Path, str]:
+    """A file as ``audit export`` writes it, and its digest; a title in it has a line separator."""
+    lines = list(audit.chain([{"by": "a"}, {"by": "b", "title": "One\u2028two"}]))
+    file = tmp_path / "audit.jsonl"
+    file.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), "utf-8")
+    return file, lines[-1]["digest"]
+
+
+def test_a_line_separator_in_a_title_and_a_digest_in_capitals_do_not_matter(tmp_path: Path) -> None:
+    file, digest = exported_file(tmp_path)
+
+    assert done("audit", "verify", str(file), "--digest", digest.upper())["problem"] is None
+
+
+@pytest.mark.parametrize("digest", ["", "5f0c", "g" * 64, "0" * 65, "0" * 64 + "\n"])
+def test_a_malformed_digest_is_refused(tmp_path: Path, digest: str) -> None:
+    assert refused("audit", "verify", str(exported_file(tmp_path)[0]), "--digest", digest) == (
+        "a digest has 64 hexadecimal digits"
+    )
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '"text"', "", "[" * 100_000])
+def test_a_line_that_is_no_json_object_is_named_by_its_number(tmp_path: Path, text: str) -> None:
+    file, _ = exported_file(tmp_path)
+    lines = file.read_text("utf-8").split("\n")
+    file.write_text("\n".join([lines[0], text, *lines[1:]]), "utf-8")
+
+    assert refused("audit", "verify", str(file)) == f"line 2 of {file} is not a JSON object"
+
+
+def test_a_line_of_other_bytes_than_utf_8_is_named_by_its_number(tmp_path: Path) -> None:
+    file = tmp_path / "audit.jsonl"
+    file.write_bytes(b'{}\n{"by": "\xff"}\n')
+
+    assert refused("audit", "verify", str(file)) == f"line 2 of {file} is not a JSON object"
+
+
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+    missing = tmp_path / "missing.jsonl"
+
+    assert refused("audit", "verify", str(missing)) == f"no such file: {missing}"
+    assert refused("audit", "verify", str(tmp_path)) == f"{tmp_path} cannot be read: Is a directory"

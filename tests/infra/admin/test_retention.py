@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.website.records.users import user_key
 from infra.admin import connection
 from infra.retention import kinds
 from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
@@ -38,12 +39,6 @@ def kept_names(report: Any) -> set[str]:
 
 def test_the_document_has_the_kinds_of_the_table() -> None:
     page = DOCUMENTS["docs/retention.md"]
-    removal = {
-        "expires": "Expires by itself",
-        "retention remove": "retention remove",
-        "erase": "retention erase-user",
-        "stays": "Nothing",
-    }
     found = [tuple(row) for row in rows(page) if row[0] in BY_NAME]
 
     assert found == [
@@ -52,7 +47,7 @@ def test_the_document_has_the_kinds_of_the_table() -> None:
             kind.data,
             kind.place.replace("`", ""),
             kind.kept,
-            removal[kind.removal],
+            kind.removal,
             kind.reason,
             "Removed" if kind.on_request else "Stays",
         )
@@ -68,7 +63,10 @@ def test_every_kind_names_a_table_of_the_page_on_stored_data() -> None:
 
 def test_the_command_shows_the_table() -> None:
     assert [each["name"] for each in done("retention", "show")["kinds"]] == list(BY_NAME)
-    assert "holder-contact" in run("retention", "show").stdout
+    shown = run("retention", "show").stdout.splitlines()
+    assert "Card holders" in shown
+    assert f"  {'holder-contact':<24}Phone number, email, title, locale, IP address" in shown
+    assert [line for line in shown if len(line) > 120] == []
 
 
 # -- PSUs
@@ -91,6 +89,41 @@ def test_the_accounts_of_an_ended_consent_are_erased_and_the_rest_stays(world: W
     assert IBAN not in json.dumps(items(world, "consents"), default=str)
     assert done("consents", "show", consent_id)["consent"]["status"] == "revoked"
     assert refused("retention", "erase-psu", "nothing") == "there is no consent nothing"
+
+
+def test_a_repeated_erasure_removes_nothing_and_says_so(world: World) -> None:
+    consent_id = world.tokens(1)["consent_id"]
+    done("consents", "revoke", consent_id)
+    first = done("retention", "erase-psu", consent_id)
+
+    assert done("retention", "erase-psu", consent_id) == {"removed": [], "stays": first["stays"]}
+    assert run("retention", "erase-psu", consent_id).stdout.startswith("Nothing was left to remove.\n")
+
+
+def test_the_text_of_an_erasure_says_line_by_line_what_was_removed_and_what_stays(world: World) -> None:
+    _, holder_id, _ = ended_holder(world)
+
+    lines = run("retention", "erase-holder", str(holder_id)).stdout.splitlines()
+
+    assert lines[:3] == [
+        "Removed:",
+        f"  {'holder-contact':<24}Phone number, email, title, locale, IP address",
+        f"  {'card-secrets':<24}PIN and 3-D Secure password, encrypted",
+    ]
+    assert lines[lines.index("What stays:") + 1] == f"  {'holder-identity':<24}{BY_NAME['holder-identity'].data}"
+    assert [line for line in lines if len(line) > 120] == []
+
+
+def test_what_stays_is_reported_with_its_data(world: World) -> None:
+    consent_id = world.tokens(1)["consent_id"]
+    done("consents", "revoke", consent_id)
+
+    stays = done("retention", "erase-psu", consent_id)["stays"]
+
+    assert [(each["name"], each["data"]) for each in stays] == [
+        (kind.name, kind.data) for kind in of_person("PSU") if not kind.on_request
+    ]
+    assert set(stays[0]) == {"name", "data", "kept", "reason"}
 
 
 def test_an_expired_consent_is_erased_without_being_revoked(world: World) -> None:
@@ -136,12 +169,28 @@ def test_a_user_is_erased_with_sessions_and_journeys(world: World, email: str) -
 
     report = done("retention", "erase-user", email)
 
-    assert report["removed"] == ["user-account", "journeys"]
-    assert kept_names(report) == {"sessions", "attempts", "clients", "operator-log"}
+    assert report["removed"] == ["user-account", "journeys", "sessions"]
+    assert kept_names(report) == {"attempts", "clients", "operator-log"}
     assert email not in json.dumps([*items(world, "users"), *items(world, "website")], default=str)
     world.hub.website.users.add(email, "correct horse battery", terms_accepted=True)
     assert person.get("/clients").status == 303
     assert refused("retention", "erase-user", "nobody@example.com").startswith("no user has the email")
+
+
+def test_of_a_user_only_what_there_was_is_reported_as_removed(world: World, email: str) -> None:
+    report = done("retention", "erase-user", email)
+
+    assert report["removed"] == ["user-account"]
+    assert kept_names(report) == {"attempts", "clients", "operator-log"}
+
+
+def test_an_interrupted_erasure_of_a_user_can_be_repeated(world: World, email: str) -> None:
+    Person.signed_in(world, email)
+    world.hub.store.delete(*user_key(email))
+
+    assert done("retention", "erase-user", email)["removed"] == ["sessions"]
+    assert email not in json.dumps(items(world, "website"), default=str)
+    assert refused("retention", "erase-user", email).startswith("no user has the email")
 
 
 def test_a_user_with_a_client_in_use_is_not_erased(world: World, email: str) -> None:
@@ -160,18 +209,46 @@ def test_a_user_with_a_client_in_use_is_not_erased(world: World, email: str) -> 
 def ended_holder(world: World) -> tuple[Scene, int, int]:
     """A holder whose account is closed and whose card is blocked; holder and card."""
     scene = Scene(world)
-    made = scene.card_in("B", card_virtual=0)
+    made = scene.card_in("A", card_virtual=0)
+    scene.data("createCardAcsMerchantWhitelistRule", card_id=made.card_id, rule_name="Groceries", mcc="5411")
+    scene.data("changeCardStatus", card_id=made.card_id, status="B")
     scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
     return scene, made.holder_id, made.card_id
 
 
-def test_a_holder_with_an_open_account_is_not_erased(world: World) -> None:
-    made = Scene(world).card()
+def test_a_holder_with_an_open_account_or_a_usable_card_is_not_erased(world: World) -> None:
+    scene = Scene(world)
+    made = scene.card_in("A")
+    open_account = f"account {made.account_id} is open (changeAccountStatus C)"
+    usable_card = f"card {made.card_id} is not blocked; the programme manager has to block it (changeCardStatus B)"
 
     assert refused("retention", "erase-holder", str(made.holder_id)) == (
-        f"holder {made.holder_id} has an open account or a card that is not blocked: end them first"
+        f"holder {made.holder_id}: {open_account}; {usable_card}"
     )
+    scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    assert refused("retention", "erase-holder", str(made.holder_id)) == f"holder {made.holder_id}: {usable_card}"
     assert refused("retention", "erase-holder", "99999") == "there is no holder 99999"
+
+
+@pytest.mark.parametrize(("status", "days"), [("N", 0), ("B", 0), ("E", 62)])
+def test_cards_of_closed_accounts_that_nobody_can_use_do_not_prevent_an_erasure(
+    world: World, status: str, days: int
+) -> None:
+    scene = Scene(world)
+    made = scene.card_in(status)
+    scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    world.clock.advance(days * DAY)
+
+    assert "card-secrets" in done("retention", "erase-holder", str(made.holder_id))["removed"]
+
+
+@pytest.mark.parametrize("status", ["T", "R", "L", "S"])
+def test_cards_that_can_be_used_again_prevent_an_erasure(world: World, status: str) -> None:
+    scene = Scene(world)
+    made = scene.card_in(status)
+    scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+
+    assert "is not blocked" in refused("retention", "erase-holder", str(made.holder_id))
 
 
 def test_a_holder_who_never_had_an_account_is_erased(world: World) -> None:
@@ -196,7 +273,7 @@ def test_on_request_a_holder_keeps_what_the_law_keeps(world: World) -> None:
     assert scene.data("getCardAcsPassword", card_id=card_id)["acs_password"] == ""
     (card,) = (item for item in items(world, "cards") if item["part"] == "card" and item.get("id") == card_id)
     assert "pin" not in card
-    assert done("retention", "erase-holder", str(holder_id))["removed"] == report["removed"]
+    assert done("retention", "erase-holder", str(holder_id)) == {"removed": [], "stays": report["stays"]}
 
 
 def test_five_years_after_the_last_account_nothing_names_the_holder(world: World) -> None:
@@ -212,3 +289,15 @@ def test_five_years_after_the_last_account_nothing_names_the_holder(world: World
     portal = world.hub.cards.flows.portal
     assert card_id in [each["card_id"] for each in portal.read(MANAGER, "listCards", item_count=20)["data"]]
     assert done("retention", "remove")["holders"] == 0
+
+
+def test_the_five_years_count_from_the_last_account_and_wait_for_a_card_to_be_blocked(world: World) -> None:
+    scene = Scene(world)
+    made = scene.card_in("L")
+    scene.data("changeAccountStatus", account_id=made.account_id, account_status="C")
+    world.clock.advance(KEPT_SECONDS)
+    assert done("retention", "remove")["holders"] == 0
+
+    scene.data("changeCardStatus", card_id=made.card_id, status="B")
+
+    assert done("retention", "remove")["holders"] == 1
