@@ -56,7 +56,7 @@ def test_every_option_and_command_for_clients_has_its_field_and_button(world: Wo
         markup += offered(user, client_id)
     names = {command.name for command in commands.group.registered_commands}
 
-    assert set(inspect.signature(commands.update).parameters) - {"calls_per_minute"} == {
+    assert set(inspect.signature(commands.update).parameters) - {"calls_per_minute", "context"} == {
         "client_id",
         "as_json",
         *FIELDS,
