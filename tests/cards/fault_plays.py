@@ -18,7 +18,7 @@ from chalicelib.foundation.identifiers import new_id
 from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import all_in_use, warmed
-from tests.cards.scenes import Envelope, Scene
+from tests.cards.scenes import EVERYDAY, Envelope, Scene
 from tests.late_answers import late_answers
 from tests.openbanking.call_sites import CARDS, Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
@@ -128,6 +128,8 @@ class Play:
         self._beginning.restore()
         if self._cold:
             forget_process(self._world)
+        else:
+            self._scene.data("getDesign", program_id=EVERYDAY)  # reads what is cached as of a later time
 
     def _repeated(self, answer: Envelope) -> None:
         """The same request, until its answer is known and once more."""

@@ -183,13 +183,13 @@ class Snapshot:
     def __init__(self, world: World, tables: Sequence[str] = JOURNEYS) -> None:
         self._world = world
         self._items = {name: _copy(table_of(world, name).items) for name in tables}
-        self._seconds = world.clock._seconds
+        self._clock = dict(vars(world.clock))
 
     def restore(self) -> None:
         """Back to then; the banks and the client have received nothing since."""
         for name, kept in self._items.items():
             table_of(self._world, name).items = _copy(kept)
-        self._world.clock._seconds = self._seconds
+        vars(self._world.clock).update(self._clock)
         self._world.receiver.received.clear()
         self._world.receiver.answers.clear()
         for side in self._world.banks.values():
