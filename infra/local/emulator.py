@@ -76,6 +76,7 @@ class EmulatorHandler(StrictHandler):
     """Handles one connection: HTTP/1.1 with keep-alive."""
 
     protocol_version = "HTTP/1.1"
+    largest_body = 100_000_000  # Lambda takes archives of 50 MB, here in Base64
     disable_nagle_algorithm = True
     wbufsize = -1
     server: EmulatorServer

@@ -7,7 +7,9 @@ import socket
 import subprocess
 import threading
 import time
+import zipfile
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -104,3 +106,15 @@ def test_what_a_web_page_could_send_does_not_reach_the_emulator(emulator: str, h
         received = b"".join(iter(lambda: opened.recv(65536), b""))
 
     assert received.startswith(b"HTTP/1.1 400 ")
+
+
+def test_a_layer_of_the_size_that_lambda_takes_can_be_published(emulator: str) -> None:
+    archive = BytesIO()
+    with zipfile.ZipFile(archive, "w") as layer:
+        layer.writestr("python/large.so", bytes(20_000_000))
+
+    published = client("lambda", emulator).publish_layer_version(
+        LayerName="large", Content={"ZipFile": archive.getvalue()}
+    )
+
+    assert published["Version"] == 1
