@@ -169,4 +169,4 @@ def test_the_resources_were_laid_with_the_topic_of_the_alarms(deployed: Project)
         (stack,) = boto3.client("cloudformation").describe_stacks(StackName=f"causeway-{stage}")["Stacks"]
         assert stack["StackStatus"] == "CREATE_COMPLETE"
         parameters = {each["ParameterKey"]: each["ParameterValue"] for each in stack["Parameters"]}
-        assert parameters == {"Stage": stage, "AlarmTopicArn": TOPIC}
+        assert parameters == {"Stage": stage, "AlarmTopicArn": TOPIC, "OwnStorageKey": "false"}
