@@ -82,7 +82,10 @@ class StrictHandler(BaseHTTPRequestHandler):
         """Read and handle a request; an error before its headers must not follow the request before it."""
         self.requestline, self.command, self.path, self.headers = "", "", "", HTTPMessage()
         self.request_version = self.protocol_version
-        super().handle_one_request()
+        try:
+            super().handle_one_request()
+        except Unreadable as error:
+            self.refuse(error)
 
     def parse_request(self) -> bool:
         """Read the request line and the headers. Returns whether there is a request to handle."""
@@ -100,7 +103,7 @@ class StrictHandler(BaseHTTPRequestHandler):
             self.rfile = connection
 
     def read_body(self) -> bytes:
-        """The body of the request. Raises: Unreadable."""
+        """The body of the request. Raises: Unreadable, which is sent as an error unless it is caught."""
         if self._length is None:
             return read_chunks(self.rfile, self.largest_body)
         body = self.rfile.read(self._length)
@@ -155,16 +158,15 @@ def check_host(head: Head, hosts: frozenset[str] | None) -> None:
 
 def read_chunks(lines: io.BufferedIOBase, largest: int) -> bytes:
     """A body that comes in chunks (RFC 9112, 7.1); its trailers are dropped. Raises: Unreadable."""
-    body = b""
+    body = bytearray()
     while size := _read_chunk_size(lines):
         if len(body) + size > largest:
             raise _too_large()
         body += lines.read(size)
         if lines.readline(3) not in (b"\r\n", b"\n"):
             raise _bad("A chunk of the body has another length than it says.")
-    for _ in _read_headers(lines):
-        """Skip the trailers."""
-    return body
+    list(_read_headers(lines))  # the trailers
+    return bytes(body)
 
 
 def end_connection(connection: socket.socket) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 from chalicelib.openbanking.protocol.bank_calls import CONSENT_BYTES
 from infra.conformance.hub import Hub
 from infra.conformance.hub_state import HttpAnswer
-from infra.strict_http import StrictHandler, Unreadable
+from infra.strict_http import StrictHandler
 
 _READ_SECONDS = 20
 
@@ -37,11 +37,7 @@ class _Handler(StrictHandler):
     disable_nagle_algorithm = True
 
     def _handle(self) -> None:
-        try:
-            body = self.read_body()
-        except Unreadable as error:
-            self.refuse(error)
-            return
+        body = self.read_body()
         parts = urlsplit(self.path)
         headers = {name.lower(): value for name, value in self.headers.items()}
         self._send(self.server.hub.handle(self.command, unquote(parts.path), parts.query, headers, body))

@@ -27,7 +27,7 @@ from infra.local import moto_patches
 from infra.local.emulator_state import EmulatorState, StateUnusable
 from infra.local.process import exit_with_parent
 from infra.local.sqs import Answer, Sqs
-from infra.strict_http import StrictHandler, Unreadable
+from infra.strict_http import StrictHandler
 
 Environ = dict[str, Any]
 
@@ -82,11 +82,7 @@ class EmulatorHandler(StrictHandler):
     server: EmulatorServer
 
     def _answer(self) -> None:
-        try:
-            sent = self.read_body()
-        except Unreadable as error:
-            self.refuse(error)
-            return
+        sent = self.read_body()
         status, headers, body = self.server.emulator(self._environ(), sent)
         code, _, phrase = status.partition(" ")
         self.send_response(int(code), phrase)

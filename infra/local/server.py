@@ -35,7 +35,7 @@ from cryptography import x509
 from infra.local.client_certificate import describe_certificate
 from infra.local.compression import compress
 from infra.local.stackfile import HEADER
-from infra.strict_http import LOOPBACK, StrictHandler, Unreadable, end_connection
+from infra.strict_http import LOOPBACK, StrictHandler, end_connection
 
 HOST = "127.0.0.1"
 HANDSHAKE_SECONDS = 10.0
@@ -78,11 +78,7 @@ class ApiHandler(StrictHandler, ChaliceRequestHandler):
             self.wfile.flush()  # send the response before the request stops counting as in flight
 
     def _answer(self) -> None:
-        try:
-            body = self.read_body() or None
-        except Unreadable as error:
-            self.refuse(error)
-            return
+        body = self.read_body() or None
         try:
             status, headers, content = self._gateway_answer(body)
         except Exception:

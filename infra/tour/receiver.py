@@ -11,7 +11,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from causeway.tpp import EventVerifier, InvalidEvent, ReceivedEvent
-from infra.strict_http import StrictHandler, Unreadable
+from infra.strict_http import StrictHandler
 from infra.tour import polling
 from infra.tour.polling import TourFailed
 
@@ -93,11 +93,7 @@ class _Handler(StrictHandler):
     timeout = 10
 
     def _handle(self) -> None:
-        try:
-            body = self.read_body()
-        except Unreadable as error:
-            self.refuse(error)
-            return
+        body = self.read_body()
         self.send_response(self.server.receiver.receive(dict(self.headers), body))
         self.end_headers()
 
