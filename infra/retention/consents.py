@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from boto3.dynamodb.conditions import Attr
 
 from chalicelib.bootstrap import Hub
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item
 from chalicelib.openbanking.records import consents, payments
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.retention.errors import NotErasable
@@ -41,7 +41,7 @@ def due_consents(hub: Hub, now: int) -> list[Consent]:
 def remove_consent(hub: Hub, consent: Consent) -> None:
     """Delete a consent that has ended."""
     table, key = consent_key(consent.consent_id)
-    _delete(hub, Delete(table, key, Attr("valid_until").eq(consent.valid_until)))
+    hub.store.transact([Delete(table, key, Attr("valid_until").eq(consent.valid_until))])
 
 
 def due_payments(hub: Hub, now: int) -> Iterator[Item]:
@@ -52,12 +52,8 @@ def due_payments(hub: Hub, now: int) -> Iterator[Item]:
 
 def remove_payment(hub: Hub, item: Item) -> None:
     key = {"payment": item["payment"]}
-    _delete(hub, Delete(payments.TABLE, key, Attr("created_at").eq(item["created_at"])))
+    hub.store.transact([Delete(payments.TABLE, key, Attr("created_at").eq(item["created_at"]))])
 
 
 def _ended_at(consent: Consent) -> int:
     return consent.valid_until if consent.ended_at is None else min(consent.ended_at, consent.valid_until)
-
-
-def _delete(hub: Hub, operation: Operation) -> None:
-    hub.store.transact([operation])
