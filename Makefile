@@ -22,7 +22,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs postman screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -85,9 +85,6 @@ docs: environment ## Write the OpenAPI documents, the SDK's models, docs/referen
 	@$(PYTHON) -m infra.render.openapi
 	@$(PYTHON) -m infra.render.sdk
 	@exec $(PYTHON) -m infra.render.docs
-
-postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
-	@exec $(PYTHON) -m infra.postman
 
 screenshots: environment ## Write screenshots of all pages to build/, and renew docs/images: ONLY=website
 	@exec $(PYTHON) -m tests.browser $(if $(ONLY),--only $(ONLY))

@@ -1,4 +1,4 @@
-"""Data for the requests: consents, accounts and payments at both demonstration banks of a running stack.
+"""Data for generated requests: consents, accounts and payments at both demonstration banks of a running stack.
 
 Examples in the OpenAPI documents contain made-up tokens, URLs and payments, which these real values replace.
 """
@@ -58,7 +58,6 @@ class BankFixtures:
 
     version: int
     bic: str
-    name: str
     access_token: str
     refresh_token: str
     authorization_code: str
@@ -138,7 +137,6 @@ class _Tpp:
         return BankFixtures(
             version=version,
             bic=bic,
-            name=bank["name"],
             access_token=bearer,
             refresh_token=self._tokens(bic, few)["refresh_token"],
             authorization_code=self._code(bic, few),
