@@ -14,7 +14,7 @@ from functools import cache
 from typing import TypeVar
 
 from infra.render.sdk.definitions import Definition, Function, find_definitions
-from infra.render.sdk.source import SOURCE
+from infra.render.sdk_package import SOURCE
 
 Node = TypeVar("Node", bound=ast.stmt)
 _SECTION = re.compile(r"^    # (?:-- )?(\w.+)$")

@@ -13,9 +13,9 @@ from infra.render.docs.apis import anchor
 from infra.render.docs.python_notation import Notation
 from infra.render.docs.python_source import Method
 from infra.render.docs.sdk_layout import Entry, Group, Layout
-from infra.render.docs.sdk_package import load
 from infra.render.openapi.introduction import table
 from infra.render.sdk.definitions import Function
+from infra.render.sdk_package import load
 
 _DECORATOR = re.compile(r"^``(\(.*\)) -> (.+?)``:\s(.+)", re.DOTALL)
 """The docstring of a decorator: the function that it takes, and what the function does."""

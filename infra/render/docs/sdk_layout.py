@@ -12,7 +12,7 @@ from infra.render.docs.apis import anchor
 from infra.render.docs.python_notation import Notation
 from infra.render.sdk import exports
 from infra.render.sdk.definitions import Definition
-from infra.render.sdk.source import SOURCE
+from infra.render.sdk_package import SOURCE
 
 
 @dataclass(frozen=True)

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from infra.render.openapi.metadata_meanings import OWN_ADDRESS
 from infra.render.openapi.schemas import Json
+from infra.repository import version
 
-ROOT = Path(__file__).resolve().parents[3]
 UUID = {"type": "string", "format": "uuid"}
-
-
-def version() -> str:
-    """The product version."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    found: str = project["project"]["version"]
-    return found
 
 
 def document(

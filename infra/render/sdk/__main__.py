@@ -5,21 +5,39 @@ With ``--check``, lists the outdated files instead.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from infra import command
-from infra.generated_files import run, update_files
+from infra.local import stackfile
 from infra.render.sdk import modules
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command. Returns the exit code."""
-    return run("infra.render.sdk", __doc__, update, arguments)
+    parser = command.parser("infra.render.sdk", __doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is out of date")
+    check = parser.parse_args(arguments).check
+    outdated = update(check)
+    for file in outdated:
+        if check:
+            print(f"{stackfile.display_path(file)} is out of date: make docs", file=sys.stderr)
+        else:
+            print(stackfile.display_path(file))
+    return 1 if outdated and check else 0
 
 
 def update(check: bool) -> list[Path]:
     """Write the files that differ and delete those without source, unless ``check``. Returns both."""
-    return update_files(modules.texts(), modules.files_without_source(), check=check)
+    texts, obsolete = modules.texts(), modules.files_without_source()
+    outdated = [file for file, text in texts.items() if not file.exists() or file.read_text("utf-8") != text]
+    if not check:
+        for file in outdated:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(texts[file], encoding="utf-8")
+        for file in obsolete:
+            file.unlink()
+    return [*outdated, *obsolete]
 
 
 if __name__ == "__main__":

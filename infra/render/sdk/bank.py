@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from infra.render.openapi.__main__ import PLACE
+from infra.render.openapi import documents
 from infra.render.sdk import source
 from infra.render.sdk.members import Schema, Types, choices
 from infra.render.sdk.tpp import with_references
@@ -37,7 +37,7 @@ OTHER_VERSION = "ErrorV1"
 @cache
 def document(version: str) -> Schema:
     """The document that the service publishes for banks of a version."""
-    found: Schema = json.loads((PLACE / f"bank-v{version}.json").read_text(encoding="utf-8"))
+    found: Schema = documents.load(f"bank-v{version}")
     return found
 
 

@@ -8,7 +8,7 @@ from functools import cache
 
 from infra.render.sdk import bank, source, tpp
 from infra.render.sdk.definitions import find_definitions
-from infra.render.sdk.source import SOURCE
+from infra.render.sdk_package import SOURCE
 
 
 @dataclass(frozen=True, eq=False)

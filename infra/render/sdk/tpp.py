@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from infra.render.openapi.__main__ import PLACE
+from infra.render.openapi import documents
 from infra.render.sdk import source
 from infra.render.sdk.members import Schema, Types, snake_case
 
@@ -41,7 +41,7 @@ EVENT_NAMES = {"test": "DeliveryTestEvent"}
 @cache
 def document() -> Schema:
     """The document that the service publishes."""
-    text = (PLACE / "tpp.json").read_text(encoding="utf-8")
+    text = documents.text("tpp")
     for old, new in RENAMED.items():
         text = text.replace(f"#/components/schemas/{old}", f"#/components/schemas/{new}")
         text = text.replace(f'"{old}": {{', f'"{new}": {{')

@@ -13,9 +13,10 @@ import pytest
 import causeway.bank
 import causeway.tpp
 from causeway import cli, errors
-from infra.render.docs import reference, sdk, sdk_layout, sdk_listen, sdk_package
+from infra.render import sdk_package
+from infra.render.docs import reference, sdk, sdk_layout, sdk_listen
 from infra.render.docs.apis import anchor
-from infra.render.sdk.source import SOURCE
+from infra.render.sdk_package import SOURCE
 from tests.documents import rows
 
 PAGES = {name: reference.PAGES[name].text for name in (*sdk_layout.LAYOUTS, "sdk-listen")}
