@@ -12,12 +12,11 @@ import re
 from collections.abc import Mapping
 from itertools import pairwise
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from infra.render.docs.renderer import Renderer
 from infra.render.docs.site_pages import ADDRESS, HOME, MENU, PACKAGE_PAGES, SOURCE, page_names, page_of
-from infra.render.docs.site_parts import Section, part_name, parts, plain, sections
+from infra.render.docs.site_parts import Section, markdown, part_name, parts, plain, sections
 from infra.render.docs.sources import source_of
 
 _TARGET = re.compile(r"(?<=\]\()([^)#\s:]+\.md|/docs/[^)#\s]+)(?=[)#])")
@@ -57,7 +56,7 @@ def _index(sources: Mapping[str, str]) -> dict[str, object]:
 
 def _entry(page: str, text: str) -> dict[str, object]:
     """A page's title and first sentence, and its parts, if it is divided."""
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    tokens = markdown().parse(text.partition("\n## ")[0])
     headings = (plain(content) for opened, content in pairwise(tokens) if opened.type == "heading_open")
     paragraphs = (content for opened, content in pairwise(tokens) if opened.type == "paragraph_open")
     entry: dict[str, object] = {"page": page, "title": next(headings), "summary": _summary(next(paragraphs))}

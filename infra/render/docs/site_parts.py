@@ -48,7 +48,8 @@ def markdown() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-def sections(text: str) -> list[Section]:
+@cache
+def sections(text: str) -> Sequence[Section]:
     """The sections of a document without its title, whose headings have anchors as on GitHub."""
     tokens = markdown().parse(_TITLE.sub("", text))
     _set_anchors(tokens)
