@@ -58,8 +58,8 @@ LAYOUTS: Mapping[str, Layout] = {
         "[errors](sdk-errors.md). [Client keys](sdk-keys.md) and [events](sdk-events.md) have their own pages. "
         "[TPP calls and events](tpp-api.md) describes the HTTP calls themselves.",
         (
-            Group("Client", ("causeway.tpp._sync.client",)),
-            Group("Consent", ("causeway.tpp._sync.consent",)),
+            Group("Client", ("causeway.tpp._generated.sync.client",)),
+            Group("Consent", ("causeway.tpp._generated.sync.consent",)),
             Group(
                 "Asynchronous programs",
                 ("causeway.tpp._async.client", "causeway.tpp._async.consent"),
@@ -68,7 +68,13 @@ LAYOUTS: Mapping[str, Layout] = {
             ),
             Group("Stored tokens", ("causeway.tpp.tokens",)),
             Group(
-                "Helpers", ("causeway.tpp.psu", "causeway.tpp.pkce", "causeway.tpp._statuses", "causeway.tpp._calls")
+                "Helpers",
+                (
+                    "causeway.tpp._generated.psu",
+                    "causeway.tpp.pkce",
+                    "causeway.tpp._statuses",
+                    "causeway.tpp._generated.calls",
+                ),
             ),
         ),
     ),
@@ -78,10 +84,10 @@ LAYOUTS: Mapping[str, Layout] = {
         f"What [calls](sdk-tpp.md) take and answer. {RECORDS} Classes that end in `V1` or `V2` belong to banks of that "
         "protocol version.",
         (
-            Group("At banks of version 1", ("causeway.tpp.models_v1",)),
-            Group("At banks of version 2", ("causeway.tpp.models_v2",)),
-            Group("At every bank, and at the hub", ("causeway.tpp.models",)),
-            Group("Values", ("causeway.tpp.literals",)),
+            Group("At banks of version 1", ("causeway.tpp._generated.models_v1",)),
+            Group("At banks of version 2", ("causeway.tpp._generated.models_v2",)),
+            Group("At every bank, and at the hub", ("causeway.tpp._generated.models",)),
+            Group("Values", ("causeway.tpp._generated.literals",)),
         ),
     ),
     "sdk-events": Layout(
@@ -92,7 +98,7 @@ LAYOUTS: Mapping[str, Layout] = {
         "[`causeway listen`](sdk-listen.md) brings them to a program behind a firewall.",
         (
             Group("Receiving", ("causeway.tpp.events",), first=("EventVerifier", "ReceivedEvent", "parse_event")),
-            Group("Events and their data", ("causeway.tpp.event_models",), RECORDS),
+            Group("Events and their data", ("causeway.tpp._generated.event_models",), RECORDS),
         ),
     ),
     "sdk-errors": Layout(
@@ -147,14 +153,19 @@ LAYOUTS: Mapping[str, Layout] = {
         f"The messages between the hub and a bank, from the bank's side. {RECORDS} The [reference of version "
         "1](bank-api-v1.md) and [of version 2](bank-api-v2.md) describe the HTTP messages.",
         (
-            Group("Version 1", ("causeway.bank.models_v1",)),
-            Group("Version 2", ("causeway.bank.models_v2",)),
-            Group("Values", ("causeway.bank.literals",)),
+            Group("Version 1", ("causeway.bank._generated.models_v1",)),
+            Group("Version 2", ("causeway.bank._generated.models_v2",)),
+            Group("Values", ("causeway.bank._generated.literals",)),
         ),
     ),
 }
 """The pages, by the names of their files."""
-HANDLES: Mapping[str, str] = {"Tpp": "tpp", "causeway.tpp._sync.consent": "consent", "Bank": "bank", "HubClient": "hub"}
+HANDLES: Mapping[str, str] = {
+    "Tpp": "tpp",
+    "causeway.tpp._generated.sync.consent": "consent",
+    "Bank": "bank",
+    "HubClient": "hub",
+}
 """What the README calls an object of a class, by the class or its module: other methods are named after their class."""
 _SHARED = "causeway.errors", "causeway._retries"
 """Modules that a page shows for both packages."""

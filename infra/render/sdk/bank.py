@@ -13,7 +13,7 @@ from infra.render.sdk import source
 from infra.render.sdk.members import Schema, Types, choices
 from infra.render.sdk.tpp import with_references
 
-PACKAGE = "causeway.bank"
+PACKAGE = "causeway.bank._generated"
 VERSIONS = ("1", "2")
 ALIASES: Mapping[str, tuple[str, str, str]] = {
     "PaymentStatusV1": ("1", "PaymentsStatus", "payment_status"),
@@ -117,7 +117,7 @@ def modules() -> dict[str, str]:
     return {
         f"{PACKAGE}.literals": literals(),
         **{f"{PACKAGE}.models_v{version}": models(version) for version in VERSIONS},
-        f"{PACKAGE}._calls": calls(),
+        f"{PACKAGE}.calls": calls(),
     }
 
 
@@ -145,7 +145,7 @@ def models(version: str) -> str:
 def calls() -> str:
     """The module of the webhooks and calls of both versions."""
     parts = [table(version, part) for version in VERSIONS for part in ("webhooks", "paths")]
-    used = dict.fromkeys(("Webhook", "HubCall"), f"{PACKAGE}._call")
+    used = dict.fromkeys(("Webhook", "HubCall"), "causeway.bank._call")
     return source.module("The webhooks that banks answer, and the calls that they make.", parts, used)
 
 

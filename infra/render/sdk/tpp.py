@@ -12,7 +12,7 @@ from infra.render.openapi import documents
 from infra.render.sdk import source
 from infra.render.sdk.members import Schema, Types, snake_case
 
-PACKAGE = "causeway.tpp"
+PACKAGE = "causeway.tpp._generated"
 ALIASES: Mapping[str, tuple[str, str]] = {
     "Scope": ("BankScope", "scope"),
     "PaymentScheme": ("SinglePaymentV2", "payment_scheme"),
@@ -134,7 +134,7 @@ def modules() -> dict[str, str]:
         f"{PACKAGE}.models_v2": models("models_v2", "What calls take and answer at banks of version 2."),
         f"{PACKAGE}.event_models": event_models(),
         f"{PACKAGE}.psu": psu(),
-        f"{PACKAGE}._calls": calls(),
+        f"{PACKAGE}.calls": calls(),
     }
 
 

@@ -90,7 +90,7 @@ def test_types_in_tables_and_signatures_have_no_module_and_link_to_their_place()
     found = {cells[0]: cells[1] for cells in rows(PAGES["sdk-tpp-models"]) if len(cells) == 3}
 
     assert found["instructed_amount"] == "[InstructedAmountV2](sdk-tpp-models.md#instructedamountv2)"
-    assert "causeway.tpp.models" not in "".join(PAGES.values())
+    assert "causeway.tpp._generated.models" not in "".join(PAGES.values())
     assert "date_from: date | str | None = None" in PAGES["sdk-tpp"]
 
 

@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import ClassVar, Literal
 
 from causeway._records import Record
-from causeway.bank.literals import (
+from causeway.bank._generated.literals import (
     AdditionalErrorCode,
     BookingStatus,
     ConsentStatus,

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 
 from causeway._records import Record
-from causeway.tpp.literals import CountryAlpha2, CountryAlpha3, Currency, PaymentSchemeV1
+from causeway.tpp._generated.literals import CountryAlpha2, CountryAlpha3, Currency, PaymentSchemeV1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Literal
 
 from causeway._records import Record
-from causeway.tpp.literals import ConsentType, PaymentStatusV1, Scope
+from causeway.tpp._generated.literals import ConsentType, PaymentStatusV1, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

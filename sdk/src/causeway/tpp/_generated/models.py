@@ -10,7 +10,7 @@ from datetime import date, datetime
 from typing import Any, ClassVar, Literal
 
 from causeway._records import Record
-from causeway.tpp.literals import (
+from causeway.tpp._generated.literals import (
     AdditionalErrorCode,
     ConsentStatus,
     ConsentType,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from causeway._records import Record
-from causeway.tpp.literals import CountryAlpha2, Currency, PaymentScheme
+from causeway.tpp._generated.literals import CountryAlpha2, Currency, PaymentScheme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
