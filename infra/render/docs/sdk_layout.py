@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from infra.render.docs import python_source
+import griffe
+
+from infra.render.docs import sdk_source
 from infra.render.docs.apis import anchor
-from infra.render.docs.python_notation import Notation
-from infra.render.sdk import exports
-from infra.render.sdk.definitions import Definition
-from infra.render.sdk_package import SOURCE
+from infra.render.docs.sdk_notation import Notation
+from infra.render.docs.sdk_source import Definition
+from infra.render.sdk_package import SOURCE, load
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def entries(package: str, group: Group) -> list[Entry]:
 
 def module_entries(package: str, module: str) -> list[Entry]:
     names = {name for each in packages(package, module) for name in names_by_module(each).get(module, ())}
-    return [Entry(name, module, node) for name, node in python_source.definitions(module).items() if name in names]
+    return [Entry(name, module, node) for name, node in sdk_source.definitions(module).items() if name in names]
 
 
 def packages(package: str, module: str) -> Sequence[str]:
@@ -194,7 +194,9 @@ def packages(package: str, module: str) -> Sequence[str]:
 
 @cache
 def names_by_module(package: str) -> Mapping[str, tuple[str, ...]]:
-    return exports.names_by_module(next(each for each in exports.PACKAGES if each.name == package))
+    """The names that a package exports, by module."""
+    found: Mapping[str, tuple[str, ...]] = load(f"{package}._generated.names").NAMES
+    return found
 
 
 @cache
@@ -210,20 +212,18 @@ def _links(package: str) -> Iterator[tuple[str, str]]:
                 if package in packages(layout.package, each.module):
                     yield each.name, f"{page}.md#{anchor(each.name)}"
                 handle = handle_of(each)
-                if handle is not None and isinstance(each.node, ast.ClassDef):
-                    calls = [f"{handle}.{method.name}" for method in python_source.methods(each.node)]
+                if handle is not None and isinstance(each.node, griffe.Class):
+                    calls = [f"{handle}.{method.name}" for method in sdk_source.methods(each.node)]
                     yield from ((call, f"{page}.md#{anchor(call)}") for call in calls)
 
 
-def _aliases(package: str) -> Iterator[tuple[str, ast.expr]]:
+def _aliases(package: str) -> Iterator[tuple[str, str]]:
     """Types that the package's modules name for themselves."""
     folder = SOURCE / "causeway" / package
     for file in sorted(folder.rglob("*.py")):
         module = ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-        for name, node in python_source.definitions(module).items():
-            if (
-                isinstance(node, ast.Assign)
-                and isinstance(node.value, ast.BinOp | ast.Subscript)
-                and not name.isupper()
-            ):
-                yield name, node.value
+        for name, node in sdk_source.definitions(module).items():
+            if not isinstance(node, griffe.Attribute) or node.annotation is not None or name.isupper():
+                continue
+            if isinstance(node.value, griffe.ExprBinOp | griffe.ExprSubscript):
+                yield name, str(node.value)

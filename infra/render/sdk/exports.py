@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
 from infra.render.sdk import bank, source, tpp
-from infra.render.sdk.definitions import find_definitions
 from infra.render.sdk_package import SOURCE
 
 
@@ -88,5 +88,12 @@ def names_by_module(package: Package) -> Mapping[str, tuple[str, ...]]:
 
 
 def public_names(text: str) -> tuple[str, ...]:
-    """The classes and type aliases of a module: names that begin with a capital and are no constants."""
-    return tuple(sorted(name for name in find_definitions(text) if name[0].isupper() and not name.isupper()))
+    """The classes and type aliases of a module, also those for type checkers: no constants."""
+    blocks = [node.body if isinstance(node, ast.If) else [node] for node in ast.parse(text).body]
+    found = [
+        each.name if isinstance(each, ast.ClassDef) else ast.unparse(each.targets[0])
+        for block in blocks
+        for each in block
+        if isinstance(each, ast.ClassDef | ast.Assign)
+    ]
+    return tuple(sorted(name for name in found if name[0].isupper() and not name.isupper()))

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import ast
+from pathlib import Path
 
+import griffe
 import pytest
 
-from infra.render.docs.python_notation import Notation
-from infra.render.sdk.definitions import Function
+from infra.render.docs.sdk_notation import Notation
 
-NOTATION = Notation(
-    {"Account": "models.md#account", "Order": "models.md#order"},
-    {"Day": ast.parse("datetime.date | str", mode="eval").body},
-)
+NOTATION = Notation({"Account": "models.md#account", "Order": "models.md#order"}, {"Day": "datetime.date | str"})
 
 
-def expression(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
-
-
-def function(text: str) -> Function:
-    found = ast.parse(text).body[0]
-    assert isinstance(found, ast.FunctionDef)
+def function(text: str) -> griffe.Function:
+    """The function that a module defines, as griffe reads it."""
+    module = griffe.visit("module", Path("module.py"), text)
+    (found,) = module.functions.values()
     return found
 
 
@@ -39,10 +33,15 @@ def function(text: str) -> Function:
         ("Literal[1, 2, 3, 4, 5, 6, 7]", None, "`Literal[1, 2, 3, 4, 5, 6, 7]`"),
         ("Mapping[str, Any]", "dict", "`Mapping[str, Any]`, default `{}`"),
         ("Day", None, "`date` or `str`"),
+        (
+            "list[Account | Day] | Literal['Day']",
+            None,
+            '[`list[Account \\| date \\| str]`](models.md#account) or `"Day"`',
+        ),
     ],
 )
 def test_a_type_in_a_table(annotation: str, default: str | None, cell: str) -> None:
-    assert NOTATION.cell(expression(annotation), expression(default) if default else None) == cell
+    assert NOTATION.cell(annotation, default) == cell
 
 
 def test_a_short_signature_is_one_line() -> None:
