@@ -11,7 +11,7 @@ import causeway
 from chalicelib.foundation import aws
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.version import USER_AGENT, VERSION
-from infra.openapi.__main__ import DOCUMENTS
+from infra.render.openapi.__main__ import DOCUMENTS
 from tests.documents import ROOT
 from tests.foundation.http.connections import good
 from tests.foundation.servers import serving
