@@ -112,7 +112,7 @@ class _Contract:
             yield from self._value(f"{place}({EVERY}).{name}", member, demanded)
         for alternative in alternatives:
             reference = alternative.get("$ref", "")
-            label = labels.get(reference, reference.rpartition("/")[2])
+            label = labels.get(reference, _label(reference))
             found = self._resolve(alternative) if inline else alternative
             if shared:
                 members = {name: each for name, each in found["properties"].items() if name not in shared}
@@ -184,6 +184,13 @@ def _values(schema: Schema) -> Iterator[str]:
         by_text.setdefault(str(value), []).append(_compact(value))
     texts = [" or ".join(each) for each in by_text.values()]
     yield from [", ".join(texts)] if len(texts) > LONG_LIST else texts
+
+
+def _label(reference: str) -> str:
+    """A named schema as the label of an alternative; that of a response to an action is the action's."""
+    name = reference.rpartition("/")[2]
+    action = name.removesuffix("Response")
+    return name if action == name else action[0].lower() + action[1:]
 
 
 def _is_rule(schema: Schema) -> bool:

@@ -11,12 +11,12 @@ from infra.render.contract.lines import LONG_LIST, LONG_PATTERN, contract
 AMOUNT = {"type": "string", "minLength": 1, "maxLength": 10, "pattern": "^[0-9]+$", "description": "Text"}
 
 
-def document(body: Any = None, response: Any = None, *, path: str = "/pay", **schemas: Any) -> dict[str, Any]:
+def document(body: Any = None, response: Any = None, **schemas: Any) -> dict[str, Any]:
     """A document with one operation."""
     content = {"content": {"application/json": {"schema": body}}} if body else None
     answer = {"content": {"application/json": {"schema": response}}} if response else {}
     operation = {"responses": {"200": answer}} | ({"requestBody": content} if content else {})
-    return {"paths": {path: {"post": operation}}, "components": {"schemas": schemas}}
+    return {"paths": {"/pay": {"post": operation}}, "components": {"schemas": schemas}}
 
 
 def members(**properties: Any) -> dict[str, Any]:
