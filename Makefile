@@ -22,7 +22,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -87,6 +87,12 @@ docs: environment ## Write the SDK's generated modules; render the OpenAPI docum
 .PHONY: rendered
 rendered: environment
 	@exec $(PYTHON) -m infra.render
+
+contract: environment ## Write contract/: a line for each operation, member, value and error code
+	@exec $(PYTHON) -m infra.render.contract
+
+release: environment ## Make a release: changelog, version, contract, data, commit, tag; VERSION=1.1.0
+	@exec $(PYTHON) -m infra.release "$(VERSION)"
 
 screenshots: rendered ## Write screenshots of all pages to build/, and renew docs/images: ONLY=website
 	@exec $(PYTHON) -m tests.browser $(if $(ONLY),--only $(ONLY))

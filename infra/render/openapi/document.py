@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from chalicelib.foundation.version import VERSION
 from infra.render.openapi.metadata_meanings import OWN_ADDRESS
 from infra.render.openapi.schemas import Json
-from infra.repository import version
 
 UUID = {"type": "string", "format": "uuid"}
 
@@ -27,7 +27,7 @@ def document(
         "info": {
             "title": title,
             **({"summary": summary} if summary else {}),
-            "version": version(),
+            "version": VERSION,
             "description": introduction,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },

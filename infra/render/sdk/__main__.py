@@ -10,6 +10,7 @@ from pathlib import Path
 
 from infra import command
 from infra.local import stackfile
+from infra.render.generated_files import update_files
 from infra.render.sdk import modules
 
 
@@ -29,15 +30,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def update(check: bool) -> list[Path]:
     """Write the files that differ and delete those without source, unless ``check``. Returns both."""
-    texts, obsolete = modules.texts(), modules.files_without_source()
-    outdated = [file for file, text in texts.items() if not file.exists() or file.read_text("utf-8") != text]
-    if not check:
-        for file in outdated:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(texts[file], encoding="utf-8")
-        for file in obsolete:
-            file.unlink()
-    return [*outdated, *obsolete]
+    return update_files(modules.texts(), modules.files_without_source(), check=check)
 
 
 if __name__ == "__main__":
