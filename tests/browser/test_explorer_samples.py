@@ -29,6 +29,7 @@ from tests.browser.specification_pages import (
     screen,
 )
 from tests.browser.visitor import Visitor
+from tests.needed_programs import require
 from tests.sdk.user_programs import SOURCE, mypy
 
 pytestmark = pytest.mark.pages
@@ -92,6 +93,7 @@ class Programs:
 
 @pytest.fixture
 def programs(visitor: Visitor, tmp_path: Path) -> Iterator[Programs]:
+    require("curl")
     """The programs of a visitor's page; in the end those in Python are strictly typed."""
     made = Programs(visitor.page, tmp_path / "programs")
     yield made
