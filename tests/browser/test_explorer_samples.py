@@ -93,8 +93,8 @@ class Programs:
 
 @pytest.fixture
 def programs(visitor: Visitor, tmp_path: Path) -> Iterator[Programs]:
-    require("curl")
     """The programs of a visitor's page; in the end those in Python are strictly typed."""
+    require("curl")
     made = Programs(visitor.page, tmp_path / "programs")
     yield made
     made.check_types()

@@ -212,7 +212,7 @@ def test_an_installation_that_fails_leaves_the_old_environment(project: Project,
 
 
 def test_an_interruption_is_one_line_and_leaves_nothing_half_done(project: Project) -> None:
-    project.installs("echo Downloading botocore >&2; sleep 60")
+    project.installs("echo Downloading botocore >&2; exec sleep 60")
     process = project.start()
     assert process.stderr is not None
     lines = [process.stderr.readline() for _ in range(2)]
