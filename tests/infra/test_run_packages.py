@@ -17,7 +17,7 @@ from infra.deploy import lock
 ROOT = Path(__file__).parents[2]
 STARTED = (
     *("infra/local", "infra/admin", "infra/tour", "infra/conformance", "infra/customers", "infra/programme"),
-    *("infra/retention", "infra/yaml_file.py", "infra/deploy/functions.py", "infra/deploy/template.py"),
+    *("infra/render", "infra/retention", "infra/yaml_file.py", "infra/deploy/functions.py", "infra/deploy/template.py"),
     *("app.py", "chalicelib", "sdk/src", "docs/guides"),
 )
 """What runs in the environment of ``make run``: the stack, the operator's commands, the tour, the guides' programs."""
