@@ -18,10 +18,7 @@ export UV_PYTHON_DOWNLOADS=never
 
 say() { echo "$*" >&8; }
 
-fail() {
-    say "causeway: $1."
-    exit 1
-}
+fail() { say "causeway: $1." && exit 1; }
 
 runs() { "$folder/bin/python" -ISc 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
@@ -37,10 +34,8 @@ lock() { "$python" -ISc "import fcntl; fcntl.flock(9, $1)" 2>/dev/null; }
 
 find_uv() {
     for uv in uv .uv/bin/uv; do
-        if [[ $("$uv" --version 2>/dev/null) =~ ^uv\ ([0-9]+)\.([0-9]+) ]] &&
-            ((BASH_REMATCH[1] > 0 || BASH_REMATCH[2] >= ${OLDEST_UV#*.})); then
-            return
-        fi
+        [[ $("$uv" --version 2>/dev/null) =~ ^uv\ ([0-9]+)\.([0-9]+) ]] &&
+            ((BASH_REMATCH[1] > 0 || BASH_REMATCH[2] >= ${OLDEST_UV#*.})) && return
     done
     return 1
 }
@@ -79,16 +74,18 @@ build() {
     with_uv venv --relocatable --python "$python" "$new" || return 1
     # First from uv's cache alone, which needs no network
     local packages=(--require-hashes --requirement "requirements-$set.txt")
-    install --offline "${packages[@]}" || install "${packages[@]}" || return 1
+    install --offline "${packages[@]}" || { ! is_disk_full && install "${packages[@]}"; } || return 1
     install --offline --no-deps --no-build-isolation --editable ./sdk || return 1
     mkdir "$new/causeway" && cp requirements-run.txt "requirements-$set.txt" sdk/pyproject.toml "$new/causeway" &&
         { [[ ! -e $folder/pip.conf ]] || cp "$folder/pip.conf" "$new"; }
 }
 
+is_disk_full() { grep -qiE 'no space left|disk quota|os error 28' "$log"; }
+
 explain() {
     local address
     address=$(grep -oE 'https?://[^/ )]+' "$log" | head -n 1 | sed 's,//.*@,//,') || true
-    if grep -qiE 'no space left|disk quota|os error 28' "$log"; then
+    if is_disk_full; then
         fail "the disk is full: make room, and start again"
     elif grep -qiE 'certificate' "$log"; then
         fail "${address:-the package index} has a certificate that this machine does not trust: set \`cert\` for pip"

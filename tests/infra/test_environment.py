@@ -270,6 +270,16 @@ def test_a_problem_of_the_machine_is_one_sentence(project: Project, problem: str
     assert project.make(code=1) == f"{CREATING.format(version=version(), count=1)}causeway: {sentence}.\n"
 
 
+def test_a_disk_that_fills_while_the_cache_is_used_is_not_filled_again(project: Project) -> None:
+    """The second attempt would complain of what the first left."""
+    project.installs(
+        "if [[ $* == *--offline* ]]; then echo 'No space left on device' >&2; else echo half >&2; fi; exit 2"
+    )
+
+    assert project.make(code=1).endswith("causeway: the disk is full: make room, and start again.\n")
+    assert len(project.ran()) == 2
+
+
 @pytest.mark.parametrize("pip", ["", "/wheels/pip.whl"])
 @pytest.mark.parametrize("uv", [None, "0.4.30"])
 def test_pip_gets_the_locked_uv_with_its_hashes_where_path_has_none_or_an_old_one(
