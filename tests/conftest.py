@@ -155,6 +155,14 @@ def world(shared_world: World) -> Iterator[World]:
 
 
 @pytest.fixture
+def subtests(subtests: pytest.Subtests) -> Iterator[pytest.Subtests]:
+    """Pytest's own; a test that takes it must try at least one case."""
+    with patch.object(subtests, "test", wraps=subtests.test) as tried:
+        yield subtests
+    assert tried.called, "the test has tried no case"
+
+
+@pytest.fixture
 def lines() -> Iterator[Lines]:
     handler = log.logger().handlers[0]
     assert isinstance(handler, logging.StreamHandler)
