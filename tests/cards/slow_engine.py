@@ -16,6 +16,7 @@ import pytest
 from chalicelib.foundation import aws
 from tests.cards.scenes import Scene
 from tests.foundation.servers import Connection, serving
+from tests.patience import PATIENCE_SECONDS
 from tests.tables import Refused, carried_out
 
 
@@ -48,7 +49,7 @@ class SlowEngine:
             self._waiting.append((operation, json.loads(body)))
             self.arrived()
             self._arrival.notify_all()
-        connection.stop.wait(60)
+        connection.stop.wait(PATIENCE_SECONDS)
 
 
 @dataclass

@@ -17,6 +17,7 @@ from tests import warm_python
 from tests.documents import ROOT
 from tests.guides import PythonSession, Reading, Shell, ports_of, steps, translated
 from tests.http_servers import free_port
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -109,4 +110,6 @@ def _run_bank(folder: Path, program: str, commands: str) -> subprocess.Completed
     (folder / "docs" / "guides").mkdir(parents=True)
     (folder / "docs" / "guides" / "bank.py").write_text(program, "utf-8")
     typed = f"{start[0]}\n{stop[0]}\n{commands}"
-    return subprocess.run(["bash", "-c", typed], cwd=folder, capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(
+        ["bash", "-c", typed], cwd=folder, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )

@@ -17,6 +17,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, PaymentCall, RelayedCall
 from infra.local import stackfile
 from infra.postman.write import write
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
@@ -59,7 +60,7 @@ def send(item: Any, variables: Mapping[str, str]) -> requests.Response:
             headers={each["key"]: filled_in(each["value"], variables) for each in asked["header"]},
             data=filled_in(asked.get("body", {}).get("raw", ""), variables).encode(),
             allow_redirects=False,
-            timeout=60,
+            timeout=PATIENCE_SECONDS,
         )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from itertools import groupby
 from pathlib import Path
 from threading import Thread
@@ -12,6 +11,7 @@ import pytest
 
 from infra import environment
 from infra.environment import EnvironmentFailed
+from tests.patience import PATIENCE_SECONDS, wait_for
 
 
 @pytest.fixture
@@ -169,11 +169,9 @@ def test_a_second_making_says_that_it_waits_for_the_first(
     with environment._lock(tmp_path / "venv"):
         second = Thread(target=environment.make, args=(tmp_path / "venv",))
         second.start()
-        deadline = time.monotonic() + 5
-        while not (said := capsys.readouterr().err) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        said = wait_for(lambda: capsys.readouterr().err)
         assert commands == []
-    second.join(5)
+    second.join(PATIENCE_SECONDS)
 
     assert said == "Waiting for another process that is creating venv\n"
     assert len(commands) == 3

@@ -16,6 +16,7 @@ from chalice.config import Config
 from infra.local import server
 from infra.strict_http import LARGEST_BODY
 from tests import http_servers
+from tests.patience import PATIENCE_SECONDS
 
 
 @contextlib.contextmanager
@@ -55,14 +56,14 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def connection(port: int) -> Iterator[http.client.HTTPConnection]:
-    opened = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    opened = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
     yield opened
     opened.close()
 
 
 def raw(port: int, request: bytes) -> tuple[bytes, bytes]:
     """The head and the body that the server sends before it closes the connection."""
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as opened:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(request)
         received = b""
         while chunk := opened.recv(65536):
@@ -171,7 +172,7 @@ def test_a_refusal_arrives_although_the_body_is_still_being_sent(port: int) -> N
 
 
 def test_a_body_that_ends_early_is_refused(port: int) -> None:
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as opened:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(post("Content-Length: 10", b"abc"))
         opened.shutdown(socket.SHUT_WR)
         assert opened.recv(65536).startswith(b"HTTP/1.1 400")
