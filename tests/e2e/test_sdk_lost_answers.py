@@ -189,7 +189,10 @@ def test_a_payment_whose_answer_comes_too_late_reaches_the_bank_once(
     before = len(paying.received)
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True)
     given: Any = {"client_id": made.client.client_id, "client_secret": made.secret, "retries": FAST}
-    with sdk.Tpp(network.url, **given) as patient, sdk.Tpp(network.url, **given, timeout=limit_under_test(3.0)) as hasty:
+    with (
+        sdk.Tpp(network.url, **given) as patient,
+        sdk.Tpp(network.url, **given, timeout=limit_under_test(3.0)) as hasty,
+    ):
         consent = hasty.consent(payer_at(paying, patient).tokens)
         damage(network, INITIATIONS["single"], "late")
 
