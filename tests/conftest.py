@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import endpoint
@@ -42,6 +43,11 @@ from tests.world import World  # noqa: E402
 
 if TYPE_CHECKING:
     from tests.cards.leak_watch import Watch
+
+settings.register_profile(
+    "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("tests")  # no example has a time limit, on a busy machine neither
 
 log.logger()  # writes where pytest looks, and not wherever a test that logs first has its output go
 pytest_plugins = ["tests.cards.leak_watch", "tests.stack"]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.clock_rules import clock_reads, literal_timeouts, number_constants
 from tests.source_code import (
     BOOTSTRAP,
     CONTAINERS,
@@ -289,3 +290,93 @@ def test_a_module_says_what_it_is_about_and_fits_its_length(folder: str, subtest
             docstring = ast.get_docstring(tree(module))
             assert docstring, f"{SOURCES[module].relative_to(ROOT)} has no docstring"
             assert len(SOURCES[module].read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+MEASURING = ("tests/bench/", *(f"tests/{name}/" for name in ("chaos", "fuzzing", "mutants", "volume")))
+"""Programs that print how long they took."""
+TESTS = {
+    str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "tests").rglob("*.py"))
+}
+
+
+def test_no_test_measures_how_long_something_takes() -> None:
+    allowed = (*MEASURING, "tests/patience.py", "tests/infra/conformance/demonstration.py")
+    found = {path: clock_reads(each) for path, each in TESTS.items() if not path.startswith(allowed)}
+
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def test_no_wait_for_what_must_come_has_a_number_as_its_time_out() -> None:
+    """It is ``PATIENCE_SECONDS``; a limit that the test is about is the product's own or ``limit_under_test``."""
+    constants = {path: number_constants(each) for path, each in TESTS.items() if path != "tests/patience.py"}
+    found = {
+        path: literal_timeouts(each, constants[path] | imported_numbers(each, constants))
+        for path, each in TESTS.items()
+        if path in constants and not path.startswith("tests/bench/")
+    }
+
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def imported_numbers(module: ast.Module, constants: dict[str, dict[str, object]]) -> dict[str, object]:
+    """The names for numbers that a module of the tests takes from another one."""
+    imported = (node for node in ast.walk(module) if isinstance(node, ast.ImportFrom) and node.module)
+    return {
+        alias.asname or alias.name: numbers[alias.name]
+        for node in imported
+        for numbers in [constants.get(f"{str(node.module).replace('.', '/')}.py", {})]
+        for alias in node.names
+        if alias.name in numbers
+    }
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time\nbegun = time.monotonic()",
+        "from time import process_time\nbegun = process_time()",
+        "import time\nassert time.time() - begun < 1",
+        "import resource\nresource.getrusage(resource.RUSAGE_CHILDREN)",
+    ],
+)
+def test_a_measured_duration_would_be_found(source: str) -> None:
+    assert 2 in clock_reads(ast.parse(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["claims = {'exp': int(time.time()) + 60}", "now = clock.monotonic()", "clock.advance(time.time() - then)"],
+)
+def test_a_time_of_day_or_a_moved_clock_is_not_taken_for_a_measured_duration(source: str) -> None:
+    assert clock_reads(ast.parse(source)) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "requests.get(url, timeout=5)",
+        "assert event.wait(10)",
+        "thread.join(0.2)",
+        "lock.acquire(timeout=1.5)",
+        "condition.wait_for(is_there, 60)",
+        "page.set_default_timeout(15 * 1000)",
+        "LIMIT = 5\nevent.wait(LIMIT)",
+    ],
+)
+def test_a_number_as_a_time_out_would_be_found(source: str) -> None:
+    assert literal_timeouts(ast.parse(source)) == [source.count("\n") + 1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "event.wait(PATIENCE_SECONDS)",
+        "client.get(url, timeout=limit_under_test(0.3))",
+        "server.wait_for(3)",
+        "','.join(names)",
+        "call(timeout=outbound.TOTAL_SECONDS)",
+    ],
+)
+def test_a_named_time_out_is_not_taken_for_a_number(source: str) -> None:
+    assert literal_timeouts(ast.parse(source)) == []

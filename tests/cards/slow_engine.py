@@ -35,7 +35,7 @@ class SlowEngine:
     def carry_out(self) -> list[int]:
         """Carry out what is held, at least one call; answers the status of each."""
         with self._arrival:
-            assert self._arrival.wait_for(lambda: self._waiting, 60)
+            assert self._arrival.wait_for(lambda: self._waiting, PATIENCE_SECONDS)
             waiting, self._waiting = self._waiting, []
         return [_answer(*call)[0] for call in waiting]
 

@@ -7,6 +7,7 @@ import datetime
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -54,7 +55,8 @@ class Connection:
 
     def pause(self) -> bool:
         """Let a moment pass. Returns whether the test has ended."""
-        return self.stop.wait(_PAUSE_SECONDS)
+        time.sleep(_PAUSE_SECONDS)
+        return self.stop.is_set()
 
     def trickle(self, content: bytes) -> None:
         """One byte after the other, until the caller hangs up or the test ends."""

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation import jsontext
@@ -376,7 +376,6 @@ def test_each_character_of_the_usual_scripts_is_judged_by_its_category(block: in
             assert belongs
 
 
-@settings(deadline=None)
 @given(st.text(max_size=12))
 def test_a_name_is_letters_marks_spaces_and_punctuation(value: str) -> None:
     def belongs(character: str) -> bool:
@@ -402,7 +401,6 @@ def test_a_huge_exponent_is_refused_without_being_written_out(text: str) -> None
     assert most_bytes < 1_000_000
 
 
-@settings(deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**12), max_value=10**12))
 def test_a_number_is_taken_by_its_digits_and_never_changed(value: Decimal) -> None:
     digits = sum(map(str.isdigit, f"{value:f}"))
@@ -412,7 +410,6 @@ def test_a_number_is_taken_by_its_digits_and_never_changed(value: Decimal) -> No
         assert refused(Number, value)[0] == "length"
 
 
-@settings(deadline=None)
 @given(st.text(max_size=12))
 def test_text_is_taken_if_it_is_printable_and_of_its_length(value: str) -> None:
     try:
@@ -424,7 +421,6 @@ def test_text_is_taken_if_it_is_printable_and_of_its_length(value: str) -> None:
         assert value.isprintable()
 
 
-@settings(deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
 def test_whatever_comes_is_taken_or_refused_in_words(value: object) -> None:
     for model in (*EVERY, Book):
