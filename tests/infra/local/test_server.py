@@ -78,6 +78,18 @@ def post(length: str, body: bytes = b"") -> bytes:
     )
 
 
+def test_a_caller_that_expects_100_continue_gets_it_before_it_sends_the_body(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
+        head, _, body = post("Content-Length: 2", b"{}").partition(b"\r\n\r\n")
+        opened.sendall(head + b"\r\nExpect: 100-continue\r\n\r\n")
+        interim = opened.recv(len(b"HTTP/1.1 100 Continue\r\n\r\n"), socket.MSG_WAITALL)
+        opened.sendall(body)
+        answer = opened.recv(65536)
+
+    assert interim == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert answer.startswith(b"HTTP/1.1 ")
+
+
 def test_a_connection_serves_many_requests(connection: http.client.HTTPConnection) -> None:
     for body in (b"one", b"two", b"three"):
         connection.request("POST", "/echo", body, {"Content-Type": "text/plain"})

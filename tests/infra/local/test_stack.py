@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,7 +148,7 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
     with run_stack(CLEAN, folder=folder, elsewhere=elsewhere) as content:
         before = _kept(content)
         os.kill(content["pid"], signal.SIGKILL)
-    options = ["--port", "0", "--stack-file", str(file), "--engine", "emulator", "--quiet"]
+    options = ["--port", "0", "--stack-file", str(file), "--engine", "emulator"]
     command = [sys.executable, "-m", "infra.local", *options]
     with subprocess.Popen(command, cwd=ROOT, env=CLEAN | elsewhere, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -157,7 +156,12 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
             assert any(line.startswith("ready at") for line in process.stdout)
             content = stackfile.read(file) or {}
             after = _kept(content)
-            answer = _answer_of_a_slow_caller(content, lambda: process.send_signal(signal.SIGTERM))
+
+            def end() -> None:
+                process.send_signal(signal.SIGTERM)
+                assert any(line.startswith("waiting for requests in flight: 1") for line in process.stdout or ())
+
+            answer = _answer_of_a_slow_caller(content, end)
             exit_code = process.wait(PATIENCE_SECONDS)
         finally:
             process.kill()
@@ -192,17 +196,19 @@ def test_a_start_on_an_endpoint_that_never_answers_ends_when_it_is_told_to(tmp_p
 
 
 def _answer_of_a_slow_caller(stack: dict[str, Any], meanwhile: Callable[[], None]) -> bytes:
-    """The answer to a request that needs the records, and whose body ends a second after ``meanwhile``."""
+    """The answer to a request that needs the records: its headers are read before ``meanwhile``, its body after it."""
     body = json.dumps({"bic": "DEMOGB21", "scopes": ["account.list"]}).encode()
     head = (
         "POST /tpp/authorize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        "Expect: 100-continue\r\n"
         f"X-Api-Key: {stack['client']['client_id']}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
     with socket.create_connection(("127.0.0.1", int(stack["environment"]["PORT"])), timeout=PATIENCE_SECONDS) as caller:
-        caller.sendall(head.encode() + body[:-1])
-        time.sleep(0.5)  # until its headers have been read
+        caller.sendall(head.encode())
+        interim = b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert caller.recv(len(interim), socket.MSG_WAITALL) == interim
+        caller.sendall(body[:-1])
         meanwhile()
-        time.sleep(1)
         caller.sendall(body[-1:])
         return b"".join(iter(lambda: caller.recv(65536), b""))
 
