@@ -1,6 +1,6 @@
 """Every fault by name on the whole stack, through the TPP API. All are played together: one takes 20 seconds.
 
-They are played while other tests run (``played``). The one that takes a day is played in ``test_clock``.
+The one that takes a day is played in ``test_clock``.
 """
 
 from __future__ import annotations
