@@ -50,7 +50,7 @@ test-faults: environment ## Inject every fault into every storage and queue call
 test-sdk: environment ## Run the Python package of sdk/ against stacks: faults, lost answers, crashes, moved time
 	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m sdk tests/e2e
 
-test-clock: environment ## Move the clock of a stack by a year in steps of a day, in less than a minute
+test-clock: environment ## Move the clock of a stack by a year in steps of a day
 	@exec $(PYTHON) -m pytest -m year tests/e2e
 
 test-pages: environment ## Visit all states of all pages in Chromium: accessibility, light and dark, small screens
@@ -84,9 +84,9 @@ conformance: environment ## Check a bank's implementation and write a report: BA
 	@exec $(PYTHON) -m infra.conformance $(if $(BANK),"$(BANK)") $(if $(ONLY),--only "$(ONLY)")
 
 docs: environment ## Write the OpenAPI documents, the SDK's models, docs/reference and the pages at /docs
-	@$(PYTHON) -m infra.openapi
-	@$(PYTHON) -m infra.sdk
-	@exec $(PYTHON) -m infra.docs
+	@$(PYTHON) -m infra.render.openapi
+	@$(PYTHON) -m infra.render.sdk
+	@exec $(PYTHON) -m infra.render.docs
 
 postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
 	@exec $(PYTHON) -m infra.postman
@@ -108,8 +108,8 @@ lint: environment ## Check style, types and the CloudFormation template
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy $(SOURCES)
 	@$(VENV)/bin/cfn-lint infra/resources.yaml
-	@$(PYTHON) -m infra.docs --check
-	@$(PYTHON) -m infra.sdk --check
+	@$(PYTHON) -m infra.render.docs --check
+	@$(PYTHON) -m infra.render.sdk --check
 
 format: environment ## Format the code
 	@$(VENV)/bin/ruff check --fix-only --quiet .
