@@ -18,6 +18,8 @@ REASON := "Chalice names the runtime in Lambda after the Python that runs it, an
 STAGE_VENV := .venv-$(DEPLOYED)
 STAGE_PYTHON := $(STAGE_VENV)/bin/python
 SOURCES := app.py chalicelib infra tests sdk/src
+SHUFFLE :=
+PARALLEL_TESTS = --numprocesses 2 --dist loadfile --no-loadscope-reorder $(if $(SHUFFLE),-p randomly --randomly-seed $(SHUFFLE) --randomly-dont-reset-seed)
 PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -name .ruff_cache -o -name .hypothesis
 
 export PORT ENGINE LOCALSTACK TLS
@@ -42,26 +44,26 @@ run: run-environment ## Start the whole service on this machine: PORT=8000 FRESH
 tour: run-environment ## Act as a TPP, a bank's customer and a cardholder; DETAIL=1 shows every request and response
 	@exec $(PYTHON) -m infra.tour $(if $(DETAIL),--detail)
 
-test: rendered ## Run all tests except the slow ones, offline: RUNTIME=3.13 TESTS=tests/foundation
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages and not year and not sdk and not rehearsal" $(TESTS)
+test: rendered ## Run all tests except the slow ones, offline: RUNTIME=3.13 TESTS=tests/foundation SHUFFLE=2026
+	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "not faults and not pages and not year and not sdk and not rehearsal" $(TESTS)
 
 test-faults: rendered ## Inject every fault into every storage and queue call, kill workers, make 50 concurrent calls
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m faults
+	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m faults
 
 test-sdk: rendered ## Run the Python package of sdk/ against stacks: faults, lost answers, crashes, moved time
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m sdk tests/e2e
+	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m sdk tests/e2e
 
-test-clock: environment ## Move the clock of a stack by a year in steps of a day, in less than a minute
+test-clock: environment ## Move the clock of a stack by a year in steps of a day
 	@exec $(PYTHON) -m pytest -m year tests/e2e
 
 test-pages: rendered ## Visit all states of all pages in Chromium: accessibility, light and dark, small screens
 	@exec $(PYTHON) -m pytest tests/browser
 
 test-dynamodb: rendered ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
-	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "dynamodb or e2e"
+	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e"
 
 test-dynoxide: rendered ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide)
-	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "dynamodb or e2e"
+	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e"
 
 install-dynoxide: run-environment ## Build and install dynoxide, a fast DynamoDB engine, which make run then uses (cargo)
 	@exec $(PYTHON) -m infra.local.dynoxide

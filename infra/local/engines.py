@@ -242,7 +242,7 @@ HEALTH = "/_localstack/health"
 SERVICES = ("cloudformation", "dynamodb", "kms", "secretsmanager", "sqs")
 """The AWS services that an engine must provide."""
 
-_SECONDS = 5
+_SECONDS = 30
 _ABSENT = ("disabled", "error")
 
 
