@@ -21,10 +21,10 @@ from causeway import tpp as sdk
 from chalicelib import bootstrap
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.records.bank_record import NewBank
-from infra.tour.polling import wait_for
 from tests.documents import ROOT
 from tests.e2e import sqlite_storage
 from tests.http_servers import free_port
+from tests.polling import wait_for
 from tests.sdk.lossy_proxy import LossyProxy, lossy_proxy
 from tests.sdk.user_programs import SOURCE
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from standardwebhooks.webhooks import Webhook
 
-from infra.tour.polling import wait_for
 from tests.http_servers import serving
+from tests.polling import wait_for
 from tests.sdk.user_programs import SOURCE
 
 

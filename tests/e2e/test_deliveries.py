@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 from chalicelib import bootstrap
 from chalicelib.foundation.identifiers import new_id
 from infra.admin.commands import program
-from infra.tour.browser import Browser, confirm_payment
-from infra.tour.polling import wait_for
+from infra.psu_browser import Browser, confirm_payment
 from tests.e2e.parties import Journey, Tpp
 from tests.foundation.servers import Connection, serving
+from tests.polling import wait_for
 
 pytestmark = pytest.mark.e2e
 

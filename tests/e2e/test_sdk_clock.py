@@ -15,13 +15,13 @@ from causeway.errors import AuthorizationEnded
 from chalicelib import bootstrap
 from chalicelib.demo_bank.faults import FAULTS
 from chalicelib.foundation.crypto import signatures
-from infra.tour.polling import wait_for
-from tests.e2e.bank_customers import walk_through
+from infra.psu_browser import confirm_payment
 from tests.e2e.bank_process import DurableBank, consent_at, durable_bank
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.own_stack import OwnStack, running
 from tests.e2e.parties import at_once
 from tests.e2e.sdk_users import FAST, browser, consent_of, order, takes_time
+from tests.polling import wait_for
 from tests.sdk.lossy_proxy import LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -140,7 +140,7 @@ def test_a_payment_that_is_rejected_later_is_waited_for(own_stack: OwnStack, tpp
         for bank in stack["fault_banks"]:
             consent = consent_of(tpp, stack, bank, REJECTS)
             paid = consent.pay(order(stack, consent.version))
-            walk_through(browser(stack, "/payments/callback"), paid.confirmation_url, REJECTS)
+            confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url, REJECTS)
             assert not sdk.is_final(consent.payment_status(paid.payment_id))
             waits.append(pool.submit(consent.wait_for_payment, paid.payment_id, timeout=60))
         own_stack.advance("PT20S")

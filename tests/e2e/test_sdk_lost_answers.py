@@ -14,9 +14,9 @@ import requests
 from causeway import tpp as sdk
 from causeway.errors import AuthorizationEnded, ConnectionLost
 from chalicelib import bootstrap
-from infra.tour.polling import wait_for
 from tests.e2e.own_bank import PayingBank
 from tests.e2e.sdk_users import FAST, IBANS, approve, bulk_of, direct_of, events_of, order, payer_at
+from tests.polling import wait_for
 from tests.sdk.lossy_proxy import LOSSES, LOST, Fate, LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]

@@ -1,4 +1,4 @@
-"""Waits for what the tour expects, and ends the tour when it does not come."""
+"""Waits for what other processes and threads do."""
 
 from __future__ import annotations
 
@@ -13,15 +13,10 @@ _PAUSE = 0.25
 _Seen = TypeVar("_Seen")
 
 
-class TourFailed(Exception):
-    """The tour cannot continue; the message is one sentence."""
-
-
 def wait_for(look: Callable[[], _Seen], complaint: str) -> _Seen:
-    """Poll ``look`` until it returns a true value. Raises: TourFailed, with ``complaint``, after ``SECONDS``."""
+    """Poll ``look`` until it returns a true value; fails with ``complaint`` after ``SECONDS``."""
     deadline = time.monotonic() + SECONDS
     while not (seen := look()):
-        if time.monotonic() >= deadline:
-            raise TourFailed(f"{complaint} within {SECONDS:.0f} seconds")
+        assert time.monotonic() < deadline, f"{complaint} within {SECONDS:.0f} seconds"
         time.sleep(_PAUSE)
     return seen
