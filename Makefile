@@ -82,9 +82,9 @@ conformance: environment ## Check a bank's implementation and write a report: BA
 	@exec $(PYTHON) -m infra.conformance $(if $(BANK),"$(BANK)") $(if $(ONLY),--only "$(ONLY)")
 
 docs: environment ## Write the OpenAPI documents, the SDK's models, docs/reference and the pages at /docs
-	@$(PYTHON) -m infra.openapi
-	@$(PYTHON) -m infra.sdk
-	@exec $(PYTHON) -m infra.docs
+	@$(PYTHON) -m infra.render.openapi
+	@$(PYTHON) -m infra.render.sdk
+	@exec $(PYTHON) -m infra.render.docs
 
 postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
 	@exec $(PYTHON) -m infra.postman
@@ -106,8 +106,8 @@ lint: environment ## Check style, types and the CloudFormation template
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy $(SOURCES)
 	@$(VENV)/bin/cfn-lint infra/resources.yaml
-	@$(PYTHON) -m infra.docs --check
-	@$(PYTHON) -m infra.sdk --check
+	@$(PYTHON) -m infra.render.docs --check
+	@$(PYTHON) -m infra.render.sdk --check
 
 format: environment ## Format the code
 	@$(VENV)/bin/ruff check --fix-only --quiet .

@@ -22,7 +22,7 @@ from infra.deploy import api_stage, chalice_command, layer, lock, runtime, sbom,
 from infra.deploy.chalice_command import ChaliceFailed
 from infra.deploy.lock import Pin
 from infra.deploy.template import Parts, resolve_conditions
-from infra.openapi.document import version
+from infra.render.openapi.document import version
 
 BATCH = 10
 """The maximum number of messages in a batch; a worker handles them in parallel."""

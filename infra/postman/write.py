@@ -11,8 +11,8 @@ import requests
 
 from infra import command
 from infra.local import stackfile
-from infra.openapi.__main__ import DOCUMENTS
 from infra.psu_browser import NavigationFailed
+from infra.render.openapi.__main__ import DOCUMENTS
 
 TARGET = stackfile.ROOT / "build"
 
