@@ -40,9 +40,10 @@ class CardTour:
         made = self._order(catalogue)
         self._card: dict[str, Any] = {"card_id": made["card_id"]}
         self._account: dict[str, Any] = {"account_id": made["account_id"]}
-        self._activate(made)
+        wrong_cvc2 = f"{(int(made['cvc2']) + 1) % 1000:03}"
+        self._activate(made, wrong_cvc2)
         self._pay_online()
-        self._use(made)
+        self._use(made, wrong_cvc2)
         self._report()
         self._guide.step("The programme manager blocks the card permanently")
         self._call("changeCardStatus", **self._card, status="B", reason_code=2, note="The end of the tour")
@@ -63,10 +64,10 @@ class CardTour:
         _require(self._call("createCard", **order) == made, "a repeated createCard returned another card")
         return made
 
-    def _activate(self, made: Mapping[str, Any]) -> None:
+    def _activate(self, made: Mapping[str, Any], wrong_cvc2: str) -> None:
         step, call, card = self._guide.step, self._call, self._card
         step("The holder enters a wrong CVC2 to activate the card: refused and counted")
-        call("activateCard", Status.CARD_DATA_DIFFERS, **card, card_cvc2=_other_code(made["cvc2"]))
+        call("activateCard", Status.CARD_DATA_DIFFERS, **card, card_cvc2=wrong_cvc2)
         step("The holder activates the card with its number and CVC2")
         call("activateCard", **card, card_pan=made["pan"], card_cvc2=made["cvc2"])
         self._expect_event("card.activated", **card)
@@ -87,7 +88,7 @@ class CardTour:
         answer = {name: asked[name] for name in ("auth_request_id", "validation_value")}
         self._call("authenticationConfirm", **answer, confirmation_status="Y", oob_auth_method=1)
 
-    def _use(self, made: Mapping[str, Any]) -> None:
+    def _use(self, made: Mapping[str, Any], wrong_cvc2: str) -> None:
         step, call, pay = self._guide.step, self._call, self._authorize
         step("The EUR account gets its own IBAN, and 2,000.00 EUR are paid to it")
         (opened,) = call("assignExternalPaymentAddress", **self._account, currency_ison=_EURO, epm_method_id=_SEPA)
@@ -101,7 +102,7 @@ class CardTour:
         call("simulateReversal", trans_link=cancelled["trans_link"])
         step("Purchases are declined for common reasons, and nothing is held")
         before = self._balances()
-        pay("Lantern Books", 2_000, "N7", cvc2=_other_code(made["cvc2"]))
+        pay("Lantern Books", 2_000, "N7", cvc2=wrong_cvc2)
         pay("Corner Shop", 500_000, "51")
         pay("Cash machine", 105_000, "61", transaction_type=_CASH)
         _require(self._balances() == before, "a declined purchase changed the balances")
@@ -157,10 +158,6 @@ def _require(condition: bool, complaint: str) -> None:
 def _members(shop: str, amount: int) -> dict[str, Any]:
     use = {"amount": amount, "currency_ison": _EURO, "merchant_country_ison": _GERMANY}
     return {**use, "mcc": _SHOPS[shop], "merchant_name": shop}
-
-
-def _other_code(code: str) -> str:
-    return f"{(int(code) + 1) % 1000:03}"
 
 
 def _signed_amount(row: Mapping[str, Any]) -> int:

@@ -43,14 +43,16 @@ _CHOICES = ("LOCALSTACK", "AWS_ENDPOINT_URL", "ENGINE", "TLS")
 def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
     """Play the tour on a running stack, which ``hub`` uses, too. Raises: one of ``_FAILURES``."""
     base = stack["base_url"]
-    with listen(guide.event) as receiver, _register_client(hub, stack, receiver, guide) as client:
-        with Tpp(base, client_id=client.client_id, http_client=guide.http_client("TPP")) as tpp:
+    with listen(guide.event) as receiver, guide.http_client("TPP") as http:
+        with _register_client(hub, stack, receiver, guide) as client:
+            tpp = Tpp(base, client_id=client.client_id, http_client=http)
             tour = TppTour(tpp, client.title, client.callback_url, receiver, guide)
             for bank in stack["banks"]:
                 tour.play(bank)
         guide.finish("Both banks done.")
-    with listen(guide.event) as receiver, _load_manager(hub, stack, receiver, guide) as (catalogue, credential):
-        CardTour(base, credential, guide.http_client("PM"), receiver, guide).play(catalogue)
+    with listen(guide.event) as receiver, guide.http_client("PM") as http:
+        with _load_manager(hub, stack, receiver, guide) as (catalogue, credential):
+            CardTour(base, credential, http, receiver, guide).play(catalogue)
         guide.finish("The card API is done.")
 
 

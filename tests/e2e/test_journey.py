@@ -56,7 +56,7 @@ def test_the_tour_passes_both_banks_and_the_card_api(
         "The TPP revokes the consent",
     ):
         assert shown.count(f"● {step}") == 2
-    assert shown.count('"payment_status": 4') == 4  # bank one: each of two payments, and its history
+    assert shown.count('"payment_status": 4') == 6  # bank one: each of two payments, its history, and the event
     assert shown.count('"transaction_status": ') == 4  # bank two: each of two payments, and the event about it
     of_cards = ("card.created", "card.activated", "card.authorization", "card.clearing", "card.status_changed")
     counts = {"consent.authorised": 2, "payment.status_changed": 4, "consent.revoked": 2, "external_payment": 1}

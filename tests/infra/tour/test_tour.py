@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, NoReturn
@@ -52,8 +53,10 @@ def base() -> Iterator[str]:
         yield f"http://127.0.0.1:{server.server_port}"
 
 
-def new_tpp(base: str, *, detail: bool) -> Tpp:
-    return Tpp(base, client_id="client-1", http_client=Guide(detail=detail).http_client("TPP"))
+@contextmanager
+def new_tpp(base: str, *, detail: bool) -> Iterator[Tpp]:
+    with Guide(detail=detail).http_client("TPP") as http:
+        yield Tpp(base, client_id="client-1", http_client=http)
 
 
 def test_a_request_and_its_response_are_printed_with_secrets_shortened(
