@@ -193,7 +193,7 @@ def open_signed_in(browser: Browser, url: str) -> BrowserPage:
 def require_page(arrived: BrowserPage | str) -> BrowserPage:
     """Raises: NavigationFailed, if the browser stopped at a URL instead."""
     if isinstance(arrived, str):
-        raise NavigationFailed(f"the bank redirected the PSU back immediately: {arrived}")
+        raise NavigationFailed(f"the browser arrived at {arrived}")
     return arrived
 
 
