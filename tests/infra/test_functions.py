@@ -10,7 +10,7 @@ import pytest
 from chalice.app import ScheduledEventConfig, SQSEventConfig
 
 from app import app
-from infra.deploy import functions
+from infra.deploy import functions, policies
 from infra.deploy.chalice_command import STAGES
 from infra.deploy.functions import FUNCTIONS, Function
 from infra.local.event_runner import queue_name, schedule_expression
@@ -90,6 +90,10 @@ def test_every_policy_is_a_functions() -> None:
     there = {file.name for file in functions.CONFIG.parent.glob("policy-*.json")}
 
     assert there == {each.policy(stage) for each in FUNCTIONS for stage in each.stages}
+
+
+def test_every_function_has_rights_and_no_other_has() -> None:
+    assert policies.RIGHTS.keys() == {each.name for each in FUNCTIONS}
 
 
 @each_function
