@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from chalice.app import Response
 
 from chalicelib.foundation.http.web import FORM_CHALLENGE, JSON, Incoming, Routes, View, json_answer, text_answer
+from chalicelib.foundation.version import VERSION
 from chalicelib.website.openapi_documents import DOCUMENTS, load_document
 from chalicelib.website.page_links import LATEST_EVENTS, PAGES, RECEIVER, SIMULATOR
+from chalicelib.website.rendered_files import NotRendered, explain_missing
 
 if TYPE_CHECKING:
     from chalicelib.website.container import WebsiteContainer
@@ -91,15 +93,18 @@ def llms(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 @website_routes.get("/health")
 def health(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """Respond with the status and stage, without calling other services."""
-    return json_answer({"status": "ok", "stage": website.shared.settings.stage})
+    """Respond with status, stage and version, without calling other services."""
+    return json_answer({"status": "ok", "stage": website.shared.settings.stage, "version": VERSION})
 
 
 def _document_view(name: str) -> View[WebsiteContainer]:
     def answer(website: WebsiteContainer, incoming: Incoming) -> Response:
-        """An OpenAPI document; 304 if the client already has it."""
+        """An OpenAPI document; 304 if the client already has it, 503 if it has not been rendered."""
         settings = website.shared.settings
-        found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
+        try:
+            found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
+        except NotRendered:
+            return json_answer({"error": explain_missing(is_local=settings.is_local)}, 503)
         headers = {"Cache-Control": "public, max-age=300", "ETag": found.tag, "Vary": "Accept-Encoding"}
         if found.matches(incoming.headers.get("if-none-match", "")):
             return text_answer("", JSON, 304, headers)

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import causeway
+from infra.release import changelog
 from tests.sdk.user_programs import SOURCE
 
 SDK = SOURCE.parent
@@ -77,7 +78,7 @@ def test_the_installed_package_works_where_the_repository_is_not(built: Built) -
 def test_importing_the_client_and_messages_needs_the_standard_library_only(built: Built) -> None:
     program = "from causeway.tpp import *; from causeway.bank import AccountV1, Refused; print(Tpp, AccountV1)"
 
-    assert "causeway.tpp._sync.client.Tpp" in run(built, "-c", program)
+    assert "causeway.tpp._generated.sync.client.Tpp" in run(built, "-c", program)
 
 
 def test_the_command_is_installed(built: Built) -> None:
@@ -125,7 +126,7 @@ def test_the_sdist_has_readme_changelog_and_license_and_builds_the_same_wheel(bu
 def test_changelog_project_and_package_have_one_version() -> None:
     project = tomllib.loads((SDK / "pyproject.toml").read_text("utf-8"))
     source = (SDK / project["tool"]["hatch"]["version"]["path"]).read_text("utf-8")
-    newest = re.findall(r"^## (\S+)$", (SDK / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)[0]
+    newest, _ = changelog.releases((SDK / "CHANGELOG.md").read_text("utf-8"))[0]
 
     assert project["project"]["dynamic"] == ["version"]
     assert re.findall(r'^__version__ = "(.+)"$', source, re.MULTILINE) == [newest]

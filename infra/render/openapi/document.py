@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from chalicelib.foundation.version import VERSION
 from infra.render.openapi.metadata_meanings import OWN_ADDRESS
 from infra.render.openapi.schemas import Json
 
-ROOT = Path(__file__).resolve().parents[3]
 UUID = {"type": "string", "format": "uuid"}
-
-
-def version() -> str:
-    """The product version."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    found: str = project["project"]["version"]
-    return found
 
 
 def document(
@@ -36,7 +27,7 @@ def document(
         "info": {
             "title": title,
             **({"summary": summary} if summary else {}),
-            "version": version(),
+            "version": VERSION,
             "description": introduction,
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },

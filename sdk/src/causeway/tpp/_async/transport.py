@@ -11,7 +11,8 @@ import httpx
 
 from causeway import _json, _retries, _waiting
 from causeway._retries import LOST, NOT_SENT, Retries
-from causeway.tpp import _calls
+from causeway._user_agent import user_agent
+from causeway.tpp._generated import calls
 from causeway.tpp._request import (
     STILL_RUNNING,
     Attempt,
@@ -163,7 +164,7 @@ class AsyncTransport:
             params=dict(request.query) or None,
             content=request.body,
             data=form,
-            headers={**request.headers, **authorization},
+            headers={"User-Agent": user_agent(self.client), **request.headers, **authorization},
             timeout=_retries.REFRESH_TIMEOUT if request.kind == "refresh" else self.timeout,
         )
 
@@ -176,7 +177,7 @@ class AsyncTransport:
     async def issuer(self) -> str:
         """The issuer in the hub's metadata; fetched once."""
         if not self._issuer:
-            request = build_request(_calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
+            request = build_request(calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
             metadata = await self.send(request)
             if not metadata.member("issuer"):
                 raise error_of(request, replace(metadata, reason="the metadata have no issuer"), lost=False)
