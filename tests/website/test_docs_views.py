@@ -16,7 +16,7 @@ from infra.render.docs.sources import source_of
 from tests.documents import ROOT
 from tests.website.docs_places import DIVIDED_PAGES, PAGE_PLACES, PAGES, document_of, places_of
 from tests.website.person import Person
-from tests.world import World
+from tests.world import Answer, World
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -33,13 +33,25 @@ def test_every_page_is_shown_with_its_title_and_marked_in_the_menu(world: World,
         assert len(ids) == len(set(ids)), "a link would lead to the first of two places"
 
 
+@pytest.fixture(scope="module")
+def shown() -> dict[str, Answer]:
+    """Pages by address; each test adds those that it needs, which are the same for everybody."""
+    return {}
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_links_of_a_page_lead_to_pages_and_headings_that_are_there(world: World, page: str) -> None:
-    person = Person(world)
+def test_links_of_a_page_lead_to_pages_and_headings_that_are_there(
+    world: World, shown: dict[str, Answer], page: str
+) -> None:
+    def get(address: str) -> Answer:
+        if address not in shown:
+            shown[address] = Person(world).get(address)
+        return shown[address]
+
     for place in places_of(page):
-        for target in set(re.findall('<a href="((?:/docs|#)[^"]*)"', person.get(place).text)):
+        for target in set(re.findall('<a href="((?:/docs|#)[^"]*)"', get(place).text)):
             address, _, anchor = target.partition("#")
-            answer = person.get(address or place)
+            answer = get(address or place)
             assert answer.status == 200, target
             assert not anchor or f'id="{anchor}"' in answer.text, target
 
