@@ -9,9 +9,11 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.patience import PATIENCE_SECONDS
+
 
 def run(
-    command: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None, seconds: float = 60
+    command: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None, seconds: float = PATIENCE_SECONDS
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a session of its own, and kill what is left of it.
 

@@ -29,6 +29,7 @@ from infra.local.http_session import new_session
 from infra.psu_browser import Browser, approve_consent
 from infra.render.openapi.metadata_meanings import OWN_ADDRESS
 from infra.render.openapi.models import Model, example, meaning, model_of
+from tests.patience import PATIENCE_SECONDS
 
 Json = dict[str, Any]
 
@@ -196,7 +197,9 @@ class _Tpp:
         headers = {"X-Api-Key": self._client["client_id"]} | ({"Authorization": f"Bearer {bearer}"} if bearer else {})
         headers |= {"Prefer": "respond-async"} if later else {}
         with new_session() as session:
-            answer = session.request(method, f"{self._base}{path}", json=body, headers=headers, timeout=30)
+            answer = session.request(
+                method, f"{self._base}{path}", json=body, headers=headers, timeout=PATIENCE_SECONDS
+            )
         if answer.status_code != (202 if later else 200):
             raise PreparationFailed(f"{method} {path} got status {answer.status_code}: {answer.text}")
         found: Json = answer.json()

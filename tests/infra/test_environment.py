@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import PATIENCE_SECONDS
+
 ROOT = Path(__file__).parents[2]
 UV = """\
 #!/bin/bash
@@ -89,7 +91,7 @@ class Project:
     def make(self, packages: str = "run", code: int = 0) -> str:
         """What the script prints on standard error."""
         process = self.start(packages)
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=PATIENCE_SECONDS)
         assert (process.returncode, output) == (code, ""), errors
         return errors
 
@@ -217,7 +219,7 @@ def test_an_interruption_is_one_line_and_leaves_nothing_half_done(project: Proje
     assert process.stderr is not None
     lines = [process.stderr.readline() for _ in range(2)]
     os.killpg(process.pid, signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert lines[1] == "Downloading botocore\n"
     assert (process.returncode, errors) == (130, "causeway: interrupted.\n")
@@ -241,7 +243,7 @@ def test_a_second_process_waits_for_the_first(project: Project) -> None:
         assert second.stderr is not None
         assert second.stderr.readline() == "Waiting for another process that is creating an environment\n"
         assert project.ran() == []
-    second.communicate(timeout=60)
+    second.communicate(timeout=PATIENCE_SECONDS)
 
     assert second.returncode == 0
     assert project.made() == {".venv"}

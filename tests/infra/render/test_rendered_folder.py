@@ -14,6 +14,7 @@ from chalicelib.website.rendered_files import FINGERPRINT
 from infra.render import __main__ as command
 from infra.render.rendered_folder import compute_fingerprint, is_current, update
 from infra.repository import ROOT
+from tests.patience import PATIENCE_SECONDS
 
 TEXTS = {"docs/index.json": "{}", "openapi/tpp.json": "[]"}
 
@@ -92,16 +93,16 @@ def test_of_two_that_render_at_once_one_waits_and_renders_nothing(root: Path) ->
     def build() -> Mapping[str, str]:
         built.append(threading.current_thread().name)
         begun.set()
-        assert go_on.wait(60)
+        assert go_on.wait(PATIENCE_SECONDS)
         return TEXTS
 
     threads = [threading.Thread(target=update, args=(build, root, folder_of(root))) for _ in range(2)]
     threads[0].start()
-    assert begun.wait(60)
+    assert begun.wait(PATIENCE_SECONDS)
     threads[1].start()
     go_on.set()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE_SECONDS)
 
     assert len(built) == 1
     assert files_of(root) == TEXTS
