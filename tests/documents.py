@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))}
 README = (ROOT / "README.md").read_text("utf-8")
 EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
-OPERATIONS, PROGRAMME_FILE, DATA, STATISTICS = (
-    DOCUMENTS[f"docs/{name}.md"] for name in ("operations", "programme-file", "data", "statistics")
+OPERATIONS, ALARMS_PAGE, LOGS, PROGRAMME_FILE, DATA, STATISTICS = (
+    DOCUMENTS[f"docs/{name}.md"] for name in ("operations", "alarms", "logs", "programme-file", "data", "statistics")
 )
 CLIENT_SECURITY = DOCUMENTS["docs/concepts/client-security.md"]
 BANK, CONSENTS, DEFERRED, DELIVERY, PAYMENTS, REQUESTS, VERSIONS = (

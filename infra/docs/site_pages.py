@@ -64,6 +64,9 @@ MENU: Mapping[str, Sequence[str]] = {
     "Running it": (
         "deployment",
         "operations",
+        "alarms",
+        "logs",
+        "local-stack",
         "programme-file",
         "data",
         "retention",
