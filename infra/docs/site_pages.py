@@ -63,6 +63,7 @@ MENU: Mapping[str, Sequence[str]] = {
     ),
     "Running it": (
         "deployment",
+        "domains",
         "operations",
         "alarms",
         "logs",
