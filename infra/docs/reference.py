@@ -8,7 +8,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.docs import apis, bank_checks, cards, commands, sdk, sdk_layout, sdk_listen, security_profile, settings
+from infra.docs import (
+    apis,
+    bank_checks,
+    cards,
+    commands,
+    retention,
+    sdk,
+    sdk_layout,
+    sdk_listen,
+    security_profile,
+    settings,
+    statistics_columns,
+)
 from infra.openapi import bank, tpp
 from infra.openapi.document import ROOT
 
@@ -85,6 +97,18 @@ PAGES: Mapping[str, Page] = {
         "Region, credentials and endpoints use boto3's own variables (`AWS_DEFAULT_REGION`, `AWS_PROFILE`, "
         "`AWS_ENDPOINT_URL`).",
         settings.render,
+    ),
+    "retention": Page(
+        "Personal data",
+        "The kinds of personal data that the service keeps, as `retention show` prints them. [Retention and "
+        "erasure](../retention.md) explains the commands that remove them.",
+        retention.render,
+    ),
+    "statistics": Page(
+        "Columns of the statistics",
+        "The columns of `statistics export`, and of the downloads of the page "
+        "[Performance](../web-interface.md#performance). [Statistics](../statistics.md) defines the figures.",
+        statistics_columns.render,
     ),
     **{
         name: Page(layout.title, layout.introduction, partial(sdk.render, name))

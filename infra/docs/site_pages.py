@@ -60,6 +60,8 @@ MENU: Mapping[str, Sequence[str]] = {
         "reference/card-values",
         "reference/commands",
         "reference/settings",
+        "reference/retention",
+        "reference/statistics",
     ),
     "Running it": (
         "deployment",
