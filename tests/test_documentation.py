@@ -74,6 +74,8 @@ from tests.documents import (
     tables,
 )
 
+LONGEST_DOCUMENT, ALL_DOCUMENTS = 3_000, 50_000
+"""How many words a document, and all that are written by hand, may have."""
 VECTOR = json.loads((ROOT / "tests/foundation/crypto/vector.json").read_text("utf-8"))
 
 
@@ -298,6 +300,20 @@ def test_links_lead_somewhere(name: str) -> None:
         file = (ROOT / name).parent / path if path else ROOT / name
         assert file.exists(), target
         assert not anchor or anchor in anchors(file.read_text("utf-8")), target
+
+
+# -- Length
+
+
+def test_no_document_has_more_than_3000_words_and_all_together_at_most_50000() -> None:
+    """As ``wc -w`` counts them; the rendered reference is not read from beginning to end."""
+    written = {name: text for name, text in DOCUMENTS.items() if not name.startswith("docs/reference/")}
+    others = ("README.md", "CONTRIBUTING.md", "sdk/README.md")
+    written |= {name: (ROOT / name).read_text("utf-8") for name in others}
+    words = {name: len(text.split()) for name, text in written.items()}
+
+    assert {name: number for name, number in words.items() if number > LONGEST_DOCUMENT} == {}
+    assert sum(words.values()) <= ALL_DOCUMENTS
 
 
 def test_no_placeholder_is_left() -> None:
