@@ -22,7 +22,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs postman screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs contract release postman screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -82,9 +82,15 @@ conformance: environment ## Check a bank's implementation and write a report: BA
 	@exec $(PYTHON) -m infra.conformance $(if $(BANK),"$(BANK)") $(if $(ONLY),--only "$(ONLY)")
 
 docs: environment ## Write the OpenAPI documents, the SDK's models, docs/reference and the pages at /docs
-	@$(PYTHON) -m infra.openapi
-	@$(PYTHON) -m infra.sdk
-	@exec $(PYTHON) -m infra.docs
+	@$(PYTHON) -m infra.render.openapi
+	@$(PYTHON) -m infra.render.sdk
+	@exec $(PYTHON) -m infra.render.docs
+
+contract: environment ## Write contract/: a line for each operation, member, value and error code
+	@exec $(PYTHON) -m infra.render.contract
+
+release: environment ## Make a release: changelog, version, contract, data, commit, tag; VERSION=1.1.0
+	@exec $(PYTHON) -m infra.release "$(VERSION)"
 
 postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
 	@exec $(PYTHON) -m infra.postman
@@ -106,8 +112,8 @@ lint: environment ## Check style, types and the CloudFormation template
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy $(SOURCES)
 	@$(VENV)/bin/cfn-lint infra/resources.yaml
-	@$(PYTHON) -m infra.docs --check
-	@$(PYTHON) -m infra.sdk --check
+	@$(PYTHON) -m infra.render.docs --check
+	@$(PYTHON) -m infra.render.sdk --check
 
 format: environment ## Format the code
 	@$(VENV)/bin/ruff check --fix-only --quiet .

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Callable
 from typing import NoReturn
 
+from chalicelib.foundation.version import VERSION
+
 PYTHON = ".venv/bin/python"
 """The Python interpreter of commands, as a path relative to the repository."""
 INTERRUPTED = 130
@@ -14,10 +16,12 @@ INTERRUPTED = 130
 
 
 def parser(module: str, description: str | None, python: str = PYTHON) -> argparse.ArgumentParser:
-    """An argument parser whose help shows how to run ``module`` from the repository, with ``python``."""
-    return argparse.ArgumentParser(
+    """An argument parser that knows ``--version``; its help shows how to run ``module`` with ``python``."""
+    made = argparse.ArgumentParser(
         prog=f"{python} -m {module}", description=(description or "").strip().replace("``", "`")
     )
+    made.add_argument("--version", action="version", version=VERSION, help="show the version and exit")
+    return made
 
 
 def run(main: Callable[[], int | None]) -> NoReturn:

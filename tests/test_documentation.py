@@ -210,7 +210,7 @@ def test_every_table_is_documented_and_no_other() -> None:
 def test_every_path_that_contributors_are_told_of_exists() -> None:
     named = re.findall(r"`([\w./*-]+(?:\.py|\.md|\.yaml|/|/run))`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
     below = [path for path in (ROOT / "chalicelib").rglob("*") if path.is_dir()]
-    folders = (ROOT, ROOT / "chalicelib", *below, ROOT / "infra/openapi", ROOT / "tests/openbanking")
+    folders = (ROOT, ROOT / "chalicelib", *below, ROOT / "infra/render/openapi", ROOT / "tests/openbanking")
     made_up = {"openbanking/protocol/v3.py", "demo_bank/format_v3.py"}
 
     missing = {each for each in named if not any(any(folder.glob(each)) for folder in folders)}
@@ -234,7 +234,7 @@ def test_the_layout_of_the_code_names_every_package_and_nothing_else() -> None:
     }
 
     assert {name for name in named if not (ROOT / name).exists()} == set()
-    assert packages - named == {"infra/openapi/cards/"}
+    assert packages - named == {"infra/render/openapi/cards/"}
 
 
 def test_the_test_references_are_the_demonstration_banks() -> None:

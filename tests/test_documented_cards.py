@@ -27,8 +27,8 @@ from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.requests import idempotency, incoming
 from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds import acs_record
-from infra.openapi.cards.answer_models import answer_of, data_of
-from infra.openapi.cards.tables import LISTS
+from infra.render.openapi.cards.answer_models import answer_of, data_of
+from infra.render.openapi.cards.tables import LISTS
 from tests.documents import CARD_ACTIONS, CARD_EVENTS, CARDS, DELIVERY, blocks, rows, section, tables
 
 PAGE = CARDS

@@ -24,8 +24,8 @@ from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.dynamodb import sharded_index
 from chalicelib.foundation.http import breaker, deadline_connections, outbound
 from chalicelib.openbanking.protocol import own_answers, refusals
-from infra.openapi.models import model_of
-from infra.openapi.own_calls import ACCEPTED_REQUEST
+from infra.render.openapi.models import model_of
+from infra.render.openapi.own_calls import ACCEPTED_REQUEST
 from tests.documents import BANK, DATA, DEFERRED, DELIVERY, OPERATIONS, REQUESTS, ROOT, blocks, rows, section, tables
 
 # -- Deliveries

@@ -17,7 +17,7 @@ from chalicelib.openbanking.protocol.webhooks import RELAYED, STATUS_PATH
 from chalicelib.openbanking.records.bank_record import MOST_UNATTENDED_READS
 from chalicelib.openbanking.records.payments import EARLY_SECONDS, HISTORY
 from chalicelib.statistics.day_records import OLDEST_DAYS
-from infra.openapi.own_calls import webhooks_of
+from infra.render.openapi.own_calls import webhooks_of
 from tests.documents import BANK, PAYMENTS, REQUESTS, rows, section, tables
 from tests.documents import VERSIONS as VERSIONS_PAGE
 

@@ -16,7 +16,7 @@ from chalicelib.openbanking.protocol import oauth_security
 from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.psd2_certificates import ROLES_BY_SERVICE
 from chalicelib.openbanking.records.authorization_requests import LIFETIME
-from infra.docs.fapi_clauses import PARTS, Clause
+from infra.render.docs.fapi_clauses import PARTS, Clause
 from tests.documents import CLIENT_SECURITY, DOCUMENTS, ROOT, blocks, named, rows, section
 
 CLAUSES = [clause for part in PARTS for clause in part.clauses]

@@ -19,6 +19,7 @@ from urllib3.exceptions import ConnectTimeoutError
 from chalicelib.foundation import time_limit
 from chalicelib.foundation.crypto.secret_keys import SecretChanged
 from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.version import USER_AGENT
 
 _CONFIG = Config(
     connect_timeout=2,
@@ -27,7 +28,7 @@ _CONFIG = Config(
     retries={"mode": "standard", "total_max_attempts": 2},
     tcp_keepalive=True,
     parameter_validation=False,  # the store's own types are stricter, and DynamoDB validates requests anyway
-    user_agent="causeway",  # botocore would assemble and clean a long one for every call
+    user_agent=USER_AGENT,  # botocore would assemble and clean a long one for every call
     account_id_endpoint_mode="disabled",  # all calls of a client have one endpoint, see ``_keep_endpoint``
 )
 _HURRIED = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))

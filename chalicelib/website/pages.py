@@ -15,6 +15,7 @@ from chalicelib.foundation.http.cookies import Cookie
 from chalicelib.foundation.http.pages import StaticFiles, Templates, heroicon
 from chalicelib.foundation.http.visitor_address import visitor_address
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.version import VERSION
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.website import display_text, notices
 from chalicelib.website.cards import card_text
@@ -288,6 +289,7 @@ def _render(website: WebsiteContainer, visit: Visit | None, template: str, value
         path=settings.public_path,
         base=settings.public_url,
         stage=settings.stage,
+        version=VERSION,
         sandbox=settings.is_sandbox,
         local=settings.is_local,
         offset_seconds=website.shared.clock.offset_seconds,

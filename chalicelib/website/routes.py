@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from chalice.app import Response
 
 from chalicelib.foundation.http.web import FORM_CHALLENGE, JSON, Incoming, Routes, View, json_answer, text_answer
+from chalicelib.foundation.version import VERSION
 from chalicelib.website.openapi_documents import DOCUMENTS, load_document
 from chalicelib.website.page_links import LATEST_EVENTS, PAGES, RECEIVER, SIMULATOR
 
@@ -91,8 +92,8 @@ def llms(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 @website_routes.get("/health")
 def health(website: WebsiteContainer, incoming: Incoming) -> Response:
-    """Respond with the status and stage, without calling other services."""
-    return json_answer({"status": "ok", "stage": website.shared.settings.stage})
+    """Respond with status, stage and version, without calling other services."""
+    return json_answer({"status": "ok", "stage": website.shared.settings.stage, "version": VERSION})
 
 
 def _document_view(name: str) -> View[WebsiteContainer]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
+from chalicelib.foundation.version import VERSION
 from infra.admin import (
     audit,
     banks,
@@ -73,6 +74,23 @@ program = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
+
+
+def _show_version(is_asked: bool) -> None:
+    if is_asked:
+        typer.echo(VERSION)
+        raise typer.Exit
+
+
+@program.callback()
+def read_options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Read the options that come before a command."""
+
+
 command(banks.group, "logo")(logo)
 for module in (
     audit,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chalicelib.openbanking.protocol.version import Version
-from infra.docs.apis import anchor
+from infra.render.docs.apis import anchor
 
 INTEGRATION = "concepts/bank-integration.md"
 _INTEGRATION_RULE = "Bank integration: "

@@ -17,12 +17,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from chalicelib.foundation.version import VERSION
 from infra import command
 from infra.deploy import api_stage, chalice_command, layer, lock, runtime, sbom, template
 from infra.deploy.chalice_command import ChaliceFailed
 from infra.deploy.lock import Pin
 from infra.deploy.template import Parts, resolve_conditions
-from infra.openapi.document import version
 
 BATCH = 10
 """The maximum number of messages in a batch; a worker handles them in parallel."""
@@ -47,7 +47,7 @@ def package(stage: str, target: Path) -> list[Path]:
         _check_files(made, out)
         whole = merge_templates(made, template.load(), stage)
         (out / _TEMPLATE).write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
-        sbom.write(_pins(stage), version(), out)
+        sbom.write(_pins(stage), VERSION, out)
         return [Path(shutil.move(file, target / file.name)) for file in sorted(out.iterdir())]
 
 

@@ -8,6 +8,7 @@ sealed with a data key, which a KMS key wraps and a secret holds: without both t
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import hmac
@@ -169,7 +170,7 @@ class EmulatorState:
 
         keys = {each for each in (table.hash_key_attr, table.range_key_attr) if each}
         for _, _, text in self._rows("item", table.name):
-            item = json.loads(text)
+            item = {name: _stored_value(value) for name, value in json.loads(text).items()}
             if not keys <= item.keys():
                 raise MockValidationException(f"the stored table {table.name} has another key: {_FRESH}")
             table.put_item(item)
@@ -217,6 +218,19 @@ def _item_change(name: str, attributes: Key) -> tuple[str, str, str, str | None]
     item = table.get_item(*map(DynamoType, key))
     value = item and json.dumps({each: attribute_value(value) for each, value in item.attrs.items()})
     return "item", name, json.dumps(key), value or None
+
+
+def _stored_value(value: Any) -> dict[str, Any]:
+    """An attribute value as moto keeps it: binary values are bytes, which it compares with those of conditions."""
+    ((kind, content),) = value.items()
+    match kind:
+        case "B":
+            return {kind: base64.b64decode(content)}
+        case "M":
+            return {kind: {name: _stored_value(inner) for name, inner in content.items()}}
+        case "L":
+            return {kind: [_stored_value(inner) for inner in content]}
+    return {kind: content}
 
 
 def _secret_changes() -> Iterator[tuple[str, str, str, str | None]]:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
-from infra.openapi.cards import examples
-from infra.openapi.cards.schemas import name_of
 from infra.postman.request import Json, PostmanRequest
+from infra.render.openapi.cards import examples
+from infra.render.openapi.cards.schemas import name_of
 
 _OF_NEW_HOLDER = ("holder_", "kyc_")
 _CREDENTIAL = ("access_key", "access_api_id", "access_api_key")

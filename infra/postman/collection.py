@@ -19,12 +19,12 @@ from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery, ScopeQuery, TokenRequest
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH
-from infra.openapi.metadata_meanings import OWN_ADDRESS
-from infra.openapi.models import example, meaning
-from infra.openapi.own_calls import FRONT_DOOR, OWN_CALLS, PUBLIC_KEY
 from infra.postman import cards
 from infra.postman.fixtures import BankFixtures
 from infra.postman.request import Json, PostmanRequest
+from infra.render.openapi.metadata_meanings import OWN_ADDRESS
+from infra.render.openapi.models import example, meaning
+from infra.render.openapi.own_calls import FRONT_DOOR, OWN_CALLS, PUBLIC_KEY
 
 _FORMAT = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 _AUTHORIZING = ("/tpp/authorize", "/oauth/par")

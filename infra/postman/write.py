@@ -11,7 +11,7 @@ import requests
 
 from infra import command
 from infra.local import stackfile
-from infra.openapi.__main__ import DOCUMENTS
+from infra.render.openapi.__main__ import DOCUMENTS
 from infra.tour.browser import NavigationFailed
 
 TARGET = stackfile.ROOT / "build"

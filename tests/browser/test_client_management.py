@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from playwright.sync_api import Route
 
 from tests.browser import user
+from tests.browser.checks import no_layout_shift
 from tests.browser.visitor import Visitor, Visitors
 
 pytestmark = pytest.mark.pages
@@ -80,6 +82,42 @@ def test_only_the_fields_of_the_chosen_method_are_shown(visitor: Visitor) -> Non
     assert (keys.is_visible(), subject.is_visible()) == (True, False)
     save(visitor, "authentication")
     assert page.locator("#jwks-error").is_visible()
+
+
+def open_keys(visitor: Visitor) -> None:
+    """Open the Security view of a new client that authenticates with keys."""
+    user.register(visitor)
+    visitor.open(f"/clients/{user.create_client(visitor)}/security")
+    visitor.page.get_by_label("Authentication method").select_option("private_key_jwt")
+    save(visitor, "authentication")
+
+
+def test_nothing_moves_when_the_script_arrives_after_the_page_is_painted(visitor: Visitor) -> None:
+    page = visitor.page
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    open_keys(visitor)
+    page.route("**/site*.js", hold)
+    page.reload(wait_until="commit")
+    page.wait_for_function("() => performance.getEntriesByName('first-contentful-paint').length > 0")
+    for route in held:
+        route.continue_()
+    page.wait_for_load_state()
+
+    assert len(held) == 1
+    assert page.get_by_label("Key set from a file").is_visible()
+    no_layout_shift(page)
+
+
+def test_without_javascript_no_file_is_asked_for(visitors: Visitors) -> None:
+    visitor = visitors(javascript=False)
+    open_keys(visitor)
+
+    assert visitor.page.get_by_label("Key set", exact=True).is_visible()
+    assert not visitor.page.get_by_label("Key set from a file").is_visible()
 
 
 def test_a_consent_is_ended_with_the_keyboard_alone(visitor: Visitor) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from chalicelib.cards.actions import SIMULATOR_ACTIONS
 from chalicelib.foundation.jsontext import Number
-from infra.openapi.cards.answer_models import answer_of
+from infra.render.openapi.cards.answer_models import answer_of
 from tests.cards.members import Member
 from tests.cards.money_specification import BANK_ACCOUNTS
 from tests.cards.scenes import Envelope, Scene

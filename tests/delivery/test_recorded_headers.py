@@ -11,6 +11,7 @@ from chalicelib.delivery.delivery_record import HISTORY
 from chalicelib.delivery.recorded_headers import HARMLESS, MASK, MOST, NAME_LENGTH, VALUE_LENGTH, record_headers
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.http.header_capture import CapturedHeaders
+from chalicelib.foundation.version import USER_AGENT
 
 API_KEY = "d24c7a9be0513f86a1c45d.Zm9yLXRoZS1iYW5r"
 KEYS = [event_signing.secret_of(bytes([number]) * 32) for number in (1, 2)]
@@ -18,7 +19,7 @@ SIGNED = event_signing.headers(KEYS, "an-id", 1_772_442_000, b"{}")
 SENT = {
     "Host": "bank.example.com",
     "Content-Type": "application/json",
-    "User-Agent": "Causeway",
+    "User-Agent": USER_AGENT,
     "X-Api-Key": API_KEY,
     "X-Auth-Token": "a.bank's token",
     "PSU-IP-Address": "192.0.2.7",
@@ -41,7 +42,7 @@ def test_what_is_harmless_is_kept_and_of_the_rest_the_names() -> None:
         "sent": {
             "host": MASK,
             "content-type": "application/json",
-            "user-agent": "Causeway",
+            "user-agent": USER_AGENT,
             "x-api-key": MASK,
             "x-auth-token": MASK,
             "psu-ip-address": MASK,

@@ -15,7 +15,7 @@ from chalicelib.demo_bank.profiles import BY_NAME, PROFILES
 from chalicelib.demo_bank.setup import install
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS, Outbound, Reply, TimedOut
 from tests.demo_bank.stage import BANK_PEMS, SCOPES, query_of
-from tests.world import Answer, World
+from tests.world import Answer, Sent, World
 
 BICS: Mapping[str, str] = {profile.name: profile.bic for profile in PROFILES}
 
@@ -24,6 +24,8 @@ CUSTOMERS = {"one": "carys", "two": "sofia"}
 
 class Wires(Outbound):
     """What the service sends to a bank arrives at the bank's routes; a bank that pauses too long has not answered.
+
+    Events arrive at the world's receiver.
 
     ``pauses`` has the seconds that the banks would have waited.
     """
@@ -37,6 +39,8 @@ class Wires(Outbound):
     def post(
         self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False, **_: object
     ) -> Reply:
+        if url == self._world.receiver.url:
+            return self._world.receiver.answer(Sent(url, dict(headers), body))
         before = len(self.pauses)
         answer = self._world.call("POST", urlsplit(url).path, body, headers)
         if sum(self.pauses[before:]) > TOTAL_SECONDS:
@@ -47,12 +51,24 @@ class Wires(Outbound):
 @contextmanager
 def connect_banks(world: World) -> Iterator[World]:
     """The world with all demonstration banks, connected with the service in both directions."""
+    kept = {name: {"signing_key": pem} for name, pem in BANK_PEMS.items()}  # making keys takes time
+    world.hub.secrets.put(world.hub.settings.demo_banks_secret, kept)
+    with wire_banks(world):
+        install(world.hub)
+        yield world
+    for bic in BICS.values():
+        world.hub.openbanking.banks.remove(bic)
+    world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
+    for item in list(world.hub.store.scan("demo-banks")):
+        world.hub.store.delete("demo-banks", {"bank": item["bank"], "id": item["id"]})
+
+
+@contextmanager
+def wire_banks(world: World) -> Iterator[None]:
+    """Connect the service with demonstration banks that are installed or will be, in both directions."""
     world.hub.__dict__["outbound"] = Wires(world)
     world.hub.__dict__.pop("openbanking", None)
     world.hub.__dict__.pop("delivery", None)
-    kept = {name: {"signing_key": pem} for name, pem in BANK_PEMS.items()}  # making keys takes time
-    world.hub.secrets.put(world.hub.settings.demo_banks_secret, kept)
-    install(world.hub)
 
     def arrive(request: Any) -> tuple[int, Mapping[str, str], str]:
         parts = urlsplit(request.url)
@@ -64,12 +80,7 @@ def connect_banks(world: World) -> Iterator[World]:
         everything = re.compile(re.escape(world.hub.settings.bank_api_url) + "/bank/.*")
         for method in (responses.GET, responses.POST):
             mock.add_callback(method, everything, callback=arrive)
-        yield world
-    for bic in BICS.values():
-        world.hub.openbanking.banks.remove(bic)
-    world.hub.secrets.put(world.hub.settings.demo_banks_secret, {})
-    for item in list(world.hub.store.scan("demo-banks")):
-        world.hub.store.delete("demo-banks", {"bank": item["bank"], "id": item["id"]})
+        yield
 
 
 class Psu:

@@ -17,7 +17,7 @@ import pytest
 from causeway import tpp as sdk
 from causeway.errors import AuthorizationEnded, ConsentRefused, OutcomeUnknown
 from chalicelib import bootstrap
-from infra.sdk import tpp as document
+from infra.render.sdk import tpp as document
 from infra.tour.browser import confirm_payment
 from infra.tour.journey import funds_request
 from tests.e2e.own_bank import PayingBank

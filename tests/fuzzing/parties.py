@@ -14,8 +14,8 @@ from requests.auth import AuthBase
 from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.openbanking.protocol import tpp_calls
 from chalicelib.website.openapi_documents import load_document
-from infra.openapi.models import meaning
 from infra.postman.fixtures import BankFixtures
+from infra.render.openapi.models import meaning
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.foundation.version import VERSION
 from infra import command
 from infra.deploy import runtime
 from infra.local import stackfile
@@ -70,6 +71,19 @@ def test_an_argument_that_nobody_knows_is_refused_before_anything_is_done(
 
     assert end.value.code == 2
     assert f"/bin/python -m {module} [" in capsys.readouterr().err.lower()
+
+
+@pytest.mark.parametrize("module", COMMANDS)
+def test_each_command_shows_the_version_and_does_nothing(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        main(module, "--version")
+
+    assert end.value.code in (0, None)
+    assert capsys.readouterr().out == f"{VERSION}\n"
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_whatever_names_a_command_names_the_python_that_has_it() -> None:

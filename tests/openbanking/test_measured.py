@@ -13,7 +13,7 @@ from chalicelib.openbanking.protocol.v1 import REVOKE_TOKEN
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.statistics import current_call
-from infra.openapi.own_calls import webhooks_of
+from infra.render.openapi.own_calls import webhooks_of
 from tests import figures
 from tests.dynamodb_calls import counted
 from tests.openbanking.circuits import Reader, opened

@@ -13,7 +13,7 @@ from causeway import tpp as package
 from causeway._records import Record
 from causeway.tpp import AsyncConsent, AsyncTpp, Consent, Tpp, _calls
 from causeway.tpp._call import Call, load
-from infra.sdk import tpp as document
+from infra.render.sdk import tpp as document
 
 METHODS: dict[str, list[Any]] = {
     "authorize": [Tpp.authorize],

@@ -21,7 +21,7 @@ from causeway.tpp import (
 )
 from causeway.tpp.event_models import EVENTS
 from causeway.tpp.events import sign
-from infra.sdk import tpp as document
+from infra.render.sdk import tpp as document
 from tests.sdk.scripted_hub import START, Clock
 
 pytestmark = pytest.mark.usefixtures("clock")

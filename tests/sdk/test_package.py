@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from infra.sdk import __main__ as command
-from infra.sdk import modules
+from infra.render.sdk import __main__ as command
+from infra.render.sdk import modules
 from tests.sdk.user_programs import SOURCE, mypy
 
 BUDGET = 0.150

@@ -11,7 +11,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, build_rows
-from infra.docs import statistics_columns
+from infra.render.docs import statistics_columns
 from tests.documents import rows as cells
 from tests.documents import section
 

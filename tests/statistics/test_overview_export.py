@@ -12,7 +12,7 @@ from chalicelib.statistics.call_counts import PERCENTILES, Histogram
 from chalicelib.statistics.day_overviews import BankFigures, pack_histogram
 from chalicelib.statistics.days import DayRange
 from chalicelib.statistics.overview_export import COLUMNS, NAMES, BankDays, as_csv, as_json, build_rows
-from infra.docs import statistics_columns
+from infra.render.docs import statistics_columns
 from tests.documents import rows as cells
 from tests.documents import section
 

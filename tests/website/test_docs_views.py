@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import pytest
 
 from chalicelib.website.docs_index import Document, Part
-from infra.docs.site import markdown_copy
-from infra.docs.site_pages import file_of
-from infra.docs.site_parts import plain, sections
+from infra.render.docs.site import markdown_copy
+from infra.render.docs.site_pages import file_of
+from infra.render.docs.site_parts import plain, sections
 from tests.documents import ROOT
 from tests.website.docs_places import ALL_PLACES, DIVIDED, PAGE_PLACES
 from tests.website.person import Person

@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
+from chalicelib.foundation.version import VERSION
 from chalicelib.website import site
 from chalicelib.website.page_links import LATEST_EVENTS, PAGES, RECEIVER, SIMULATOR
 from tests.website.person import Person
@@ -110,8 +111,14 @@ def test_the_first_page_leads_a_visitor_in_and_a_user_on(world: World, visitor: 
     assert "Your clients Title State" in user.text
 
 
-def test_health_tells_the_stage_and_asks_nobody(world: World) -> None:
-    assert world.call("GET", "/health").body == {"status": "ok", "stage": "local"}
+def test_health_tells_status_stage_and_version(world: World) -> None:
+    assert world.call("GET", "/health").body == {"status": "ok", "stage": "local", "version": VERSION}
+
+
+def test_the_foot_of_each_page_shows_the_version(visitor: Person, user: Person) -> None:
+    for person, place in ((visitor, "/"), (visitor, "/docs"), (user, "/clients"), (user, "/nowhere")):
+        foot = person.get(place).text.rpartition("Causeway ")[2]
+        assert foot.startswith(f"{VERSION}, the open banking hub."), place
 
 
 def test_links_keep_the_path_that_the_service_stands_under(world: World, visitor: Person) -> None:

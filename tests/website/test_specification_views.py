@@ -23,7 +23,7 @@ from chalicelib.website import specification_views
 from chalicelib.website.openapi_documents import SCREENS, load_document
 from chalicelib.website.pages import COOKIE, static_files
 from chalicelib.website.records.journeys import Journey
-from infra.openapi.cards import purposes
+from infra.render.openapi.cards import purposes
 from tests.website.authorization.journey import with_tokens
 from tests.website.person import Person, known
 from tests.world import Answer, World

@@ -91,7 +91,7 @@ def test_a_page_has_at_most_100_kb(user: Person, path: str) -> None:
 
 @pytest.mark.parametrize("place", ALL_PLACES)
 def test_a_page_of_the_documentation_has_at_most_100_kb(user: Person, place: str) -> None:
-    """A longer one is divided: its name goes to ``DIVIDED`` in ``infra/docs/site_pages.py``."""
+    """A longer one is divided: its name goes to ``DIVIDED`` in ``infra/render/docs/site_pages.py``."""
     assert len(user.get(place).text.encode()) <= BYTES
 
 

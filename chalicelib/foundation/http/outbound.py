@@ -34,11 +34,12 @@ from chalicelib.foundation.http.deadline_connections import (
     remaining,
 )
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.version import USER_AGENT
 
 TOTAL_SECONDS = 20.0
 ANSWER_BYTES = 5_000_000
 _CHUNK = 65536
-_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "Causeway"}
+_HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": USER_AGENT}
 
 
 class OutboundError(Exception):

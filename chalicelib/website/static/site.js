@@ -26,9 +26,8 @@ function announce(words) {
 }
 document.documentElement.classList.toggle("cannot-copy", !navigator.clipboard); // as on a page without HTTPS
 
-// A page is printed with its button, which only a script can do.
+// A page is printed with its button. Without scripts, the style sheet leaves it out.
 for (const button of document.querySelectorAll("[data-print]")) {
-  button.hidden = false;
   button.addEventListener("click", () => window.print());
 }
 
@@ -44,9 +43,8 @@ for (const menu of document.querySelectorAll("[data-menu]")) {
   });
 }
 
-// A file is read into the field that it fills.
+// A file is read into the field that it fills. Without scripts, the style sheet leaves its input out.
 for (const input of document.querySelectorAll("[data-fills]")) {
-  input.closest(".field").hidden = false;
   input.addEventListener("change", async () => {
     document.getElementById(input.dataset.fills).value = await input.files[0].text();
   });

@@ -7,7 +7,7 @@ from typing import Any
 from chalicelib.cards.protocol.card_events import EVENTS
 from chalicelib.delivery.delivery_record import BODY, Delivery
 from chalicelib.foundation import jsontext
-from infra.openapi.cards.answer_models import data_of
+from infra.render.openapi.cards.answer_models import data_of
 from tests.cards.scenes import MANAGER, Scene
 
 Told = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from infra.openapi.cards.answer_models import answer_of
+from infra.render.openapi.cards.answer_models import answer_of
 from tests.cards import field_values, whole_requests
 from tests.cards.field_values import MISSING, UNKNOWN
 from tests.cards.protocol.request_checks import read, refusal, refusal_if_any

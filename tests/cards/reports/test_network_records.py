@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, FinancialAuthorizeRecord, TransactionRecord
-from infra.openapi.cards.answer_models import model_of
+from infra.render.openapi.cards.answer_models import model_of
 from tests.cards.members import Member
 from tests.cards.report_specification import REPORT_TABLES
 from tests.cards.scenes import BRITAIN, EUR, USD, Scene

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.protocol.report_messages import TransactionRecord
-from infra.openapi.cards.answer_models import model_of
+from infra.render.openapi.cards.answer_models import model_of
 from tests.cards.report_specification import REPORT_TABLES
 from tests.cards.reports.pages import paged
 from tests.cards.scenes import EUR, GBP, MadeCard, Scene

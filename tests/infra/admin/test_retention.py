@@ -10,7 +10,7 @@ import pytest
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.records.users import user_key
 from infra.admin import connection
-from infra.docs import retention as reference_page
+from infra.render.docs import retention as reference_page
 from infra.retention import kinds
 from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
 from tests.cards.scenes import MANAGER, Scene

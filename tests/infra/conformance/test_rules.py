@@ -8,7 +8,7 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.checks import checks_of
 from infra.conformance.rules import section_of
-from infra.docs.apis import anchor
+from infra.render.docs.apis import anchor
 from tests.documents import DOCUMENTS
 
 

@@ -162,6 +162,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Killed]:
         items = write_items(emulators)
         write_messages(emulators)
         emulators.make_table("others").put_item(TableName="others", Item=key("kept"))
+        emulators.make_table("binary").put_item(TableName="binary", Item={**key("kept"), "b": {"B": BINARY}})
         emulators.kill()
         yield Killed(emulators.start(), folder, key_id, sealed, items)
 
@@ -182,6 +183,20 @@ def test_items_are_kept_as_every_kind_of_write_left_them(killed: Killed) -> None
     assert before["updated"]["n"] == {"N": "2"}
     assert before["put"]["m"]["M"]["b"] == {"B": BINARY}
     assert {item["part"]["S"]: item for item in after} == before
+
+
+def test_conditions_on_binary_values_hold_after_a_restart(killed: Killed) -> None:
+    dynamodb = killed.again.make_table("binary")
+
+    dynamodb.update_item(
+        TableName="binary",
+        Key=key("kept"),
+        UpdateExpression="SET b = :new",
+        ConditionExpression="b = :old",
+        ExpressionAttributeValues={":old": {"B": BINARY}, ":new": {"B": b"new"}},
+    )
+
+    assert dynamodb.get_item(TableName="binary", Key=key("kept"))["Item"]["b"] == {"B": b"new"}
 
 
 def test_messages_are_kept_until_they_are_deleted(killed: Killed) -> None:

@@ -21,7 +21,7 @@ from chalicelib.openbanking.flows import (
     tpp_events,
 )
 from chalicelib.openbanking.protocol import own_answers
-from infra.openapi.own_calls import BANK_STEPS, OWN_CALLS, OwnCall, returned_by
+from infra.render.openapi.own_calls import BANK_STEPS, OWN_CALLS, OwnCall, returned_by
 from tests.source_code import modules_matching, tree
 from tests.world import World
 

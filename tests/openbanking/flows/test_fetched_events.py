@@ -15,7 +15,7 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.protocol.tpp_calls import EventType
 from chalicelib.openbanking.records.consents import Consent, consent_key
-from infra.openapi.own_calls import EVENTS
+from infra.render.openapi.own_calls import EVENTS
 from tests.certificates import Authority
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure

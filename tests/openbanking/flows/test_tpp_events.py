@@ -17,7 +17,7 @@ from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.flows.tpp_events import NoEvents
 from chalicelib.openbanking.records.consents import Consent, consent_key
-from infra.openapi.own_calls import EVENTS
+from infra.render.openapi.own_calls import EVENTS
 from tests.log_lines import Lines
 from tests.openbanking.faults import Fault
 from tests.openbanking.payer import SCOPES, Payer, taken

@@ -14,7 +14,7 @@ from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
-from infra.openapi.own_calls import webhooks_of
+from infra.render.openapi.own_calls import webhooks_of
 from tests.many import cases
 from tests.openbanking.broken_rules import longest, meaning, refused_values
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, value_of, with_value, without

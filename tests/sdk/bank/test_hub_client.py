@@ -15,7 +15,7 @@ import pytest
 from causeway.bank import ConfigurationError, ConnectionLost, HubClient, HubError, Retries, UnexpectedAnswer
 from causeway.bank._calls import HUB_CALLS_V1, HUB_CALLS_V2
 from causeway.errors import HUB_ADVICE
-from infra.sdk import bank
+from infra.render.sdk import bank
 from tests.sdk.bank.full_bank import API_KEY, KEY, private_pem
 from tests.sdk.bank.scene import HUB, PlayedHub
 from tests.sdk.scripted_hub import Clock

@@ -14,6 +14,7 @@ from causeway import _json, _retries, _waiting
 from causeway._addresses import base_address
 from causeway._records import RecordError
 from causeway._retries import Retries
+from causeway._user_agent import user_agent
 from causeway.bank._call import HubCall, load
 from causeway.bank._versions import Version, version_of
 from causeway.errors import CausewayError, ConfigurationError, ConnectionLost, HubError, UnexpectedAnswer
@@ -168,6 +169,7 @@ class HubClient:
         """The response to a call that succeeded. Raises the error of the last attempt."""
         headers = {
             "Content-Type": "application/json",
+            "User-Agent": user_agent(self.client),
             "X-Api-Key": self._api_key,
             "X-Request-Id": request_id,
             "X-Signature": self.signer.sign(body),

@@ -22,6 +22,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from causeway import _waiting
 from causeway._retries import Retries
+from causeway._user_agent import user_agent
 from causeway.errors import ConfigurationError, ConnectionLost
 
 FRESH_SECONDS = 60.0
@@ -107,7 +108,8 @@ class HubKeys:
 
     async def _fetch_once(self) -> tuple[RSAPublicKey, ...]:
         try:
-            answer = await self._client.get(self._url, timeout=FETCH_SECONDS, follow_redirects=False)
+            named = {"User-Agent": user_agent(self._client)}
+            answer = await self._client.get(self._url, headers=named, timeout=FETCH_SECONDS, follow_redirects=False)
         except httpx.HTTPError as error:
             raise ConnectionLost(f"the hub's keys cannot be fetched ({type(error).__name__})") from error
         try:

@@ -11,6 +11,7 @@ import httpx
 
 from causeway import _json, _retries, _waiting
 from causeway._retries import LOST, NOT_SENT, Retries
+from causeway._user_agent import user_agent
 from causeway.tpp import _calls
 from causeway.tpp._request import (
     STILL_RUNNING,
@@ -163,7 +164,7 @@ class AsyncTransport:
             params=dict(request.query) or None,
             content=request.body,
             data=form,
-            headers={**request.headers, **authorization},
+            headers={"User-Agent": user_agent(self.client), **request.headers, **authorization},
             timeout=_retries.REFRESH_TIMEOUT if request.kind == "refresh" else self.timeout,
         )
 

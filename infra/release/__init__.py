@@ -1,0 +1,1 @@
+"""Releases: the changelog's sections, and what is mechanical about making one."""

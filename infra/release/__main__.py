@@ -1,0 +1,92 @@
+"""Makes a release: does what is mechanical, commits it, and tags it ``v1.2.3``. Nothing is pushed.
+
+The section "Next version" of both changelogs becomes the release's. The version is written, and with it the contract
+that later versions are compared with, and the data that they start on. The tree must be clean, the version greater than
+the present one, and the changelog must say what has changed.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from chalicelib.foundation.version import VERSION
+from infra import command
+from infra.release import changelog
+from infra.release.changelog import ChangelogInvalid
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION_FILES = ("chalicelib/foundation/version.py", "sdk/src/causeway/__init__.py")
+CHANGELOGS = {"CHANGELOG.md": "", "sdk/CHANGELOG.md": "The package has not changed."}
+"""The changelogs, and what the release's section says if it would be empty; the service's must not be."""
+WRITERS = (("infra.render.contract", "--released"), ("tests.upgrade",))
+"""The commands that write what a release leaves behind, as they run in a new process with the new version."""
+_VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
+_LITERAL = re.compile(r'^((?:VERSION|__version__) = )"[^"]*"$', re.MULTILINE)
+
+
+class ReleaseRefused(Exception):
+    """A release cannot be made; the message is a sentence for whoever makes it."""
+
+
+def make_release(root: Path, version: str, day: date) -> None:
+    """Make the release ``version`` of the repository at ``root``. Raises: ReleaseRefused."""
+    if _numbers(version) <= _numbers(VERSION):
+        raise ReleaseRefused(f"{version} is not greater than the present version, {VERSION}")
+    if changed := _git(root, "status", "--porcelain"):
+        raise ReleaseRefused(f"the tree has changes that are not committed:\n{changed}")
+    texts = {root / name: _released(root / name, version, day, without) for name, without in CHANGELOGS.items()}
+    texts |= {root / name: _LITERAL.sub(rf'\1"{version}"', (root / name).read_text("utf-8")) for name in VERSION_FILES}
+    for file, text in texts.items():
+        file.write_text(text, encoding="utf-8")
+    for module, *options in WRITERS:
+        subprocess.run([sys.executable, "-m", module, *options], cwd=root, check=True)
+    _git(root, "add", "--all")
+    _git(root, "commit", "--message", f"Release {version}")
+    _git(root, "tag", "--annotate", f"v{version}", "--message", f"Version {version}")
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    found = _VERSION.fullmatch(version)
+    if found is None:
+        raise ReleaseRefused(f"{version!r} is not a version: pass three numbers, such as VERSION=1.2.0")
+    return tuple(map(int, found.groups()))
+
+
+def _released(file: Path, version: str, day: date, without: str) -> str:
+    try:
+        return changelog.release(file.read_text("utf-8"), version, day, without=without)
+    except ChangelogInvalid as problem:
+        raise ReleaseRefused(f"{file.name}: {problem}") from None
+
+
+def _git(root: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(["git", *arguments], cwd=root, check=True, capture_output=True, text=True)
+    except subprocess.CalledProcessError as failed:
+        raise ReleaseRefused(f"git {arguments[0]}: {failed.stderr.strip()}") from None
+    return done.stdout.rstrip()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command. Returns the exit code."""
+    parser = command.parser("infra.release", __doc__)
+    parser.add_argument("release", metavar="VERSION", help=f"the new version, greater than {VERSION}")
+    version = parser.parse_args(arguments).release
+    try:
+        make_release(ROOT, version, datetime.now(UTC).date())
+    except ReleaseRefused as refused:
+        print(f"infra.release: {refused}", file=sys.stderr)
+        return 1
+    except subprocess.CalledProcessError as failed:
+        print(f"infra.release: {failed}. Undo with: git checkout -- . && git clean -d contract", file=sys.stderr)
+        return 1
+    print(f"Committed and tagged v{version}. Look at it, and push: git push --follow-tags")
+    return 0
+
+
+if __name__ == "__main__":
+    command.run(main)

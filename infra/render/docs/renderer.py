@@ -1,0 +1,120 @@
+"""Renders a document as the HTML of its page, or of its page and the parts of that page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from markdown_it.common.utils import escapeHtml
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from infra.render.docs.site_pages import HOME, file_of, page_of
+from infra.render.docs.site_parts import Heading, Section, markdown, part_name, parts, resolve, sections
+
+ADDRESS = "{{docs}}"
+"""Placeholder in rendered pages for the URL of ``/docs``, which depends on the stage."""
+_SENTENCE_END = re.compile(r"(?<=\.)\s")
+
+
+class LinkError(ValueError):
+    """A link in a document does not lead to a page of the site."""
+
+
+class Renderer:
+    """Renders a page without its title: adds anchors and scrollable tables, and rewrites links to pages of the site.
+
+    In place of its parts, a divided page has lists of their sections, with the anchors that lead to the parts.
+    """
+
+    def __init__(self, page: str) -> None:
+        self._page = page
+        self._shown = page
+        self._raised = 0
+        self._markdown = markdown()
+        self._markdown.renderer.rules |= {  # type: ignore[attr-defined]
+            "heading_open": self._heading,
+            "heading_close": self._heading,
+            "table_open": lambda *_: '<div class="scroll" tabindex="0" role="group" aria-label="Table"><table>\n',
+            "table_close": lambda *_: "</table></div>\n",
+            "link_open": self._open_link,
+            "fence": self._block,
+        }
+
+    def render(self, text: str) -> str:
+        """The HTML at the page's own address. Raises: LinkError."""
+        return self.render_all(text)[self._page]
+
+    def render_all(self, text: str) -> Mapping[str, str]:
+        """The HTML of the page and its parts, by name. Raises: LinkError."""
+        found = sections(text)
+        divided = parts(self._page, found)
+        whole = "".join(self._list(each) if each in divided else self._html(each.tokens) for each in found)
+        return {self._page: whole, **{part_name(self._page, each): self._part(each) for each in divided}}
+
+    # -- pages and parts
+
+    def _part(self, section: Section) -> str:
+        """A part without its title; the headings below are raised by one level."""
+        self._shown, self._raised = part_name(self._page, section), 1
+        text = self._html(section.tokens[3:])
+        self._shown, self._raised = self._page, 0
+        return text
+
+    def _list(self, section: Section) -> str:
+        """The sections of a part, with links to them."""
+        part, *below = section.headings
+        about = f"<p>{self._inline(part.paragraph.children)}</p>\n" if part.paragraph else ""
+        rows = "".join(f'<li id="{each.anchor}">{self._row(each)}</li>\n' for each in below)
+        return f'<h2 id="{part.anchor}">{self._link(part)}</h2>\n{about}<ul class="sections">\n{rows}</ul>\n'
+
+    def _row(self, heading: Heading) -> str:
+        """The link to a section, and the first sentence of the section, unless that introduces what is not here."""
+        about = _SENTENCE_END.split(heading.paragraph.content if heading.paragraph else "", maxsplit=1)[0]
+        is_complete = about and not about.endswith(":")
+        return f"{self._link(heading)}{f'<p>{self._markdown.renderInline(about)}</p>' if is_complete else ''}"
+
+    def _link(self, heading: Heading) -> str:
+        return f'<a href="{self._place(self._page, heading.anchor)}">{self._inline(heading.title.children)}</a>'
+
+    def _inline(self, tokens: Sequence[Token] | None) -> str:
+        return self._markdown.renderer.renderInline(list(tokens or ()), self._markdown.options, {})  # type: ignore[attr-defined,no-any-return]
+
+    # -- elements
+
+    def _html(self, tokens: Sequence[Token]) -> str:
+        text = str(self._markdown.renderer.render(list(tokens), self._markdown.options, {}))
+        text = text.replace("<th></th>", "<td></td>")  # a header needs words
+        return text.replace(' style="text-align:right"', ' class="number"')
+
+    def _heading(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        token = tokens[index]
+        tag = f"h{int(token.tag[1:]) - self._raised}"
+        return f'<{tag} id="{token.attrs["id"]}">' if token.nesting == 1 else f"</{tag}>\n"
+
+    def _block(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        """Render a code block, focusable because it scrolls."""
+        language, content = escapeHtml(tokens[index].info), escapeHtml(tokens[index].content)
+        return f'<pre tabindex="0"><code class="language-{language}">{content}</code></pre>\n'
+
+    # -- links
+
+    def _open_link(self, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType) -> str:
+        target = str(tokens[index].attrs["href"])
+        return f'<a href="{self._address(target)}">'
+
+    def _address(self, target: str) -> str:
+        if re.match("[a-z]+:", target):
+            return target
+        path, _, fragment = target.partition("#")
+        page = page_of(self._page, path) if path else self._page
+        if page is None:
+            raise LinkError(f"{file_of(self._page)}: {target} is no page of the documents")
+        return self._place(page, fragment)
+
+    def _place(self, page: str, fragment: str) -> str:
+        """The address of an anchor, or of a page or part; of an anchor on the same page, the anchor only."""
+        shown, place = resolve(page, fragment)
+        if shown == self._shown and place:
+            return f"#{place}"
+        return f"{ADDRESS}{'' if shown == HOME else f'/{shown}'}{f'#{place}' if place else ''}"

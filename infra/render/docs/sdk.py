@@ -1,0 +1,264 @@
+"""Renders the reference of the SDK: each name that users import, with signature, docstring, members and methods."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from infra.render.docs import python_source, sdk_layout
+from infra.render.docs.apis import anchor
+from infra.render.docs.python_notation import Notation
+from infra.render.docs.python_source import Method
+from infra.render.docs.sdk_layout import Entry, Group, Layout
+from infra.render.docs.sdk_package import load
+from infra.render.openapi.introduction import table
+from infra.render.sdk.definitions import Function
+
+_DECORATOR = re.compile(r"^``(\(.*\)) -> (.+?)``:\s(.+)", re.DOTALL)
+"""The docstring of a decorator: the function that it takes, and what the function does."""
+_INHERITED = "deferred calls"
+"""The end of the section with the methods that the client and the consent share."""
+_CODE_IN_ADVICE = re.compile(r"\w+=\w+\([^)]*\)|\w+\([^)]*\)(?:\.\w+)?|\w+=\w[\w.]*\w|\b[a-z]+_[a-z_]+\b")
+_CODES = {"status": "Status", "code_v1": "code of version 1", "code_v2": "code of version 2"}
+
+
+def render(page: str) -> str:
+    layout = sdk_layout.LAYOUTS[page]
+    return "\n\n".join(part for group in layout.groups for part in _group(layout, group))
+
+
+def _group(layout: Layout, group: Group) -> Iterator[str]:
+    found = sdk_layout.entries(layout.package, group)
+    if len(found) == 1 and sdk_layout.handle_of(found[0]):
+        yield from MainClass(layout.package, found[0]).render()
+        return
+    yield f"## {group.title}"
+    if group.introduction:
+        yield group.introduction
+    if group.modules[0].startswith("causeway.tpp._async"):
+        yield from _asynchronous_classes(found)
+        return
+    names = Names(layout.package)
+    if len(found) > 1:
+        yield names.contents((each.name, each.name, _summary(each)) for each in found)
+    for each in found:
+        yield from names.entry(each)
+    if group.modules == ("causeway.errors",):
+        yield from _advice()
+
+
+def _asynchronous_classes(found: Iterable[Entry]) -> Iterator[str]:
+    for each in found:
+        synchronous = each.name.removeprefix("Async")
+        yield f"### `{each.name}`"
+        yield f"[`{synchronous}`](#{anchor(synchronous)}) for a program with an event loop."
+
+
+def _advice() -> Iterator[str]:
+    """What to do by code, as ``advice`` of the errors says it."""
+    errors = load("errors")
+    for title, head, texts in (
+        ("Advice by code, for TPPs", "Reason code, OAuth code, code or status", errors.ADVICE),
+        ("Advice by code, for banks", "Code", errors.HUB_ADVICE),
+    ):
+        yield f"### {title}"
+        yield table((head, "Advice"), _codes_by_advice(texts))
+
+
+def _codes_by_advice(texts: Mapping[Any, str]) -> list[tuple[str, str]]:
+    found: dict[str, list[str]] = {}
+    for code, advice in texts.items():
+        found.setdefault(advice, []).append(f"`{code}`")
+    return [(", ".join(codes), _mark_code(advice).removesuffix(".")) for advice, codes in found.items()]
+
+
+def _mark_code(advice: str) -> str:
+    """An advice, with its code marked."""
+    return _CODE_IN_ADVICE.sub(r"`\g<0>`", advice)
+
+
+def _summary(entry: Entry) -> str:
+    """The docstring of a name."""
+    if isinstance(entry.node, ast.Assign):
+        return python_source.texts_of_names(entry.module)[entry.name]
+    return python_source.docstring(entry.node)
+
+
+class Names:
+    """Renders the names of one package."""
+
+    def __init__(self, package: str) -> None:
+        self._notation: Notation = sdk_layout.notation(package)
+
+    def contents(self, rows: Iterable[tuple[str, str, str]]) -> str:
+        """A table of contents: name, heading and docstring of each."""
+        cells = [(f"[`{name}`](#{anchor(to)})", self._notation.first_sentence(text)) for name, to, text in rows]
+        return table(("", "Purpose"), cells)
+
+    def entry(self, entry: Entry) -> Iterator[str]:
+        yield f"### `{entry.name}`"
+        if isinstance(entry.node, ast.Assign):
+            yield from self._alias(entry, entry.node.value)
+        elif isinstance(entry.node, ast.ClassDef):
+            yield from self._class(entry, entry.node)
+        else:
+            yield from self.call(entry.name, entry.node)
+
+    def _alias(self, entry: Entry, value: ast.expr) -> Iterator[str]:
+        yield from self._notation.prose(_summary(entry), [entry.name])
+        values = python_source.values_of(value)
+        if values:
+            yield f"Values: {', '.join(f'`{each}`' for each in values)}."
+        elif isinstance(value, ast.BinOp):
+            yield f"One of {self._notation.links_of_types(value)}."
+        else:
+            yield f"Type: `{self._notation.code(value)}`."
+
+    def _class(self, entry: Entry, node: ast.ClassDef) -> Iterator[str]:
+        made = python_source.constructor(node)
+        is_error = entry.module == "causeway.errors"
+        if made is not None and not is_error:
+            yield _block(self._notation.signature(entry.name, made))
+        yield from self._notation.prose(python_source.docstring(node), [entry.name])
+        if made is not None and not is_error:
+            yield from self._notation.prose(python_source.docstring(made), [entry.name])
+        if is_error:
+            yield from self._error(node)
+        if entry.module == "causeway.bank.refusals":
+            yield self._refusal(entry)
+        members = python_source.members(node) if python_source.is_dataclass(node) else []
+        if members:
+            yield self._members(members)
+        for method in python_source.methods(node):
+            if _has_own_text(method):
+                yield f"#### `{entry.name}.{method.name}`"
+                yield from self.method(entry.name, method)
+
+    def _members(self, members: Sequence[python_source.Member]) -> str:
+        rows = []
+        for each in members:
+            renamed = f" In JSON `{each.wire_name}`" if each.wire_name != each.name else ""
+            meaning = self._notation.cell_text(each.meaning)
+            told = f"{meaning}.{renamed}" if meaning and renamed else meaning or renamed.strip()
+            rows.append((f"`{each.name}`", self._notation.cell(each.annotation, each.default), told))
+        return table(("Member", "Type", "Meaning"), rows)
+
+    def _error(self, node: ast.ClassDef) -> Iterator[str]:
+        above = [f"[`{name}`](#{anchor(name)})" for name in python_source.bases(node) if name != "Exception"]
+        told = [f"A kind of {above[0]}."] if above else []
+        error = getattr(load("errors"), node.name)
+        if above and {"advice", "advice_for"} & set(vars(error)) and node.name != "ApiError":
+            told.append(f"Advice: {_mark_code(error(400).advice if 'advice_for' in vars(error) else error.advice)}")
+        if told:
+            yield " ".join(told)
+
+    def _refusal(self, entry: Entry) -> str:
+        refusal = getattr(load("bank.refusals"), entry.name)
+        codes = [f"{title} `{getattr(refusal, name)}`" for name, title in _CODES.items()]
+        return f"{', '.join(codes)}."
+
+    def method(self, name: str, method: Method) -> Iterator[str]:
+        """A method or property of an object that is called ``name``."""
+        text = python_source.docstring(method.node)
+        if method.is_property:
+            assert method.node.returns is not None
+            yield _block(f"{name}.{method.name}: {self._notation.code(method.node.returns)}")
+            yield from self._notation.prose(text)
+        else:
+            yield from self.call(f"{name}.{method.name}", method.node)
+
+    def call(self, name: str, node: Function) -> Iterator[str]:
+        text = python_source.docstring(node)
+        decorated = _DECORATOR.match(text)
+        if decorated:
+            text = _capitalize(decorated[3])
+            yield _block(f"@{name}\ndef {name.rpartition('.')[2]}{decorated[1]} -> {decorated[2]}")
+        else:
+            awaited = "await " if isinstance(node, ast.AsyncFunctionDef) else ""
+            yield _block(f"{awaited}{self._notation.signature(name, node)}")
+        yield from self._notation.prose(text, {name.rpartition(".")[2], *python_source.parameters(node)})
+        types = (
+            self._notation.links_of_types(*_expressions(decorated))
+            if decorated
+            else self._notation.links_of_signature(node)
+        )
+        if types:
+            yield f"Types: {types}."
+
+
+class MainClass(Names):
+    """Renders a class whose methods have sections of their own."""
+
+    def __init__(self, package: str, entry: Entry) -> None:
+        super().__init__(package)
+        assert isinstance(entry.node, ast.ClassDef)
+        self._entry, self._node = entry, entry.node
+        self._handle = str(sdk_layout.handle_of(entry))
+        own = {each.name: f"#{anchor(f'{self._handle}.{each.name}')}" for each in python_source.methods(entry.node)}
+        self._notation = replace(self._notation, links={**own, **self._notation.links})
+
+    def render(self) -> Iterator[str]:
+        yield f"## `{self._entry.name}`"
+        made = python_source.constructor(self._node)
+        is_made_by_users = made is not None and not self._entry.module.endswith(".consent")
+        if made is not None and is_made_by_users:
+            yield _block(self._notation.signature(self._entry.name, made))
+        parameters = python_source.parameters(made) if made is not None else ()
+        yield from self._notation.prose(python_source.docstring(self._node), {self._entry.name, *parameters})
+        if made is not None and is_made_by_users:
+            yield from self._notation.prose(python_source.docstring(made), {self._entry.name, *parameters})
+            yield f"Types: {self._notation.links_of_signature(made)}."
+        for section, methods in self._sections().items():
+            if section:
+                yield f"## {section}"
+            yield self.contents(self._row(each) for each in methods)
+            for each in methods:
+                yield f"### `{self._handle}.{each.name}`"
+                yield from self.method(self._handle, each)
+
+    def _row(self, method: Method) -> tuple[str, str, str]:
+        name = f"{self._handle}.{method.name}"
+        decorated = _DECORATOR.match(text := python_source.docstring(method.node))
+        return name, name, _capitalize(decorated[3]) if decorated else text
+
+    def _sections(self) -> Mapping[str, list[Method]]:
+        """The methods by the comments of the source; inherited ones are with the payments."""
+        found: dict[str, list[Method]] = {}
+        for each in python_source.methods_by_section(self._entry.module, self._node):
+            found.setdefault(each.section, []).append(each)
+        for base in python_source.bases(self._node):
+            found[next(each for each in found if each.endswith(_INHERITED))] += _inherited(self._entry.module, base)
+        return found
+
+
+def _inherited(module: str, base: str) -> list[Method]:
+    """The methods of the class from which both the client and the consent inherit."""
+    node = python_source.definitions(f"{module.rpartition('.')[0]}.caller")[base]
+    assert isinstance(node, ast.ClassDef)
+    return python_source.methods(node)
+
+
+def _has_own_text(method: Method) -> bool:
+    """Whether a method says more than that it is another class's."""
+    text = python_source.docstring(method.node)
+    return bool(text) and not text.startswith("See ")
+
+
+def _expressions(decorated: re.Match[str]) -> list[ast.expr]:
+    """The types in the signature of the function that a decorator takes."""
+    parsed = ast.parse(f"def function{decorated[1]} -> {decorated[2]}: ...").body[0]
+    assert isinstance(parsed, ast.FunctionDef)
+    found = [*(each.annotation for each in parsed.args.args), parsed.returns]
+    return [each for each in found if each is not None]
+
+
+def _capitalize(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _block(code: str) -> str:
+    """A signature: no block of Python, because it is no program."""
+    return f"```text\n{code}\n```"

@@ -1,0 +1,218 @@
+"""The pages of the SDK's reference: which modules each shows, in which order, and where each name is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from infra.render.docs import python_source
+from infra.render.docs.apis import anchor
+from infra.render.docs.python_notation import Notation
+from infra.render.sdk import exports
+from infra.render.sdk.definitions import Definition
+from infra.render.sdk.source import SOURCE
+
+
+@dataclass(frozen=True)
+class Group:
+    """A section: all names that the package takes from these modules, in their order, but some ``first``."""
+
+    title: str
+    modules: tuple[str, ...]
+    introduction: str = ""
+    first: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A page about one package."""
+
+    title: str
+    package: str
+    introduction: str
+    groups: Sequence[Group]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A name that users import, and its definition."""
+
+    name: str
+    module: str
+    node: Definition
+
+
+RECORDS = (
+    "Messages are frozen dataclasses; all members are keyword arguments. Amounts are `Decimal`, times `datetime`. "
+    "`to_json()` gives the JSON object, `from_json(data)` reads one: it keeps unknown members in `.extra`, and raises "
+    "`ValueError` if a mandatory member is missing or has the wrong type."
+)
+LAYOUTS: Mapping[str, Layout] = {
+    "sdk-tpp": Layout(
+        "Python: TPP calls",
+        "tpp",
+        "The calls of a third-party provider: `from causeway.tpp import …`. Start with [the package's "
+        "README](../../sdk/README.md). Answers are [models](sdk-tpp-models.md), and failures are "
+        "[errors](sdk-errors.md). [Client keys](sdk-keys.md) and [events](sdk-events.md) have their own pages. "
+        "[TPP calls and events](tpp-api.md) describes the HTTP calls themselves.",
+        (
+            Group("Client", ("causeway.tpp._sync.client",)),
+            Group("Consent", ("causeway.tpp._sync.consent",)),
+            Group(
+                "Asynchronous programs",
+                ("causeway.tpp._async.client", "causeway.tpp._async.consent"),
+                "The asynchronous classes have the same methods, parameters and answers: `await` them, and go through "
+                "lists with `async for`. `close` is `aclose`, `with` is `async with`.",
+            ),
+            Group("Stored tokens", ("causeway.tpp.tokens",)),
+            Group(
+                "Helpers", ("causeway.tpp.psu", "causeway.tpp.pkce", "causeway.tpp._statuses", "causeway.tpp._calls")
+            ),
+        ),
+    ),
+    "sdk-tpp-models": Layout(
+        "Python: TPP models",
+        "tpp",
+        f"What [calls](sdk-tpp.md) take and answer. {RECORDS} Classes that end in `V1` or `V2` belong to banks of that "
+        "protocol version.",
+        (
+            Group("At banks of version 1", ("causeway.tpp.models_v1",)),
+            Group("At banks of version 2", ("causeway.tpp.models_v2",)),
+            Group("At every bank, and at the hub", ("causeway.tpp.models",)),
+            Group("Values", ("causeway.tpp.literals",)),
+        ),
+    ),
+    "sdk-events": Layout(
+        "Python: events",
+        "tpp",
+        "Events that the hub sends to a TPP, verified and read: `from causeway.tpp import EventVerifier`. "
+        "[Delivery](../concepts/delivery.md) tells when they come and how they are signed; "
+        "[`causeway listen`](sdk-listen.md) brings them to a program behind a firewall.",
+        (
+            Group("Receiving", ("causeway.tpp.events",), first=("EventVerifier", "ReceivedEvent", "parse_event")),
+            Group("Events and their data", ("causeway.tpp.event_models",), RECORDS),
+        ),
+    ),
+    "sdk-errors": Layout(
+        "Python: errors and repeats",
+        "tpp",
+        "All errors are `CausewayError`, and `error.advice` says in one sentence what to do. Import them from "
+        "`causeway.tpp`, `causeway.bank` or `causeway.errors`. "
+        "[The README](../../sdk/README.md#errors) has a table of what is repeated after which failure.",
+        (Group("Errors", ("causeway.errors",)), Group("Repeats", ("causeway._retries",))),
+    ),
+    "sdk-keys": Layout(
+        "Python: client keys",
+        "tpp",
+        "Signed client assertions and DPoP proofs, with the extra `causeway[crypto]`. "
+        "[Client security](../concepts/client-security.md) tells what the hub demands.",
+        (
+            Group("Keys in files", ("causeway.tpp.crypto",)),
+            Group(
+                "Keys elsewhere",
+                ("causeway.tpp._credentials",),
+                "`Tpp` takes any object with these methods, such as one that signs in an HSM.",
+            ),
+        ),
+    ),
+    "sdk-bank": Layout(
+        "Python: banks",
+        "bank",
+        "The bank's side, with the extra `causeway[bank]`: `from causeway.bank import …`. "
+        "[The README](../../sdk/README.md#a-bank) has a whole bank, and [Connect a bank](../guides/bank.md) builds one "
+        "step by step. [Models](sdk-bank-models.md) and [errors](sdk-errors.md#huberror) have their own pages.",
+        (
+            Group("Application", ("causeway.bank.app",)),
+            Group("Calls to the hub", ("causeway.bank.hub",)),
+            Group(
+                "What functions get",
+                ("causeway.bank.calls", "causeway.bank.accounts", "causeway.bank.pages"),
+                "The application passes these to the functions that a bank fills in.",
+                first=("Call",),
+            ),
+            Group(
+                "Refusals",
+                ("causeway.bank.refusals",),
+                "Functions raise these; the application answers in the form of the bank's version.",
+            ),
+            Group("Stored consents and payments", ("causeway.bank.storage",)),
+            Group("Signatures", ("causeway.bank.signatures",)),
+        ),
+    ),
+    "sdk-bank-models": Layout(
+        "Python: bank models",
+        "bank",
+        f"The messages between the hub and a bank, from the bank's side. {RECORDS} The [reference of version "
+        "1](bank-api-v1.md) and [of version 2](bank-api-v2.md) describe the HTTP messages.",
+        (
+            Group("Version 1", ("causeway.bank.models_v1",)),
+            Group("Version 2", ("causeway.bank.models_v2",)),
+            Group("Values", ("causeway.bank.literals",)),
+        ),
+    ),
+}
+"""The pages, by the names of their files."""
+HANDLES: Mapping[str, str] = {"Tpp": "tpp", "causeway.tpp._sync.consent": "consent", "Bank": "bank", "HubClient": "hub"}
+"""What the README calls an object of a class, by the class or its module: other methods are named after their class."""
+_SHARED = "causeway.errors", "causeway._retries"
+"""Modules that a page shows for both packages."""
+
+
+def handle_of(entry: Entry) -> str | None:
+    """What an object of a class with its own sections is called."""
+    return HANDLES.get(entry.module) or HANDLES.get(entry.name)
+
+
+def entries(package: str, group: Group) -> list[Entry]:
+    """The names of a group, in their order on the page."""
+    found = [each for module in group.modules for each in module_entries(package, module)]
+    return sorted(found, key=lambda each: each.name not in group.first)
+
+
+def module_entries(package: str, module: str) -> list[Entry]:
+    names = {name for each in packages(package, module) for name in names_by_module(each).get(module, ())}
+    return [Entry(name, module, node) for name, node in python_source.definitions(module).items() if name in names]
+
+
+def packages(package: str, module: str) -> Sequence[str]:
+    """The packages whose users import what a page of ``package`` shows of a module."""
+    return ("tpp", "bank") if module in _SHARED else (package,)
+
+
+@cache
+def names_by_module(package: str) -> Mapping[str, tuple[str, ...]]:
+    return exports.names_by_module(next(each for each in exports.PACKAGES if each.name == package))
+
+
+@cache
+def notation(package: str) -> Notation:
+    """The notation of a package: links to all its names, wherever they are shown."""
+    return Notation(dict(_links(package)), dict(_aliases(package)))
+
+
+def _links(package: str) -> Iterator[tuple[str, str]]:
+    for page, layout in LAYOUTS.items():
+        for group in layout.groups:
+            for each in entries(layout.package, group):
+                if package in packages(layout.package, each.module):
+                    yield each.name, f"{page}.md#{anchor(each.name)}"
+                handle = handle_of(each)
+                if handle is not None and isinstance(each.node, ast.ClassDef):
+                    calls = [f"{handle}.{method.name}" for method in python_source.methods(each.node)]
+                    yield from ((call, f"{page}.md#{anchor(call)}") for call in calls)
+
+
+def _aliases(package: str) -> Iterator[tuple[str, ast.expr]]:
+    """Types that the package's modules name for themselves."""
+    folder = SOURCE / "causeway" / package
+    for file in sorted(folder.rglob("*.py")):
+        module = ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+        for name, node in python_source.definitions(module).items():
+            if (
+                isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.BinOp | ast.Subscript)
+                and not name.isupper()
+            ):
+                yield name, node.value

@@ -1,0 +1,77 @@
+"""Renders the documents at build time for ``/docs`` in the web interface.
+
+Each page of ``docs/``, and each document of the Python package, becomes an HTML fragment and a copy of its Markdown in
+``chalicelib/website/docs``; a long page becomes several fragments. The ``index.json`` there contains the menu.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from infra.render.docs.renderer import Renderer
+from infra.render.docs.site_pages import HOME, MENU, PACKAGE_PAGES, SOURCE, file_of, page_names, page_of
+from infra.render.docs.site_parts import Section, part_name, parts, plain, sections
+from infra.render.openapi.document import ROOT
+
+TARGET = ROOT / "chalicelib" / "website" / "docs"
+_TARGET = re.compile(r"(?<=\]\()([^)#\s:]+\.md)(?=[)#])")
+_SUMMARY_END = re.compile(r"(?<=[.:]) ")
+
+
+def texts() -> dict[Path, str]:
+    """The expected content of each file of the site. Raises: LinkError."""
+    sources = {page: (ROOT / file_of(page)).read_text("utf-8") for page in page_names()}
+    found = {TARGET / f"{page}.md": markdown_copy(page, text) for page, text in sources.items()}
+    for page, text in sources.items():
+        found |= {TARGET / f"{name}.html": html for name, html in Renderer(page).render_all(text).items()}
+    found |= {
+        TARGET / "guides" / f"{file.name}.txt": file.read_text("utf-8")
+        for file in SOURCE.glob("guides/*")
+        if file.suffix in {".py", ".yaml"}
+    }
+    return {**found, TARGET / "index.json": json.dumps(_index(sources), indent=1, ensure_ascii=False) + "\n"}
+
+
+def markdown_copy(page: str, text: str) -> str:
+    """A page's Markdown, whose links lead to the copies of other pages."""
+
+    def rewrite(link: re.Match[str]) -> str:
+        found = page_of(page, link[1])
+        is_as_written = found is None or not {page, found} & set(PACKAGE_PAGES)
+        return link[1] if is_as_written else posixpath.relpath(f"{found}.md", posixpath.dirname(page))
+
+    return _TARGET.sub(rewrite, text)
+
+
+def _index(sources: Mapping[str, str]) -> dict[str, object]:
+    entries = {page: _entry(page, text) for page, text in sources.items()}
+    return {"home": entries[HOME], "menu": {name: [entries[page] for page in pages] for name, pages in MENU.items()}}
+
+
+def _entry(page: str, text: str) -> dict[str, object]:
+    """A page's title and first sentence, and its parts, if it is divided."""
+    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    headings = (plain(content) for opened, content in pairwise(tokens) if opened.type == "heading_open")
+    paragraphs = (content for opened, content in pairwise(tokens) if opened.type == "paragraph_open")
+    entry: dict[str, object] = {"page": page, "title": next(headings), "summary": _summary(next(paragraphs))}
+    divided = [_part_entry(page, each) for each in parts(page, sections(text))]
+    return {**entry, "parts": divided} if divided else entry
+
+
+def _part_entry(page: str, section: Section) -> dict[str, object]:
+    """A part's title, and the anchors of the page that it has."""
+    title, *below = section.headings
+    anchors = [each.anchor for each in below]
+    return {"page": part_name(page, section), "title": plain(title.title), "anchors": anchors}
+
+
+def _summary(paragraph: Token) -> str:
+    return _SUMMARY_END.split(plain(paragraph), maxsplit=1)[0]

@@ -1,0 +1,118 @@
+"""The pages of the documentation at ``/docs``: the menu, and the file of each page."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+
+from infra.render.openapi.document import ROOT
+
+SOURCE = ROOT / "docs"
+MENU: Mapping[str, Sequence[str]] = {
+    "Guides": (
+        "guides/tpp",
+        "guides/tpp-fapi",
+        "guides/tpp-faults",
+        "guides/tpp-customers",
+        "guides/bank",
+        "guides/programme-manager",
+        "guides/operator",
+        "web-interface",
+        "sandbox",
+    ),
+    "Python package": (
+        "sdk",
+        "reference/sdk-tpp",
+        "reference/sdk-tpp-models",
+        "reference/sdk-events",
+        "reference/sdk-errors",
+        "reference/sdk-keys",
+        "reference/sdk-listen",
+        "reference/sdk-bank",
+        "reference/sdk-bank-models",
+        "sdk-changelog",
+    ),
+    "Concepts": (
+        "concepts/versions",
+        "concepts/requests",
+        "concepts/consents-and-tokens",
+        "concepts/client-security",
+        "concepts/payments",
+        "concepts/deferred-calls",
+        "concepts/delivery",
+        "concepts/bank-integration",
+        "concepts/bank-conformance",
+        "concepts/card-requests",
+        "concepts/card-data",
+        "concepts/card-network",
+        "concepts/external-payments",
+        "concepts/ledger",
+        "statistics",
+    ),
+    "Reference": (
+        "reference/tpp-api",
+        "reference/security-profile",
+        "reference/bank-api-v1",
+        "reference/bank-api-v2",
+        "reference/bank-checks",
+        "reference/card-actions",
+        "reference/card-events",
+        "reference/card-values",
+        "reference/commands",
+        "reference/settings",
+        "reference/retention",
+        "reference/statistics",
+    ),
+    "Running it": (
+        "deployment",
+        "domains",
+        "operations",
+        "alarms",
+        "logs",
+        "local-stack",
+        "programme-file",
+        "data",
+        "retention",
+        "figures",
+        "capacity",
+        "architecture",
+        "tour",
+    ),
+}
+"""The menu's pages by section; the home page, ``README.md``, comes first."""
+HOME = "README"
+PACKAGE_PAGES: Mapping[str, str] = {"sdk": "sdk/README.md", "sdk-changelog": "sdk/CHANGELOG.md"}
+"""Pages whose files are not below ``docs``, because they belong to a package that is published by itself."""
+DIVIDED = frozenset(
+    {
+        "reference/tpp-api",
+        "reference/bank-api-v1",
+        "reference/bank-api-v2",
+        "reference/bank-checks",
+        "reference/card-actions",
+        "reference/sdk-tpp-models",
+        "reference/sdk-bank-models",
+    }
+)
+"""Pages that are too long for one address; ``site_parts`` divides them."""
+
+
+def page_names() -> Iterator[str]:
+    yield HOME
+    for pages in MENU.values():
+        yield from pages
+
+
+def file_of(page: str) -> str:
+    """The file of a page, relative to the repository."""
+    return PACKAGE_PAGES.get(page, f"docs/{page}.md")
+
+
+def page_of(page: str, target: str) -> str | None:
+    """The page, or other file of ``docs``, to which a link of a page leads, if there is one."""
+    file = posixpath.normpath(posixpath.join(posixpath.dirname(file_of(page)), target))
+    for name, package_file in PACKAGE_PAGES.items():
+        if package_file == file:
+            return name
+    is_document = file.startswith("docs/") and (ROOT / file).is_file()
+    return file.removeprefix("docs/").removesuffix(".md") if is_document else None

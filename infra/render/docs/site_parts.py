@@ -1,0 +1,110 @@
+"""The parts of long pages: sections of the second level that the site shows at addresses below their page."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from infra.render.docs.apis import anchor
+from infra.render.docs.site_pages import DIVIDED, file_of
+from infra.render.openapi.document import ROOT
+
+_TITLE = re.compile(r"\A# .+\n|^<!--.+-->\n", re.MULTILINE)
+_PART = 2
+"""The level of the headings at which a page is divided."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading with its anchor, and the paragraph right below it, if there is one."""
+
+    level: int
+    anchor: str
+    title: Token
+    paragraph: Token | None
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading of the second level with all below it; the introduction of a page has no heading."""
+
+    tokens: Sequence[Token]
+    headings: Sequence[Heading]
+
+    @property
+    def is_group(self) -> bool:
+        """Whether it has sections of its own, so that it is a part of a divided page."""
+        return len(self.headings) > 1 and self.headings[0].level == _PART
+
+
+def markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def sections(text: str) -> list[Section]:
+    """The sections of a document without its title, whose headings have anchors as on GitHub."""
+    tokens = markdown().parse(_TITLE.sub("", text))
+    _set_anchors(tokens)
+    begins = [index for index, each in enumerate(tokens) if each.type == "heading_open" and _level(each) == _PART]
+    slices = [tokens[begin:end] for begin, end in pairwise([0, *begins, len(tokens)]) if begin < end]
+    return [Section(each, list(_headings(each))) for each in slices]
+
+
+def parts(page: str, found: Iterable[Section]) -> list[Section]:
+    """Those sections of a page that have addresses of their own."""
+    return [each for each in found if each.is_group] if page in DIVIDED else []
+
+
+def part_name(page: str, section: Section) -> str:
+    return f"{page}/{section.headings[0].anchor}"
+
+
+def resolve(page: str, fragment: str) -> tuple[str, str]:
+    """The page or part that has an anchor of a page, and the anchor there; empty for the begin of a part."""
+    part = _parts_by_anchor(page).get(fragment) if page in DIVIDED else None
+    if part is None:
+        return page, fragment
+    return part, "" if part == f"{page}/{fragment}" else fragment
+
+
+def plain(inline: Token) -> str:
+    """The text of a heading or a paragraph, without markup."""
+    return "".join(
+        each.content if each.type in {"text", "code_inline"} else " " * (each.type == "softbreak")
+        for each in inline.children or ()
+    )
+
+
+@cache
+def _parts_by_anchor(page: str) -> Mapping[str, str]:
+    found = parts(page, sections((ROOT / file_of(page)).read_text("utf-8")))
+    return {heading.anchor: part_name(page, each) for each in found for heading in each.headings}
+
+
+def _set_anchors(tokens: Sequence[Token]) -> None:
+    """Set the anchors of headings as their ids; repeated ones are numbered, as on GitHub."""
+    seen: Counter[str] = Counter()
+    for opened, title in pairwise(tokens):
+        if opened.type == "heading_open":
+            found = anchor(plain(title))
+            opened.attrSet("id", f"{found}-{seen[found]}" if seen[found] else found)
+            seen[found] += 1
+
+
+def _headings(tokens: Sequence[Token]) -> Iterator[Heading]:
+    for index, each in enumerate(tokens):
+        if each.type == "heading_open":
+            below = tokens[index + 3 : index + 5]
+            paragraph = below[1] if below and below[0].type == "paragraph_open" else None
+            yield Heading(_level(each), str(each.attrs["id"]), tokens[index + 1], paragraph)
+
+
+def _level(heading: Token) -> int:
+    return int(heading.tag.removeprefix("h"))

@@ -1,0 +1,126 @@
+"""Protocol models: nested models, names and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any, NotRequired, get_args, get_origin, get_type_hints, is_typeddict
+
+from pydantic import BaseModel, Field, create_model
+
+from chalicelib.foundation.fields.field_types import Message, OpenMessage
+from chalicelib.openbanking.protocol.own_answers import Success
+from infra.render.openapi import meanings
+from infra.render.openapi.metadata_meanings import Meaning
+
+Model = type[BaseModel]
+Spell = Callable[[str], str] | None
+_OPEN = frozenset({Success})
+"""Responses that may have more members than their types declare."""
+
+
+def model_of(shape: type[Any], spell: Spell = None) -> type[Message]:
+    """A type's model: the type itself, or a model created from a ``TypedDict``, with names converted by ``spell``."""
+    if not is_typeddict(shape):
+        assert issubclass(shape, Message)
+        return shape
+    hints = get_type_hints(shape, include_extras=True)
+    fields: dict[str, Any] = {name: _field(hint, name, spell) for name, hint in hints.items()}
+    base = OpenMessage if shape in _OPEN else Message
+    made: type[Message] = create_model(
+        shape.__name__, __base__=base, __module__=shape.__module__, __doc__=shape.__doc__, **fields
+    )
+    return made
+
+
+def _field(hint: Any, name: str, spell: Spell) -> tuple[Any, Any]:
+    """A member's annotation and field."""
+    alias = spell(name) if spell else None
+    if get_origin(hint) is NotRequired:
+        return _with_models(get_args(hint)[0], spell) | None, Field(None, alias=alias)
+    return _with_models(hint, spell), Field(alias=alias)
+
+
+def _with_models(annotation: Any, spell: Spell) -> Any:
+    """Replace each ``TypedDict`` in an annotation with its model."""
+    if is_typeddict(annotation):
+        return model_of(annotation, spell)
+    inner = get_args(annotation)
+    if get_origin(annotation) is list:
+        return list[_with_models(inner[0], spell)]  # type: ignore[misc]
+    if get_origin(annotation) is Annotated:
+        return Annotated[_with_models(inner[0], spell), *inner[1:]]
+    return annotation
+
+
+def module_of(model: Model) -> str:
+    """A model's module name without ``_messages``, e.g. ``v1`` for ``v1_messages``."""
+    return model.__module__.rpartition(".")[2].removesuffix("_messages")
+
+
+def names_of(model: Model) -> list[str]:
+    """The names of a model and its bases."""
+    return [base.__name__ for base in model.__mro__]
+
+
+def nested_models(model: Model) -> dict[str, Model]:
+    """A model and all models nested in it, by name."""
+    found = {model.__name__: model}
+    for inner in _inner(model):
+        found |= nested_models(inner)
+    return found
+
+
+def _inner(model: Model) -> Iterator[Model]:
+    for field in model.model_fields.values():
+        yield from models_in(field.annotation)
+
+
+def models_in(annotation: Any) -> Iterator[Model]:
+    """The models in an annotation, e.g. ``Item`` in ``list[Item] | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from models_in(argument)
+
+
+def is_list(annotation: Any) -> bool:
+    """Whether an annotation is a list, possibly an optional one."""
+    return any(get_origin(each) is list or each is list for each in (annotation, *get_args(annotation)))
+
+
+def meaning(model: Model, member: str) -> Meaning:
+    """A member's meaning and example. Raises: LookupError, if it has none."""
+    found = meanings.find(meanings.MEANINGS, module_of(model), names_of(model), member)
+    if found is None:
+        raise LookupError(f"{module_of(model)}.{model.__name__}.{member} has no meaning: add it to meanings.py")
+    text, example = found
+    return text, example
+
+
+def table(model: Model, member: str) -> dict[Any, str]:
+    """The table of a member's values; empty if there is none."""
+    return dict(meanings.find(meanings.TABLES, module_of(model), names_of(model), member) or {})
+
+
+def alias(model: Model, member: str) -> str:
+    """A member's name on the wire."""
+    return model.model_fields[member].alias or member
+
+
+def example(model: Model) -> dict[str, Any]:
+    """A valid example of a model."""
+    keys = [f"{module_of(model)}.{name}" for name in names_of(model)]
+    left_out = next((meanings.LEFT_OUT[key] for key in keys if key in meanings.LEFT_OUT), frozenset())
+    members = [name for name in model.model_fields if name not in left_out]
+    values = {alias(model, name): _member_example(model, name) for name in members}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _member_example(model: Model, member: str) -> Any:
+    _, value = meaning(model, member)
+    annotation = model.model_fields[member].annotation
+    inner = next(models_in(annotation), None)
+    if value is not None or inner is None:
+        return value
+    made = example(inner)
+    return [made] if "list[" in str(annotation) else made

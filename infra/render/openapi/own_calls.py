@@ -1,0 +1,266 @@
+"""Calls from TPPs, OAuth clients and browsers that the service handles itself, and its events.
+
+Relayed calls are in ``webhooks``, banks' calls in ``bank_calls``. Together they cover all paths of the interface.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_type_hints
+
+from pydantic import ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from chalicelib.foundation.fields.field_types import AN, Bic, Message, OpenMessage
+from chalicelib.openbanking.api import oauth_api, tpp_api
+from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow, describe_authorization
+from chalicelib.openbanking.flows.bank_directory import BankDirectory
+from chalicelib.openbanking.flows.consent_states import ConsentStates
+from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
+from chalicelib.openbanking.flows.introspection import Introspection
+from chalicelib.openbanking.flows.payment_status import PaymentStatus
+from chalicelib.openbanking.flows.performance_reports import PerformanceReports
+from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
+from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
+from chalicelib.openbanking.flows.tpp_events import TppEvents
+from chalicelib.openbanking.protocol import tpp_events
+from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
+from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
+from chalicelib.openbanking.protocol.tpp_calls import (
+    REQUEST_ID,
+    AuthorizeRequest,
+    BankPath,
+    BanksQuery,
+    ClientMembers,
+    ConsentsQuery,
+    ConsentType,
+    EventsQuery,
+    EventType,
+    IntrospectionRequest,
+    RevokeRequest,
+    ScopeQuery,
+    TokenRequest,
+)
+from chalicelib.openbanking.protocol.version import BANK_ROOT, Version
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.webhooks import PaymentCall, RelayedCall, Webhook
+from infra.render.openapi.models import model_of
+
+Caller = Literal["client", "confidential client", "consent", "consent or client", "token client", "anybody"]
+"""The credentials that a call requires; ``token client`` means those of the token endpoints."""
+
+
+Encoding = Literal["json", "form"]
+
+
+class RequestPlace(Message):
+    """The path of ``GET /tpp/requests/{request_id}``."""
+
+    request_id: AN[REQUEST_ID]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCall:
+    """A call that the service handles itself.
+
+    Attributes:
+        answered_by: the function that returns the response.
+        query, body: the request models.
+        place: the model of the path parameters.
+        encodings: how the body may be encoded.
+        status: the HTTP status of a success.
+        takes_proof: whether the call verifies a DPoP proof.
+    """
+
+    method: Literal["GET", "POST"]
+    path: str
+    caller: Caller
+    answered_by: Callable[..., object]
+    query: type[Message] | None = None
+    body: type[Message] | None = None
+    place: type[Message] | None = None
+    encodings: tuple[Encoding, ...] = ("json",)
+    status: int = 200
+    takes_proof: bool = False
+
+    @property
+    def answer(self) -> type[Message]:
+        """The response model, from the function's return type."""
+        return model_of(returned_by(self.answered_by))
+
+
+def returned_by(function: Callable[..., object]) -> type[Any]:
+    """The return type of a function."""
+    found: type[Any] = get_type_hints(function, include_extras=True)["return"]
+    return found
+
+
+class FrontDoorQuery(Message):
+    """``GET /oauth/authorize``: the RFC 6749 parameters, or a pushed request's `request_uri` (RFC 9126)."""
+
+    client_id: AN[64]
+    request_uri: AN[512] | None = None
+    response_type: Literal["code"] | None = None
+    bic: Bic | None = None
+    chosen_bic: Bic | None = None
+    scope: AN[4096] | None = None
+    redirect_uri: AN[2048] | None = None
+    state: AN[512] | None = None
+    code_challenge: AN[128] | None = None
+    code_challenge_method: Literal["S256"] | None = None
+    consent_type: ConsentType = "reusable"
+    dpop_jkt: AN[43] | None = None
+
+
+class PushedMembers(ClientMembers):
+    """``POST /oauth/par``: the parameters of an authorization request, and the client's credentials."""
+
+    response_type: Literal["code"]
+    bic: Bic | None = None
+    scope: AN[4096]
+    redirect_uri: AN[2048] | None = None
+    state: AN[512] | None = None
+    code_challenge: AN[128] | None = None
+    code_challenge_method: Literal["S256"] | None = None
+    consent_type: ConsentType = "reusable"
+    dpop_jkt: AN[43] | None = None
+
+
+ACCEPTED_REQUEST = "/tpp/requests/{request_id}"
+_EITHER: tuple[Encoding, ...] = ("json", "form")
+OWN_CALLS: tuple[OwnCall, ...] = (
+    OwnCall("POST", "/tpp/authorize", "client", describe_authorization, body=AuthorizeRequest, takes_proof=True),
+    OwnCall(
+        "POST",
+        "/oauth/par",
+        "token client",
+        PushedAuthorization.push,
+        body=PushedMembers,
+        encodings=("form",),
+        status=201,
+        takes_proof=True,
+    ),
+    OwnCall(
+        "POST", "/tpp/token", "token client", TokenFlow.redeem, body=TokenRequest, encodings=_EITHER, takes_proof=True
+    ),
+    OwnCall(
+        "POST",
+        "/oauth/introspect",
+        "token client",
+        Introspection.describe,
+        body=IntrospectionRequest,
+        encodings=_EITHER,
+    ),
+    OwnCall(
+        "POST", "/tpp/token/revoke", "token client", TokenFlow.revoke_by_tpp, body=RevokeRequest, encodings=_EITHER
+    ),
+    OwnCall("GET", "/tpp/scope", "client", tpp_api.describe_scopes, query=ScopeQuery),
+    OwnCall("GET", "/tpp/banks", "client", BankDirectory.list_banks, query=BanksQuery),
+    OwnCall("GET", "/tpp/banks/{bic}", "client", BankDirectory.describe_bank, place=BankPath),
+    OwnCall("GET", "/tpp/consent", "consent", describe_consent, takes_proof=True),
+    OwnCall("GET", "/tpp/consents", "client", ConsentStates.list_page, query=ConsentsQuery),
+    OwnCall("GET", "/tpp/events", "confidential client", TppEvents.list_events, query=EventsQuery),
+    OwnCall("GET", ACCEPTED_REQUEST, "consent or client", DeferredCalls.look_up, place=RequestPlace, takes_proof=True),
+    OwnCall("GET", "/.well-known/oauth-authorization-server", "anybody", oauth_api.describe_server),
+    OwnCall("GET", "/.well-known/oauth-protected-resource", "anybody", oauth_api.describe_resource),
+    OwnCall("GET", "/.well-known/jwks.json", "anybody", oauth_api.key_set),
+)
+
+
+class CancelQuery(Message):
+    """The query of ``GET /bank/cancel/{secret}``: why no consent was given (RFC 6749 §4.1.2.1).
+
+    Characters that the RFC forbids are removed, and long values are truncated.
+    """
+
+    error: str | None = None
+    error_description: str | None = None
+
+
+FRONT_DOOR = "/oauth/authorize"
+PUBLIC_KEY = f"{BANK_ROOT}/public_key"
+
+BANK_STEPS: Mapping[str, Callable[..., object]] = {
+    "initiate": AuthorizationCodeFlow.initiate,
+    "save_consent": AuthorizationCodeFlow.save_consent,
+    "revoke_token": TokenFlow.revoke_by_bank,
+    "report_status": PaymentStatus.record_report,
+    "report_day": PerformanceReports.record_report,
+    "list_states": ConsentStates.list_states,
+}
+"""The functions that handle a bank's calls, by call name."""
+
+
+def answer_to_bank(name: str, version: Version) -> type[Message]:
+    """The response model of a bank's call, in its version's spelling."""
+    return model_of(returned_by(BANK_STEPS[name]), version.spell)
+
+
+def webhooks_of(call: RelayedCall | PaymentCall) -> dict[int, Webhook]:
+    """The webhooks for a TPP's call, by version, for the versions that support it."""
+    found = {version.number: version.webhook(call) for version in VERSIONS.values()}
+    return {number: webhook for number, webhook in found.items() if webhook is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class EventDescription:
+    """An event type: the model of its ``data``, and when it is sent."""
+
+    data: type[Message]
+    meaning: str
+
+
+EVENTS: Mapping[EventType, EventDescription] = {
+    "consent.authorised": EventDescription(
+        model_of(tpp_events.ConsentAuthorised), "A PSU has given a consent that this client requested."
+    ),
+    "consent.cancelled": EventDescription(
+        model_of(tpp_events.ConsentCancelled), "A PSU returned from the bank without giving consent."
+    ),
+    "consent.revoked": EventDescription(
+        model_of(tpp_events.ConsentRevoked), "A consent was ended before its expiry, by any party."
+    ),
+    "consent.expiring": EventDescription(model_of(tpp_events.ConsentEnding), "A consent ends in 7 days."),
+    "consent.expired": EventDescription(model_of(tpp_events.ConsentEnding), "A consent has reached its end."),
+    "payment.status_changed": EventDescription(
+        model_of(tpp_events.PaymentStatusChanged), "A bank has reported a new payment status."
+    ),
+    "test": EventDescription(model_of(tpp_events.TestEvent), "A test of event delivery."),
+}
+
+
+class AskedStatus(OpenMessage):
+    """A payment's status as returned by a version 2 bank."""
+
+    payment_id: AN[LONGEST_PAYMENT_ID]
+    transaction_status: AN[255]
+    outcome: PaymentOutcome | None = None
+
+
+class WebhookErrorV1(OpenMessage):
+    """An error from a bank; the service passes code and message on to the TPP."""
+
+    status: Literal["error"]
+    error_code: Annotated[int | str, Field(description="The bank's own code, or one of this protocol's")] | None = None
+    message: AN[1024] | None = None
+
+
+class WebhookAdditionalError(OpenMessage):
+    """A single problem found by the bank."""
+
+    code: AN[255]
+    title: str | None = None
+    details: str | None = None
+
+
+class WebhookError(OpenMessage):
+    """An error from a bank; the service passes code and title on to the TPP."""
+
+    model_config = ConfigDict(alias_generator=to_camel)
+
+    code: AN[255]
+    title: str | None = None
+    timestamp: AN[25]
+    request_id: str | None = None
+    additional_errors: list[WebhookAdditionalError] | None = None

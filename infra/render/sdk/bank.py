@@ -1,0 +1,172 @@
+"""The generated modules of ``causeway.bank``: both versions' messages, and the tables of webhooks and calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from infra.render.openapi.__main__ import PLACE
+from infra.render.sdk import source
+from infra.render.sdk.members import Schema, Types, choices
+from infra.render.sdk.tpp import with_references
+
+PACKAGE = "causeway.bank"
+VERSIONS = ("1", "2")
+ALIASES: Mapping[str, tuple[str, str, str]] = {
+    "PaymentStatusV1": ("1", "PaymentsStatus", "payment_status"),
+    "PaymentStatusV2": ("2", "PaymentsStatus", "paymentStatus"),
+    "PaymentSchemeV1": ("1", "SinglePayment", "payment_scheme"),
+    "PaymentSchemeV2": ("2", "SinglePayment", "payment_scheme"),
+    "ErrorCodeV1": ("1", "Error", "error_code"),
+    "ErrorCodeV2": ("2", "Error", "code"),
+    "AdditionalErrorCode": ("2", "AdditionalError", "code"),
+    "BookingStatus": ("2", "TransactionsRequest", "booking_status"),
+    "ConsentStatus": ("2", "BankConsent", "status"),
+    "ScopeV1": ("1", "SaveConsent", "scopes"),
+    "ScopeV2": ("2", "SaveConsent", "scopes"),
+    "Scope": ("1", "InitAuthorizationAnswer", "scopes"),
+}
+"""Named enumerations, and a member that has each, or a list of it."""
+OTHER_VERSION = "ErrorV1"
+"""In the document of version 2: the error of calls whose version the hub cannot tell. Version 1 has its class."""
+
+
+@cache
+def document(version: str) -> Schema:
+    """The document that the service publishes for banks of a version."""
+    found: Schema = json.loads((PLACE / f"bank-v{version}.json").read_text(encoding="utf-8"))
+    return found
+
+
+@cache
+def schemas(version: str) -> Mapping[str, Schema]:
+    """The schemas of a version that become classes, by the classes' names."""
+    found = document(version)["components"]["schemas"]
+    text = json.dumps({name: schema for name, schema in found.items() if name != OTHER_VERSION})
+    texts = {name for name, schema in found.items() if schema["type"] != "object"}
+    suffix = f"V{version}"
+    named = re.sub(r"#/components/schemas/(\w+)", lambda ref: ref[0] + ("" if ref[1] in texts else suffix), text)
+    return {f"{name}V{version}": schema for name, schema in json.loads(named).items() if name not in texts}
+
+
+@cache
+def texts() -> Mapping[str, str]:
+    """The enumerations of outside standards, which are texts here: name and meaning."""
+    found = {}
+    for version in VERSIONS:
+        for name, schema in document(version)["components"]["schemas"].items():
+            if schema["type"] == "string":
+                found[name] = schema["description"]
+    return dict(sorted(found.items()))
+
+
+@cache
+def named_choices() -> dict[tuple[Any, ...], str]:
+    """The name of each enumeration that has one."""
+    return {choices(enumeration(name)): name for name in ALIASES}
+
+
+def enumeration(name: str) -> Schema:
+    """The schema of a named enumeration."""
+    version, owner, member = ALIASES[name]
+    found: Schema = document(version)["components"]["schemas"][owner]["properties"][member]
+    return {"description": found["description"], **found.get("items", found)}
+
+
+def operations(version: str, part: str) -> Iterator[tuple[str, str, Schema]]:
+    """Each ``POST`` of the paths or webhooks: its path, its name, and its description."""
+    for path, methods in document(version)[part].items():
+        if "post" in methods:
+            yield path, methods["post"]["operationId"].removeprefix("webhook_"), methods["post"]
+
+
+def request_class(version: str, operation: Schema) -> str:
+    """The class of a call's body."""
+    return f"{class_names(operation['requestBody']['content'])[-1]}V{version}"
+
+
+def answer_class(version: str, operation: Schema) -> str:
+    """The class of a call's success response: of version 1, what accompanies ``status``."""
+    return f"{class_names(operation['responses']['200']['content'])[-1]}V{version}"
+
+
+def class_names(content: Schema) -> list[str]:
+    """The schemas of a body, in the order of the document."""
+    return re.findall(r'"#/components/schemas/(\w+)"', json.dumps(content["application/json"]["schema"]))
+
+
+@cache
+def schemas_sent_by_banks(version: str) -> set[str]:
+    """The classes that a bank fills in: bodies of its calls, and responses to webhooks."""
+    names = {request_class(version, operation) for _, _, operation in operations(version, "paths")}
+    names |= {answer_class(version, operation) for _, _, operation in operations(version, "webhooks")}
+    return with_references(names, schemas(version))
+
+
+def module_of_names() -> dict[str, str]:
+    """The module of every generated name."""
+    found = {name: f"{PACKAGE}.models_v{version}" for version in VERSIONS for name in schemas(version)}
+    return found | dict.fromkeys((*ALIASES, *texts()), f"{PACKAGE}.literals")
+
+
+def modules() -> dict[str, str]:
+    """The name and source of each generated module."""
+    return {
+        f"{PACKAGE}.literals": literals(),
+        **{f"{PACKAGE}.models_v{version}": models(version) for version in VERSIONS},
+        f"{PACKAGE}._calls": calls(),
+    }
+
+
+def literals() -> str:
+    """The module of named enumerations."""
+    found = []
+    for values, name in named_choices().items():
+        found.append(source.alias(name, f"Literal[{', '.join(map(repr, values))}]", enumeration(name)["description"]))
+    found += [source.alias(name, "str", text) for name, text in texts().items()]
+    return source.module("Values that members can have.", found, {})
+
+
+def models(version: str) -> str:
+    """A version's module of dataclasses."""
+    types = Types(named_choices(), schemas_sent_by_banks(version))
+    parts = [
+        source.dataclass_source(name, schema["description"], types.members(name, schema))
+        for name, schema in schemas(version).items()
+    ]
+    here = f"{PACKAGE}.models_v{version}"
+    outside = {name: module for name, module in module_of_names().items() if module != here}
+    return source.module(f"The messages between the hub and banks of version {version}.", parts, outside)
+
+
+def calls() -> str:
+    """The module of the webhooks and calls of both versions."""
+    parts = [table(version, part) for version in VERSIONS for part in ("webhooks", "paths")]
+    used = dict.fromkeys(("Webhook", "HubCall"), f"{PACKAGE}._call")
+    return source.module("The webhooks that banks answer, and the calls that they make.", parts, used)
+
+
+def table(version: str, part: str) -> str:
+    """The webhooks or the calls of a version, by name."""
+    rows = "\n".join(row(version, part, *each) for each in operations(version, part))
+    kind, name, text = {
+        "webhooks": ("Webhook", "WEBHOOKS", "The webhooks of version {}, by path"),
+        "paths": ("HubCall", "HUB_CALLS", "The calls of version {}, by name"),
+    }[part]
+    opening = f"{name}_V{version}: Mapping[str, {kind}] = {{"
+    return f"{opening}\n{rows}\n}}\n{source.docstring(text.format(version))}"
+
+
+def row(version: str, part: str, path: str, name: str, operation: Schema) -> str:
+    """One webhook or call."""
+    request, answer = request_class(version, operation), answer_class(version, operation)
+    module = f"models_v{version}"
+    classes = f"request='{module}.{request}', answer='{module}.{answer}'"
+    if part == "paths":
+        return f"    {name!r}: HubCall(path={path!r}, {classes}),"
+    scope = re.search(r"scope `([\w.]+)`", operation["description"])
+    token = any(each["$ref"].endswith("/AuthToken") for each in operation["parameters"])
+    return f"    '/{path}': Webhook({classes}, scope={(scope[1] if scope else None)!r}, token={token}),"

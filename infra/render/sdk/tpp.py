@@ -1,0 +1,280 @@
+"""The generated modules of ``causeway.tpp``: models, the events' models, and the table of calls."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from infra.render.openapi.__main__ import PLACE
+from infra.render.sdk import source
+from infra.render.sdk.members import Schema, Types, snake_case
+
+PACKAGE = "causeway.tpp"
+ALIASES: Mapping[str, tuple[str, str]] = {
+    "Scope": ("BankScope", "scope"),
+    "PaymentScheme": ("SinglePaymentV2", "payment_scheme"),
+    "PaymentSchemeV1": ("SinglePaymentV1", "payment_scheme"),
+    "ErrorCode": ("Error", "code"),
+    "AdditionalErrorCode": ("AdditionalError", "code"),
+    "OAuthErrorCode": ("TokenError", "error"),
+    "ReasonCode": ("Error", "reason_code"),
+    "EventType": ("EventEntry", "type"),
+    "ConsentStatus": ("ConsentEntry", "status"),
+    "ConsentType": ("ConsentEntry", "consent_type"),
+    "PaymentStatusV1": ("ReportedStatus", "payment_status"),
+}
+"""Named enumerations, and a member that has each."""
+TEXTS: Mapping[str, str] = {
+    "Currency": "An ISO 4217 code, such as `EUR`. The hub refuses codes that it does not know",
+    "CountryAlpha2": "An ISO 3166-1 code of two letters, such as `DE`",
+    "CountryAlpha3": "An ISO 3166-1 code of three letters, such as `DEU`",
+}
+"""Enumerations of outside standards: texts, so that a value from a database or another answer fits."""
+RENAMED = {"TestEvent": "DeliveryTest"}
+"""Schemas whose name would make pytest take the class for a test."""
+EVENT_NAMES = {"test": "DeliveryTestEvent"}
+
+
+@cache
+def document() -> Schema:
+    """The document that the service publishes."""
+    text = (PLACE / "tpp.json").read_text(encoding="utf-8")
+    for old, new in RENAMED.items():
+        text = text.replace(f"#/components/schemas/{old}", f"#/components/schemas/{new}")
+        text = text.replace(f'"{old}": {{', f'"{new}": {{')
+    found: Schema = json.loads(text)
+    return found
+
+
+def schemas() -> Mapping[str, Schema]:
+    """The schemas that become classes or aliases: a form with the members of a JSON body is the same class."""
+    found: Mapping[str, Schema] = document()["components"]["schemas"]
+    forms = {name for name in found if name.endswith("Form") and name.removesuffix("Form") in found}
+    return {name: schema for name, schema in found.items() if name not in forms}
+
+
+def operations() -> Iterator[tuple[str, str, Schema]]:
+    """Each call's path, method and description."""
+    for path, methods in document()["paths"].items():
+        for method, operation in methods.items():
+            yield path, method.upper(), operation
+
+
+def named_choices() -> dict[tuple[Any, ...], str]:
+    """The name of each enumeration that has one."""
+    found = {}
+    for name, (owner, member) in ALIASES.items():
+        values = schemas()[owner]["properties"][member]["enum"]
+        found[tuple(value for value in values if value is not None)] = name
+    return found
+
+
+@cache
+def types() -> Types:
+    """The types of the document's members."""
+    return Types(named_choices(), request_schemas())
+
+
+def request_schemas() -> set[str]:
+    """The names of the schemas that requests contain."""
+    bodies = (operation["requestBody"] for _, _, operation in operations() if "requestBody" in operation)
+    return with_references(references([body["content"] for body in bodies]), schemas())
+
+
+def with_references(names: set[str], known: Mapping[str, Schema]) -> set[str]:
+    """The names, and those of all schemas to which theirs refer, directly or through others."""
+    while more := references([known[name] for name in names if name in known]) - names:
+        names = names | more
+    return names
+
+
+def references(part: Any) -> set[str]:
+    """The names of the schemas to which a part of the document refers."""
+    return set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(part)))
+
+
+def event_types() -> Mapping[str, Schema]:
+    """The schema of each type of event."""
+    return {
+        kind: hook["post"]["requestBody"]["content"]["application/json"]["schema"]
+        for kind, hook in document()["webhooks"].items()
+    }
+
+
+def event_class(kind: str) -> str:
+    """``payment.status_changed`` as ``PaymentStatusChangedEvent``."""
+    return EVENT_NAMES.get(kind) or "".join(word.capitalize() for word in re.split(r"[._]", kind)) + "Event"
+
+
+def module_of(name: str) -> str:
+    """The module of a schema's class."""
+    if name in TEXTS or name in ALIASES:
+        return f"{PACKAGE}.literals"
+    if name in references(list(event_types().values())):
+        return f"{PACKAGE}.event_models"
+    version = re.search(r"V(\d)$", name)
+    return f"{PACKAGE}.models_v{version[1]}" if version else f"{PACKAGE}.models"
+
+
+@cache
+def module_of_names() -> Mapping[str, str]:
+    """The module of every generated name."""
+    return {name: module_of(name) for name in (*schemas(), *ALIASES)}
+
+
+def modules() -> dict[str, str]:
+    """The name and source of each generated module."""
+    return {
+        f"{PACKAGE}.literals": literals(),
+        f"{PACKAGE}.models": models("models", "What calls take and answer at banks of any version."),
+        f"{PACKAGE}.models_v1": models("models_v1", "What calls take and answer at banks of version 1."),
+        f"{PACKAGE}.models_v2": models("models_v2", "What calls take and answer at banks of version 2."),
+        f"{PACKAGE}.event_models": event_models(),
+        f"{PACKAGE}.psu": psu(),
+        f"{PACKAGE}._calls": calls(),
+    }
+
+
+def literals() -> str:
+    """The module of named enumerations."""
+    choices = [
+        source.alias(
+            name,
+            f"Literal[{', '.join(map(repr, values))}]",
+            schemas()[ALIASES[name][0]]["properties"][ALIASES[name][1]]["description"],
+        )
+        for values, name in named_choices().items()
+    ]
+    texts = [source.alias(name, "str", text) for name, text in TEXTS.items()]
+    return source.module("Values that members can have.", [*choices, *texts], {})
+
+
+def models(module: str, text: str) -> str:
+    """A module of dataclasses."""
+    mine = [name for name in schemas() if module_of(name) == f"{PACKAGE}.{module}"]
+    return source.module(text, map(record, mine), names_outside(module))
+
+
+def record(name: str) -> str:
+    """The dataclass of a schema."""
+    schema = schemas()[name]
+    return source.dataclass_source(name, schema["description"], types().members(name, schema))
+
+
+def names_outside(module: str) -> Mapping[str, str]:
+    """The generated names that a module would have to import, and their modules."""
+    return {name: defined_in for name, defined_in in module_of_names().items() if defined_in != f"{PACKAGE}.{module}"}
+
+
+def event_models() -> str:
+    """The module of events and their data."""
+    data = [name for name in schemas() if module_of(name) == f"{PACKAGE}.event_models"]
+    events = [
+        source.dataclass_source(event_class(kind), schema["description"], types().members(kind, schema))
+        for kind, schema in event_types().items()
+    ]
+    classes = {kind: event_class(kind) for kind in event_types()}
+    union = f"KnownEvent = {' | '.join(classes.values())}\n{source.docstring('An event of a type that is listed here')}"
+    rows = "\n".join(f"    {kind!r}: {name}," for kind, name in classes.items())
+    table = f"EVENTS: Mapping[str, type[KnownEvent]] = {{\n{rows}\n}}\n{source.docstring('The class of each type')}"
+    parts = [*map(record, data), *events, union, table]
+    return source.module("Events, and what they tell.", parts, names_outside("event_models"))
+
+
+def psu_headers() -> dict[str, Schema]:
+    """The headers about the PSU's request, by the attribute that has each."""
+    found = document()["components"]["parameters"].values()
+    return {
+        snake_case(header["name"].removeprefix("PSU-").lower().replace("-", "_")): header
+        for header in found
+        if header["name"].startswith("PSU-")
+    }
+
+
+def psu() -> str:
+    """The module of what is known about the PSU's own request."""
+    lines = [
+        "@dataclass(frozen=True, slots=True, kw_only=True)",
+        "class Psu:",
+        source.docstring(
+            "What the TPP knows of the PSU's request: passed to the bank, which assesses risks by it. A read with"
+            " `ip_address` is attended; a bank may limit those without it to four a day",
+            "    ",
+        ),
+        "",
+    ]
+    for name, header in psu_headers().items():
+        lines += [f"    {name}: str | None = None", source.docstring(header["description"], "    ")]
+    rows = "\n".join(f"    {name!r}: {header['name']!r}," for name, header in psu_headers().items())
+    table = f"HEADERS: Mapping[str, str] = {{\n{rows}\n}}\n{source.docstring('The header of each attribute')}"
+    return source.module("The request that the PSU sent to the TPP.", ["\n".join(lines), table], {})
+
+
+def calls() -> str:
+    """The module of all calls."""
+    rows = [call(path, method, operation) for path, method, operation in operations()]
+    versions = [
+        f"SCOPES_V{version} = frozenset({{{', '.join(map(repr, scopes))}}})\n"
+        + source.docstring(f"The scopes of banks of version {version}")
+        for version, scopes in scopes_of_versions().items()
+    ]
+    return source.module("All calls of the TPP API.", [*rows, *versions], {"Call": "causeway.tpp._call"})
+
+
+def call(path: str, method: str, operation: Schema) -> str:
+    """The row of one call."""
+    parameters = [resolve_parameter(parameter) for parameter in operation["parameters"]]
+    headers = {parameter["name"] for parameter in parameters if parameter["in"] == "header"}
+    security = operation.get("security", [])
+    row: dict[str, Any] = {
+        "operation": operation["operationId"],
+        "method": method,
+        "path": path,
+        "query": tuple(parameter["name"] for parameter in parameters if parameter["in"] == "query"),
+        "answers": tuple(answers(operation)),
+        "form": "application/x-www-form-urlencoded" in operation.get("requestBody", {}).get("content", {}),
+        "bearer": any({"bearer", "dpop"} & set(way) for way in security),
+        "client": any(not {"bearer", "dpop"} & set(way) for way in security),
+        "dpop": "DPoP" in headers,
+        "psu": "PSU-IP-Address" in headers,
+        "deferrable": "Prefer" in headers,
+        "idempotency_key": "Idempotency-Key" in headers,
+    }
+    shown = ", ".join(f"{name}={value!r}" for name, value in row.items() if value not in (False, ()))
+    return f"{operation['operationId'].upper()} = Call({shown})\n{source.docstring(operation['summary'])}"
+
+
+def answers(operation: Schema) -> Iterator[str]:
+    """The classes of a call's answer: module and name."""
+    for status, response in operation["responses"].items():
+        schema = response.get("content", {}).get("application/json", {}).get("schema")
+        if status in ("200", "201") and schema:
+            for name in (option["$ref"].rsplit("/", 1)[-1] for option in schema.get("anyOf", [schema])):
+                yield f"{module_of(name).rsplit('.', 1)[-1]}.{name}"
+
+
+def resolve_parameter(parameter: Schema) -> Schema:
+    """A parameter, also one that is described elsewhere in the document."""
+    if "$ref" not in parameter:
+        return parameter
+    found: Schema = document()["components"]["parameters"][parameter["$ref"].rsplit("/", 1)[-1]]
+    return found
+
+
+def scopes_of_versions() -> dict[str, list[str]]:
+    """The scopes of each version of the banks' protocol, by the tables in the calls' descriptions.
+
+    Raises ``ValueError`` if they are not all scopes of the document.
+    """
+    found: dict[str, list[str]] = {}
+    for _, _, operation in operations():
+        for version, cell in re.findall(r"^\| (\d) \| (.*?) \|", operation.get("description", ""), re.MULTILINE):
+            scopes = found.setdefault(version, [])
+            scopes += [scope for scope in re.findall(r"`([\w.]+)`", cell) if scope not in scopes]
+    every = schemas()["BankScope"]["properties"]["scope"]["enum"]
+    if sorted(scope for scopes in found.values() for scope in scopes) != sorted(every):
+        raise ValueError(f"the scopes in the descriptions of the calls are not all scopes: {found}")
+    return dict(sorted(found.items()))

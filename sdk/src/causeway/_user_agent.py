@@ -1,0 +1,18 @@
+"""The ``User-Agent`` of this package's requests."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from causeway import __version__
+
+if TYPE_CHECKING:
+    import httpx
+
+PACKAGE = f"causeway-python/{__version__}"
+
+
+def user_agent(client: httpx.Client | httpx.AsyncClient) -> str:
+    """The name of the package and its version, unless the program gave its own HTTP client another name."""
+    name = client.headers.get("User-Agent", "")
+    return PACKAGE if name.startswith("python-httpx/") else name

@@ -1,0 +1,72 @@
+"""The changelog has a section for the next version and one for each release, short and newest first."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+import pytest
+
+from chalicelib.foundation.version import VERSION
+from infra.release import changelog
+from infra.release.changelog import EMPTY, NEXT, ChangelogInvalid
+from tests.documents import ROOT
+
+MOST_LINES = 10
+"""The most lines that a release needs: details stand in the documents."""
+TEXT = f"# Changelog\n\n{NEXT}\n\n- One\n  thing\n- Another\n\n## 1.0.0 (2026-11-29)\n\n- The first\n"
+DAY = date(2026, 12, 24)
+
+
+def own(name: str) -> str:
+    return (ROOT / name).read_text("utf-8")
+
+
+def test_notes_are_the_items_of_a_section_each_in_one_line() -> None:
+    assert changelog.notes(changelog.next_version(TEXT)) == ["One thing", "Another"]
+
+
+def test_a_release_takes_the_section_of_the_next_version_and_leaves_an_empty_one() -> None:
+    assert changelog.release(TEXT, "1.1.0", DAY) == (
+        f"# Changelog\n\n{NEXT}\n\n{EMPTY}\n\n## 1.1.0 (2026-12-24)\n\n- One\n  thing\n- Another\n\n"
+        "## 1.0.0 (2026-11-29)\n\n- The first\n"
+    )
+
+
+def test_a_release_without_changes_is_refused_or_says_so() -> None:
+    released = changelog.release(TEXT, "1.1.0", DAY)
+
+    assert changelog.next_version(released) == ""
+    with pytest.raises(ChangelogInvalid, match="is empty"):
+        changelog.release(released, "1.2.0", DAY)
+    assert "\n## 1.2.0 (2026-12-24)\n\nNothing.\n" in changelog.release(released, "1.2.0", DAY, without="Nothing.")
+
+
+def test_a_changelog_without_the_section_is_refused() -> None:
+    with pytest.raises(ChangelogInvalid, match="there is no section"):
+        changelog.next_version("# Changelog\n\n## 1.0.0 (2026-11-29)\n")
+
+
+# -- this repository's
+
+
+@pytest.mark.parametrize("name", ["CHANGELOG.md", "sdk/CHANGELOG.md"])
+def test_releases_descend_to_the_present_version_and_are_dated(name: str) -> None:
+    found = changelog.releases(own(name))
+
+    versions = [tuple(map(int, version.split("."))) for version, _ in found]
+    days = [day for _, day in found]
+    assert found[0][0] == VERSION
+    assert versions == sorted(set(versions), reverse=True)
+    assert days == sorted(days, reverse=True)
+    assert re.findall(r"^## (.+)$", own(name), re.MULTILINE) == [
+        NEXT.removeprefix("## "),
+        *(f"{version} ({day})" for version, day in found),
+    ]
+
+
+def test_each_release_has_at_most_ten_lines() -> None:
+    sections = re.split(r"^## ", own("CHANGELOG.md"), flags=re.MULTILINE)[1:]
+    lengths = {lines[0]: sum(bool(line) for line in lines[1:]) for lines in map(str.splitlines, sections)}
+
+    assert {heading: length for heading, length in lengths.items() if length > MOST_LINES} == {}

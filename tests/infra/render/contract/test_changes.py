@@ -1,0 +1,137 @@
+"""A change of what the last release promises fails unless the changelog names it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from infra.release import changelog
+from infra.render.contract import __main__ as command
+from infra.render.contract.__main__ import RELEASED, main
+from infra.render.contract.changes import APIS, unnamed_changes
+from tests.documents import ROOT
+
+RELEASE = [
+    "POST /pay",
+    "POST /pay request body  object, application/json",
+    "POST /pay request body.amount  string, length 1..10, required",
+    'POST /pay request body.mode  value "fast"',
+    'POST /pay response 400.code  value "BUSY"',
+    "GET /list",
+    "GET /list request query limit  integer, optional",
+    "POST /api request body(createCard).pin  string, optional",
+    "Account.iban  string, length 1..34, required",
+    "GET /list security  clientId and mutualTLS",
+    'Country  value "DE", "FR"',
+    "POST /pay response 503  Error, application/json",
+    "POST /pay request body.debtor  Account, optional",
+    "POST /pay response 200.balance  Balance, optional",
+    "webhook accounts",
+]
+
+
+def unnamed(removed: str, *notes: str, added: str = "") -> list[str]:
+    present = [line for line in RELEASE if line != removed] + ([added] if added else [])
+    return unnamed_changes("tpp", RELEASE, present, notes)
+
+
+@pytest.mark.parametrize("line", RELEASE)
+def test_a_line_that_is_gone_has_to_be_named(line: str) -> None:
+    assert f"- {line}" in unnamed(line)
+
+
+def test_a_line_that_reads_differently_has_to_be_named() -> None:
+    changed = "POST /pay request body.amount  string, length 1..9, required"
+
+    assert f"- {RELEASE[2]}" in unnamed(RELEASE[2], added=changed)
+    assert unnamed(RELEASE[2], "`amount` of `POST /pay` has at most 9 characters.", added=changed) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "note"),
+    [
+        (RELEASE[2], "`POST /pay` no longer takes `amount`."),
+        (RELEASE[2], "TPP API: `amount` is gone everywhere."),
+        (RELEASE[3], "`POST /pay`: the mode `fast` is gone."),
+        (RELEASE[4], "`POST /pay` no longer answers `BUSY`."),
+        (RELEASE[6], "`GET /list` has no `limit`."),
+        (RELEASE[7], "`createCard` makes every PIN itself; `pin` is refused."),
+        (RELEASE[8], "TPP API: `iban` may be missing."),
+        (RELEASE[9], "`GET /list` takes no certificate (`clientId and mutualTLS`)."),
+        (RELEASE[10], "TPP API: `Country` lacks France."),
+        (RELEASE[11], "`POST /pay` never answers `503`."),
+    ],
+)
+def test_a_note_names_a_line_by_its_member_and_its_operation_action_or_api(line: str, note: str) -> None:
+    assert unnamed(line, note) == []
+
+
+@pytest.mark.parametrize("note", ["`amount` is gone.", "`POST /pay` takes less.", "amount of `POST /pay` is gone.", ""])
+def test_a_note_without_member_or_place_names_nothing(note: str) -> None:
+    assert unnamed(RELEASE[2], note) == [f"- {RELEASE[2]}"]
+
+
+def test_the_end_of_an_operation_is_named_once() -> None:
+    present = [line for line in RELEASE if not line.startswith("GET /list")]
+
+    assert unnamed_changes("tpp", RELEASE, present, ["`GET /list` is gone."]) == []
+    assert len(unnamed_changes("tpp", RELEASE, present, [])) == 3
+
+
+@pytest.mark.parametrize(
+    ("demand", "note"),
+    [
+        ("POST /pay request body.creditor  string, required", "`POST /pay` demands `creditor`."),
+        ("GET /list request header DPoP  string, required", "`GET /list` demands a `DPoP` proof."),
+        ("Account.name  string, required", "TPP API: accounts need a `name`."),
+        ("webhook accounts response 200.page  string, required", "Banks answer `accounts` with `page`."),
+    ],
+)
+def test_a_new_demand_on_known_operations_and_schemas_has_to_be_named(demand: str, note: str) -> None:
+    assert unnamed("", added=demand) == [f"+ {demand}"]
+    assert unnamed("", note, added=demand) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "POST /pay request body.note  string, optional",
+        "POST /pay response 200.id  string, required",
+        "POST /new request body.amount  string, required",
+        'POST /pay response 400.code  value "LATE"',
+        "Balance.amount  string, required",
+        "webhook accounts request body.scope  string, required",
+    ],
+)
+def test_what_is_new_and_demands_nothing_of_others_needs_no_name(line: str) -> None:
+    assert unnamed("", added=line) == []
+
+
+# -- this repository's
+
+
+@pytest.mark.parametrize("name", APIS)
+def test_the_changelog_names_what_has_changed_of_the_contract_since_the_last_release(name: str) -> None:
+    released = (RELEASED / f"{name}.txt").read_text("utf-8").splitlines()
+    present = (RELEASED.parent / f"{name}.txt").read_text("utf-8").splitlines()
+    notes = changelog.notes(changelog.next_version((ROOT / "CHANGELOG.md").read_text("utf-8")))
+
+    assert unnamed_changes(name, released, present, notes) == []
+
+
+def test_the_contract_is_up_to_date() -> None:
+    assert main(["--check"]) == 0, "make contract"
+
+
+def test_check_names_outdated_files_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "tpp.txt"
+    monkeypatch.setattr(command, "texts", lambda *_: {file: "GET /list\n"})
+
+    assert main(["--check"]) == 1
+    assert "tpp.txt is out of date: make contract" in capsys.readouterr().err
+    assert not file.exists()
+    assert main([]) == 0
+    assert file.read_text("utf-8") == "GET /list\n"

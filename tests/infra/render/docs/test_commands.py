@@ -1,0 +1,22 @@
+"""The page of commands is the command line's help."""
+
+from __future__ import annotations
+
+from infra.render.docs import commands
+from tests.documents import rows, section
+
+PAGE = commands.render()
+
+
+def test_a_command_has_its_purpose_options_and_examples() -> None:
+    text = section(PAGE, "### `banks add`")
+    options = {row[0]: row[1] for row in rows(text)}
+
+    assert text.strip().startswith("Register a bank and print its API key, once.")
+    assert options["--consent-days <int>"].endswith("[default: 180]")
+    assert options["BIC <str>"].endswith("[required]")
+    assert "```bash\n.venv/bin/python -m infra.admin banks add DEUTDEFF" in text
+
+
+def test_the_option_of_every_command_is_not_repeated() -> None:
+    assert "`--json`" not in PAGE

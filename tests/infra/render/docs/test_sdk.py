@@ -1,0 +1,162 @@
+"""The reference of the SDK has every name that users import, with its signature, its members and links that hold."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import re
+from collections.abc import Iterator
+
+import pytest
+
+import causeway.bank
+import causeway.tpp
+from causeway import cli, errors
+from infra.render.docs import reference, sdk, sdk_layout, sdk_listen, sdk_package
+from infra.render.docs.apis import anchor
+from infra.render.sdk.source import SOURCE
+from tests.documents import rows
+
+PAGES = {name: reference.PAGES[name].text for name in (*sdk_layout.LAYOUTS, "sdk-listen")}
+HANDLES = {"tpp": causeway.tpp.Tpp, "consent": causeway.tpp.Consent, "bank": causeway.bank.Bank}
+HANDLES |= {"hub": causeway.bank.HubClient}
+ASYNCHRONOUS = {"AsyncTpp", "AsyncConsent"}
+SHARED = {"Retries", "CausewayError", "ConfigurationError", "ConnectionLost", "HubError", "UnexpectedAnswer"}
+
+
+def headings(page: str) -> list[str]:
+    """The headings of a page, without the signs of code."""
+    return re.findall(r"^#+ `?(.+?)`?$", re.sub(r"```.+?```", "", PAGES[page], flags=re.DOTALL), re.MULTILINE)
+
+
+def sections() -> Iterator[tuple[str, str]]:
+    """Each heading of code, and what is below it."""
+    for text in PAGES.values():
+        for part in re.split(r"^#+ ", text, flags=re.MULTILINE)[1:]:
+            title, _, below = part.partition("\n")
+            if title.startswith("`"):
+                yield title.strip("`"), below
+
+
+@pytest.mark.parametrize("package", ["tpp", "bank"])
+def test_every_name_that_users_import_has_one_place(package: str) -> None:
+    names = importlib.import_module(f"causeway.{package}").__all__
+    pages = [page for page, layout in sdk_layout.LAYOUTS.items() if layout.package == package]
+    found = [title for page in {*pages, "sdk-errors"} for title in headings(page)]
+
+    assert [name for name in names if found.count(name) != 1] == []
+
+
+@pytest.mark.parametrize("handle", HANDLES)
+def test_every_public_method_has_a_place(handle: str) -> None:
+    methods = {f"{handle}.{name}" for name in dir(HANDLES[handle]) if not name.startswith("_")}
+    listed = {title for page in PAGES for title in headings(page)}
+
+    assert {name for name in methods if callable(getattr(HANDLES[handle], name.partition(".")[2]))} <= listed
+
+
+def test_a_page_has_no_anchor_twice() -> None:
+    for page in PAGES:
+        anchors = [anchor(title) for title in headings(page)]
+        assert {each for each in anchors if anchors.count(each) > 1} == set(), page
+
+
+def test_every_name_is_explained() -> None:
+    explained = {
+        title: re.sub(r"```.+?```|^Types: .+$|\|.*", "", below, flags=re.DOTALL | re.MULTILINE).strip()
+        for title, below in sections()
+    }
+
+    assert [title for title, text in explained.items() if not text] == []
+    assert [title for title, below in sections() if re.search(r"\|  \|$", below, re.MULTILINE)] == []
+
+
+def test_signatures_are_those_of_the_code() -> None:
+    checked = 0
+    for title, below in sections():
+        handle, _, name = title.partition(".")
+        block = re.search(r"```text\n(?:await )?[\w.]+\((.*?)\)(?: -> .+?)?\n```", below, re.DOTALL)
+        if handle in HANDLES and block and "@" not in below:
+            wanted = [each for each in inspect.signature(getattr(HANDLES[handle], name)).parameters if each != "self"]
+            shown = re.findall(r"(?:^|[(,])\s*\**(\w+): ", block[1])
+            assert shown == wanted, title
+            checked += 1
+    assert checked > 40
+
+
+def test_types_in_tables_and_signatures_have_no_module_and_link_to_their_place() -> None:
+    found = {cells[0]: cells[1] for cells in rows(PAGES["sdk-tpp-models"]) if len(cells) == 3}
+
+    assert found["instructed_amount"] == "[InstructedAmountV2](sdk-tpp-models.md#instructedamountv2)"
+    assert "causeway.tpp.models" not in "".join(PAGES.values())
+    assert "date_from: date | str | None = None" in PAGES["sdk-tpp"]
+
+
+def test_members_say_whether_they_are_optional_and_how_json_names_them() -> None:
+    found = {cells[0]: cells[1:] for cells in rows(PAGES["sdk-bank-models"]) if len(cells) == 3}
+
+    assert found["consent_duration"][0] == "int, optional"
+    assert found["consent_duration"][1].endswith(". In JSON consentDuration")
+    assert '| `token_type` | `"Bearer"` or `"DPoP"`, default `"Bearer"` |' in PAGES["sdk-tpp"]
+
+
+def test_the_asynchronous_twins_are_named_and_their_methods_are_not_repeated() -> None:
+    listed = headings("sdk-tpp")
+
+    assert set(listed) >= ASYNCHRONOUS
+    assert not [title for title in listed if title.startswith(("AsyncTpp.", "AsyncConsent."))]
+    assert "async for" in PAGES["sdk-tpp"]
+
+
+def test_functions_to_fill_in_are_shown_as_a_bank_writes_them() -> None:
+    assert "```text\n@bank.pay\ndef pay(order: Order) -> str | None\n```" in PAGES["sdk-bank"]
+
+
+def test_errors_are_shown_with_what_to_do() -> None:
+    shown = dict(sections())
+
+    assert "Advice: Correct the program: nothing was sent." in shown["ConfigurationError"]
+    assert "A kind of [`ApiError`](#apierror). Advice: Ask the PSU to authorize again" in shown["AuthorizationEnded"]
+    listed = {code for cells in rows(PAGES["sdk-errors"]) for code in cells[0].split(", ")}
+    assert {str(code) for code in (*errors.ADVICE, *errors.HUB_ADVICE)} <= listed
+
+
+def test_refusals_are_shown_with_their_codes_as_they_are_sent() -> None:
+    expected = "Status `401`, code of version 1 `4200`, code of version 2 `WRONG_CREDENTIALS`."
+
+    assert expected in dict(sections())["WrongCredentials"]
+
+
+def test_options_of_the_command_are_those_of_its_parser() -> None:
+    (commands,) = (each.choices for each in cli.parser({})._actions if isinstance(each, argparse._SubParsersAction))
+    options = {each.option_strings[-1] for each in commands["listen"]._actions} - {"--help"}
+
+    assert {cells[0].split()[0] for cells in rows(sdk_listen.render()) if cells[0].startswith("--")} - {
+        "---"
+    } == options
+    assert "The hub's address. Variable `CAUSEWAY_BASE_URL`" in PAGES["sdk-listen"]
+
+
+def test_what_is_imported_is_the_repositorys_own_package() -> None:
+    assert str(sdk_package.load("cli").__file__).startswith(str(SOURCE))
+
+
+def test_shared_names_are_linked_from_both_packages() -> None:
+    for package in ("tpp", "bank"):
+        links = sdk_layout.notation(package).links
+        assert {links[name].partition("#")[0] for name in SHARED & set(links)} == {"sdk-errors.md"}
+    assert sdk_layout.notation("bank").links["Consent"] == "sdk-bank.md#consent"
+    assert sdk_layout.notation("tpp").links["Consent"] == "sdk-tpp.md#consent"
+
+
+@pytest.mark.parametrize(
+    ("advice", "marked"),
+    [
+        ("Ask payment_status(request_id=error.order_id) now.", "Ask `payment_status(request_id=error.order_id)` now."),
+        ("Use psu=Psu(ip_address=…) then.", "Use `psu=Psu(ip_address=…)` then."),
+        ("Read title, and wait retry_after seconds.", "Read title, and wait `retry_after` seconds."),
+    ],
+)
+def test_code_in_an_advice_is_marked(advice: str, marked: str) -> None:
+    assert sdk._mark_code(advice) == marked

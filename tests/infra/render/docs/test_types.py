@@ -1,0 +1,56 @@
+"""Types in a few words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infra.render.docs.types import TYPE_NOTES, split_note, type_notation
+
+
+@pytest.mark.parametrize(
+    ("schema", "notation"),
+    [
+        ({"type": "string", "maxLength": 35}, "text 35"),
+        ({"type": ["string", "null"]}, "text"),
+        ({"type": "string", "format": "date-time"}, "timestamp"),
+        ({"type": "integer", "minimum": 1, "maximum": 999}, "integer 1 to 999"),
+        ({"type": "integer", "minimum": 0}, "integer from 0"),
+        ({"type": "array", "items": {"type": "string"}}, "list of text"),
+        ({"type": "array", "items": {"$ref": "#/x/Book"}}, "list of objects"),
+        ({"const": "Bearer"}, "`Bearer`"),
+        ({"enum": ["booked", "pending", "both"]}, "`booked`, `pending` or `both`"),
+        ({"enum": ["one", None]}, "`one`"),
+        ({"enum": list("abcdefg")}, "choice"),
+        ({"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]}, "integer or text"),
+        ({"$ref": "#/components/schemas/Currency"}, "currency"),
+        ({"type": "boolean"}, "boolean"),
+        ({"properties": {}}, "object"),
+    ],
+)
+def test_a_schema_is_written_in_a_few_words(schema: dict[str, Any], notation: str) -> None:
+    assert type_notation(schema) == notation
+
+
+@pytest.mark.parametrize(
+    ("description", "schema", "meaning", "notation"),
+    [
+        ("The first day. A date, YYYY-MM-DD", {}, "The first day", "date"),
+        ("At most 8 digits; a string keeps leading zeros", {}, "", "digits 8"),
+        ("The account's name. Printable text", {"maxLength": 70}, "The account's name", "text 70"),
+        ("Which bank. A BIC of 8 or 11 characters", {}, "Which bank", "BIC"),
+        ("A number of at most 3 digits, with a decimal point if needed. `1`: Yes", {}, "`1`: Yes", "number 3"),
+        ("The reference", {}, "The reference", None),
+    ],
+)
+def test_the_sentence_of_a_rule_becomes_the_type(
+    description: str, schema: dict[str, Any], meaning: str, notation: str | None
+) -> None:
+    assert split_note(schema, description) == (meaning, notation)
+
+
+@pytest.mark.parametrize("note", TYPE_NOTES, ids=lambda note: note.sample)
+def test_every_type_is_explained_for_a_notation_that_a_page_may_have(note: Any) -> None:
+    assert note.meaning
+    assert note.notation.format("7", "9", longest="7").split()[0] == note.sample.split()[0]

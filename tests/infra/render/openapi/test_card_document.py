@@ -1,0 +1,273 @@
+"""The document of the card API: every action with its request and its answer, and what the models take it takes too."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from chalicelib.cards.actions import ACTIONS, SIMULATOR_ACTIONS
+from chalicelib.cards.protocol.card_events import EVENTS
+from chalicelib.cards.protocol.message import ENVELOPE, Request
+from chalicelib.cards.protocol.status_codes import Refused, Status
+from chalicelib.cards.requests.action import Action
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import event_signing
+from infra.programme import file
+from infra.render.openapi.__main__ import PLACE
+from infra.render.openapi.cards import examples
+from infra.render.openapi.cards.answer_models import answer_of, data_of
+from infra.render.openapi.cards.meanings import MEANINGS, meaning
+from infra.render.openapi.cards.purposes import FURTHER, NOTES
+from infra.render.openapi.cards.schemas import name_of
+from infra.render.openapi.models import nested_models
+
+PATHS: Mapping[str, Mapping[str, Action]] = {"/api": ACTIONS, "/simulator": SIMULATOR_ACTIONS}
+EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
+EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
+
+
+@cache
+def document() -> Any:
+    """What is committed."""
+    return json.loads((PLACE / "cards.json").read_text("utf-8"))
+
+
+def operation(action: Action) -> Any:
+    return document()["paths"]["/api" if action.name in ACTIONS else "/simulator"]["post"]
+
+
+def content(holder: Any) -> Any:
+    return holder["content"]["application/json"]
+
+
+def schema(action: Action, kind: Any) -> Any:
+    return document()["components"]["schemas"][name_of(action, kind)]
+
+
+def problems(found: Any, value: Any) -> list[str]:
+    whole = {**found, "components": document()["components"]}
+    return [problem.message for problem in Draft202012Validator(whole).iter_errors(value)]
+
+
+def takes(model: type[Request], body: Any) -> bool:
+    try:
+        model.read_fields(jsontext.loads(json.dumps(body)))
+    except Refused:
+        return False
+    return True
+
+
+def fits(action: Action, body: Any) -> bool:
+    return not problems(schema(action, "Request"), body)
+
+
+def shown(action: Action) -> dict[str, Any]:
+    """The example of an action's request."""
+    found: dict[str, Any] = content(operation(action)["requestBody"])["examples"][action.name]["value"]
+    return found
+
+
+# -- complete
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_one_operation_tells_its_actions_requests_apart_by_their_action(path: str) -> None:
+    (method,) = document()["paths"][path]
+    asked = content(document()["paths"][path][method]["requestBody"])["schema"]
+    mapping = asked["discriminator"]["mapping"]
+
+    assert (method, asked["discriminator"]["propertyName"]) == ("post", "action")
+    assert list(mapping) == list(PATHS[path])
+    assert [each["$ref"] for each in asked["oneOf"]] == list(mapping.values())
+    for name, target in mapping.items():
+        assert document()["components"]["schemas"][target.rpartition("/")[2]]["properties"]["action"]["const"] == name
+
+
+@EACH
+def test_an_actions_request_has_the_envelope_and_its_fields_and_no_other(action: Action) -> None:
+    found = schema(action, "Request")
+    fields = action.request.model_fields
+    mandatory = {name for name, field in fields.items() if field.is_required()}
+
+    assert found["properties"].keys() == ENVELOPE | fields.keys()
+    assert set(found["required"]) == (ENVELOPE - {"request_reference_id"}) | mandatory
+    assert found["description"].startswith(f"{action.summary}.\n\n- ")
+
+
+@EACH
+def test_an_actions_answer_is_found_by_its_name_and_has_the_members_of_its_model(action: Action) -> None:
+    found = schema(action, "Response")
+    data = found["properties"]["data"]
+    entry = data.get("items", data)
+    beside = ({"id"} if action.shape == "id" else set()) | ({"paginator"} if action.is_paged else set())
+    beside |= {"has_more_records"} if action.is_continued else set()
+
+    assert {"$ref": f"#/components/schemas/{name_of(action, 'Response')}"} in content(
+        operation(action)["responses"]["200"]
+    )["schema"]["anyOf"]
+    assert found["properties"].keys() == {"status", "duplicated", "data"} | beside
+    answer = answer_of(action)
+    if answer is not None:
+        model = document()["components"]["schemas"][entry["$ref"].rpartition("/")[2]]
+        assert model["properties"].keys() == answer.model_fields.keys()
+
+
+def test_every_event_is_described_with_the_members_of_its_model_and_an_example_that_has_its_form() -> None:
+    described = {name: methods["post"] for name, methods in document()["webhooks"].items()}
+    signed = event_signing.headers([event_signing.new_secret()], "event", 0, b"{}")
+
+    assert list(described) == list(EVENTS)
+    for name, row in EVENTS.items():
+        found = content(described[name]["requestBody"])
+        model = document()["components"]["schemas"][row.data.__name__]
+        event = found["examples"]["usual"]["value"]
+        names = [each["$ref"].rpartition("/")[2] for each in described[name]["parameters"]]
+        assert model["properties"].keys() == data_of(name).model_fields.keys()
+        assert problems(found["schema"], event) == []
+        assert event["type"] == name
+        data_of(name).read(event["data"])
+        assert [document()["components"]["parameters"][each]["name"] for each in names] == list(signed)
+
+
+def test_an_error_has_every_status_code_and_no_other() -> None:
+    assert document()["components"]["schemas"]["ErrorResponse"]["properties"]["status_code"]["enum"] == list(Status)
+
+
+def test_nothing_is_explained_that_does_not_exist() -> None:
+    models = {
+        base
+        for model in (
+            *(model for action in EVERY.values() for model in (action.request, answer_of(action))),
+            *map(data_of, EVENTS),
+        )
+        if model
+        for inner in nested_models(model).values()
+        for base in inner.__mro__
+    }
+    members = {name for model in models for name in getattr(model, "model_fields", ())}
+    names = {model.__name__ for model in models}
+
+    assert NOTES.keys() == EVERY.keys()
+    assert {key.rpartition(".")[2] for key in MEANINGS} <= members
+    assert {key.rpartition(".")[0] for key in MEANINGS if "." in key} <= names
+    assert {check.__name__ for action in EVERY.values() for check in action.request.further} == FURTHER.keys()
+
+
+# -- examples
+
+
+@EACH
+def test_the_examples_of_a_request_are_taken_by_its_model_and_fit_its_schema_and_no_other(action: Action) -> None:
+    named = content(operation(action)["requestBody"])["examples"]
+    asked = content(operation(action)["requestBody"])["schema"]
+
+    for name in (action.name, *examples.more_requests(action)):
+        assert takes(action.request, named[name]["value"])
+        assert fits(action, named[name]["value"])
+        assert problems(asked, named[name]["value"]) == []
+
+
+@EACH
+def test_the_example_of_an_answer_is_read_by_its_model_and_fits_its_schema(action: Action) -> None:
+    example = content(operation(action)["responses"]["200"])["examples"][action.name]["value"]
+    answer, data = answer_of(action), example["data"]
+
+    assert problems(schema(action, "Response"), example) == []
+    for entry in data if isinstance(data, list) else [data]:
+        assert answer is None or answer.read(entry)
+    assert bool(data) is (answer is not None)
+
+
+def test_the_examples_name_what_the_demonstration_programme_has() -> None:
+    catalogue = file.read_programmes(file.DEMO.read_text("utf-8"), "local")[0].catalogue
+    programme = catalogue.card_programmes[shown(EVERY["createCard"])["card_program_id"]]
+    kinds = {
+        "fee_group": catalogue.fee_groups,
+        "fees_group": catalogue.fee_groups,
+        "limit_group": catalogue.limit_groups,
+        "limits_group": catalogue.limit_groups,
+        "usage_group": catalogue.usage_groups,
+        "usages_group": catalogue.usage_groups,
+        "risk_rule_group": catalogue.risk_groups,
+        "risk_rules_group": catalogue.risk_groups,
+        "design": catalogue.designs,
+        "product": catalogue.products,
+        "program": {**catalogue.card_programmes, **catalogue.account_programmes},
+    }
+
+    named = {
+        (name, value)
+        for action in EVERY.values()
+        for name, value in shown(action).items()
+        if name.endswith(("group_id", "design_id", "product_id", "program_id"))
+    }
+    for name, value in named:
+        kind = next(each for each in sorted(kinds, key=len, reverse=True) if name.endswith(f"{each}_id"))
+        assert value in kinds[kind], name
+    card_number = answer_of(EVERY["getCardNumber"])
+    assert card_number is not None
+    assert programme.bin == meaning(card_number, "pan")[1][: len(programme.bin)]
+
+
+# -- what is taken
+
+
+@EACH
+def test_a_request_without_one_of_its_fields_fits_its_schema_if_its_model_takes_it(action: Action) -> None:
+    body = shown(action)
+
+    for name in [name for name in body if name not in ENVELOPE]:
+        less = {key: value for key, value in body.items() if key != name}
+        assert fits(action, less) is takes(action.request, less), name
+        assert fits(action, body | {name: None}) is takes(action.request, body | {name: None}), name
+
+
+@EACH
+def test_no_request_may_have_unknown_members(action: Action) -> None:
+    assert not fits(action, shown(action) | {"surprise": 1})
+
+
+def without(body: Mapping[str, Any], *beginnings: str) -> dict[str, Any]:
+    return {name: value for name, value in body.items() if not name.startswith(beginnings)}
+
+
+CARD = shown(EVERY["createCard"])
+BULK = {"bulk_address_line_1": "Dock 4", "bulk_country_ison": "276", "bulk_zipcode": "10115", "bulk_city": "Berlin"}
+PHYSICAL = ("delivery_", "order_")
+RULE = without(shown(EVERY["createCardAcsMerchantWhitelistRule"]), "mcc", "merchant_", "maximum_")
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "right"),
+    [
+        ("createCard", without(CARD, *PHYSICAL), False),
+        ("createCard", without(CARD, *PHYSICAL) | {"card_virtual": "1"}, True),
+        ("createCard", CARD | {"order_delivery_code": "X1"}, False),
+        ("createCard", CARD | {"order_delivery_code": "X1"} | BULK, True),
+        ("createCard", without(CARD, "delivery_") | {"card_virtual": 1, "order_delivery_code": "X1"}, True),
+        ("createCard", without(CARD, "holder_"), False),
+        ("createCard", without(CARD, "holder_") | {"holder_id": 7}, True),
+        ("createCard", CARD | {"holder_type": 1}, False),
+        ("createCard", CARD | {"holder_type": 1, "holder_business_name": "Meadow Ltd"}, True),
+        ("createCard", CARD | {"account_id": [25], "account_owner_id": [17]}, False),
+        ("createCard", without(CARD, "card_currency") | {"account_id": [25], "account_owner_id": [17]}, True),
+        ("createCard", without(CARD, "card_currency") | {"account_id": "25, 26", "account_owner_id": "17,17"}, True),
+        ("createCard", without(CARD, "card_currency") | {"account_id": [25]}, False),
+        ("createCard", CARD | {"account_id": [], "account_owner_id": ""}, True),
+        ("createHolder", shown(EVERY["createHolder"]) | {"holder_type": "1"}, False),
+        ("createHolder", shown(EVERY["createHolder"]) | {"holder_type": 1, "business_name": "Meadow Ltd"}, True),
+        ("createCardAcsMerchantWhitelistRule", RULE, False),
+        ("createCardAcsMerchantWhitelistRule", RULE | {"mcc": "5411"}, True),
+        ("createCardAcsMerchantWhitelistRule", RULE | {"merchant_name": ["Corner Shop"]}, True),
+        ("createCardAcsMerchantWhitelistRule", RULE | {"mcc": "5411", "maximum_amount": 100}, False),
+    ],
+)
+def test_conditions_between_fields_are_those_of_the_models(name: str, body: Any, right: bool) -> None:
+    action = EVERY[name]
+
+    assert (fits(action, body), takes(action.request, body)) == (right, right)

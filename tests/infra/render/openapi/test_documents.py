@@ -1,0 +1,358 @@
+"""The OpenAPI documents: made of the tables, up to date, valid, with valid examples, and complete."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from app import app
+from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.fields.field_types import Message
+from chalicelib.foundation.http.web import OTHERS
+from chalicelib.openbanking.protocol import errors, own_answers
+from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
+from chalicelib.openbanking.protocol.errors import ADDED_CODES, ADDITIONAL, VERSION_1, VERSION_2
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, FundsConfirmation
+from chalicelib.website.openapi_documents import DOCUMENTS
+from infra.render.openapi.__main__ import DOCUMENTS as MADE
+from infra.render.openapi.__main__ import PLACE, main
+from infra.render.openapi.models import model_of
+from infra.render.openapi.own_calls import ACCEPTED_REQUEST, EVENTS, OWN_CALLS, answer_to_bank, webhooks_of
+
+ENCODINGS = {"json": "application/json", "form": "application/x-www-form-urlencoded"}
+METHODS = ("get", "post", "put", "patch", "delete")
+
+
+@cache
+def documents() -> dict[str, Any]:
+    """What is committed."""
+    return {name: json.loads((PLACE / f"{name}.json").read_text("utf-8")) for name in DOCUMENTS}
+
+
+def operations(document: Any, place: str = "paths") -> Iterator[tuple[str, str, Any]]:
+    for path, item in document.get(place, {}).items():
+        for method in METHODS:
+            if method in item:
+                yield method, path, item[method]
+
+
+def resolved(document: Any, value: Any) -> Any:
+    """A component in the place of its reference."""
+    if not isinstance(value, dict) or "$ref" not in value:
+        return value
+    found = document
+    for part in value["$ref"].removeprefix("#/").split("/"):
+        found = found[part]
+    return resolved(document, found)
+
+
+def every(value: Any, place: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object in a document, and where it is."""
+    if isinstance(value, dict):
+        yield place, value
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from every(each, f"{place}/{key}")
+
+
+def examples(document: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Every example with its schema: of contents, parameters, headers, and of single members."""
+    for place, found in every(document):
+        if "/example" in place:
+            continue
+        if "schema" in found:
+            named = [resolved(document, each)["value"] for each in found.get("examples", {}).values()]
+            for example in [*named, *([found["example"]] if "example" in found else [])]:
+                yield place, found["schema"], example
+        if isinstance(found.get("examples"), list):
+            for example in found["examples"]:
+                yield place, found, example
+
+
+# -- Up to date
+
+
+def test_the_committed_documents_are_those_that_the_tables_make(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_a_document_that_is_out_of_date_is_told_and_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("infra.render.openapi.__main__.PLACE", tmp_path / "documents")
+    monkeypatch.setattr("infra.render.openapi.__main__.DOCUMENTS", {"small": lambda: {"openapi": "3.1.1"}})
+
+    assert main(["--check"]) == 1
+    assert "small.json is out of date: make docs" in capsys.readouterr().err
+    assert main([]) == 0
+    assert main(["--check"]) == 0
+
+
+def test_every_document_that_is_served_is_made() -> None:
+    assert set(MADE) == set(DOCUMENTS)
+
+
+# -- Valid
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_document_is_openapi_3_1(name: str) -> None:
+    OpenAPIV31SpecValidator(documents()[name]).validate()
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_example_fits_its_schema(name: str) -> None:
+    document = documents()[name]
+    found = list(examples(document))
+
+    assert len(found) > 200
+    for place, schema, example in found:
+        whole = {**schema, "components": document["components"]}
+        problems = Draft202012Validator(whole, format_checker=Draft202012Validator.FORMAT_CHECKER).iter_errors(example)
+        assert [f"{place}: {problem.message}" for problem in problems] == []
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_patterns_are_read_by_javascript_with_and_without_the_flag_u(name: str) -> None:
+    patterns = {found["pattern"] for _, found in every(documents()[name]) if isinstance(found.get("pattern"), str)}
+
+    assert len(patterns) > 5
+    for pattern in patterns:
+        assert max(pattern) < "\U00010000"
+        assert set(re.findall(r"\\(.)", pattern)) <= set("u^$\\.*+?()[]{}|/-"), pattern
+
+
+def of_content(document: Any, holder: Any, kind: str = "application/json") -> list[Any]:
+    """The examples of a request's or a response's content."""
+    content = resolved(document, holder)["content"][kind]
+    named = [resolved(document, each)["value"] for each in content.get("examples", {}).values()]
+    return [*named, *([content["example"]] if "example" in content else [])]
+
+
+def read(model: type[Message], example: Any) -> None:
+    model.read(jsontext.loads(json.dumps(example)))
+
+
+def test_the_examples_of_tpp_calls_are_read_by_their_models() -> None:
+    document = documents()["tpp"]
+    for own in OWN_CALLS:
+        operation = document["paths"][own.path][own.method.lower()]
+        for encoding in own.encodings if own.body else ():
+            for example in of_content(document, operation["requestBody"], ENCODINGS[encoding]):
+                assert own.body is not None
+                read(own.body, example)
+        for example in of_content(document, operation["responses"][str(own.status)]):
+            read(own.answer, example)
+    for rows, requests, responses in relayed(document):
+        for (version, row), request, response in zip(rows.items(), requests, responses, strict=True):
+            read(row.request, {name: value for name, value in request.items() if name != "bic"})
+            read(row.answer if "funds_available" not in response else model_of(FundsConfirmation), response)
+            assert version in (1, 2)
+
+
+def relayed(document: Any) -> Iterator[tuple[Any, list[Any], list[Any]]]:
+    """The webhooks of each relayed POST call, with the examples of request and answer per version."""
+    for call in [call for call in RELAYED if call.method == "POST"] + list(PAYMENTS):
+        operation = document["paths"][call.path]["post"]
+        answers = of_content(document, operation["responses"]["200"])
+        requests = of_content(document, operation["requestBody"])
+        yield webhooks_of(call), requests, answers * (len(requests) // len(answers))
+
+
+def test_the_examples_of_events_are_read_by_their_models() -> None:
+    document = documents()["tpp"]
+    for name, row in EVENTS.items():
+        for example in of_content(document, document["webhooks"][name]["post"]["requestBody"]):
+            assert list(example) == ["type", "timestamp", "data"]
+            assert example["type"] == name
+            read(row.data, example["data"])
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_the_examples_of_banks_are_read_by_their_models(version: Any) -> None:
+    document = documents()[f"bank-v{version}"]
+    for call in [call for call in BANK_CALLS if call.name in VERSIONS[version].calls]:
+        operation = document["paths"][f"{VERSIONS[version].base}{call.path}"]["post"]
+        for example in of_content(document, operation["requestBody"]):
+            read(VERSIONS[version].calls[call.name], example)
+        for example in of_content(document, operation["responses"]["200"]):
+            read(answer_to_bank(call.name, VERSIONS[version]), example)
+    for row in VERSIONS[version].webhooks:
+        operation = document["webhooks"][row.path.strip("/")]["post"]
+        for example in of_content(document, operation["requestBody"]):
+            read(row.request, example)
+        for example in of_content(document, operation["responses"]["200"]):
+            read(row.answer, example)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_examples_of_errors_are_read_by_their_models(name: str) -> None:
+    document = documents()[name]
+    for example in document["components"].get("examples", {}).values():
+        value = example["value"]
+        shape: Any = errors.TokenError if "error" in value else errors.Error
+        read(model_of(errors.ErrorV1 if "error_code" in value else shape), value)
+
+
+# -- Complete
+
+
+def routes() -> set[tuple[str, str]]:
+    """What the application serves below the interface's paths, without catch-alls."""
+    return {
+        (method.lower(), path)
+        for path, methods in app.routes.items()
+        for method in methods
+        if path.startswith(("/tpp", "/oauth", "/.well-known", "/bank/", "/api", "/simulator")) and method != OTHERS
+    }
+
+
+def test_every_route_of_the_interface_is_described_and_no_other() -> None:
+    described = {(method, path) for document in documents().values() for method, path, _ in operations(document)}
+
+    assert described == routes()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_every_webhook_is_described_and_no_other(version: Any) -> None:
+    described = {f"/{path}" for _, path, _ in operations(documents()[f"bank-v{version}"], "webhooks")}
+
+    assert described == {row.path for row in VERSIONS[version].webhooks}
+
+
+def test_every_event_is_described_and_no_other() -> None:
+    document = documents()["tpp"]
+    names = [each["name"] for each in document["components"]["parameters"].values()]
+    signed = event_signing.headers([event_signing.new_secret()], "event", 0, b"{}")
+
+    assert [name for _, name, _ in operations(document, "webhooks")] == list(EVENTS)
+    assert signed.keys() <= set(names)
+    for _, _, operation in operations(document, "webhooks"):
+        told = [resolved(document, each) for each in operation["parameters"]]
+        assert [each["name"] for each in told if each["required"]] == list(signed)
+        for each in told:
+            Draft202012Validator(each["schema"]).validate(signed[each["name"]])
+
+
+def test_every_call_that_goes_on_to_a_bank_may_be_answered_later_and_no_other() -> None:
+    document = documents()["tpp"]
+    prefers = {"$ref": "#/components/parameters/Prefer"}
+    found = {path for _, path, operation in operations(document) if prefers in operation["parameters"]}
+
+    assert found == {call.path for call in RELAYED} | {call.path for call in PAYMENTS} | {STATUS_PATH}
+    for path in found:
+        (operation,) = document["paths"][path].values()
+        accepted = operation["responses"]["202"]
+        assert {"Location", "Preference-Applied"} <= accepted["headers"].keys()
+        assert "Retry-After" in operation["responses"]["502"]["headers"]
+        (example,) = of_content(document, accepted)
+        read(model_of(own_answers.Accepted), example)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_everything_is_explained(name: str) -> None:
+    document = documents()[name]
+    for place, item in every(document):
+        parent = place.rpartition("/")[0].rpartition("/")[2]
+        kind = place.rpartition("/")[2]
+        if "operationId" in item:
+            assert item["summary"], place
+            assert item["description"], place
+        is_rule = "/if/" in place or "/allOf/" in place or "code" in kind  # what a description elsewhere is about
+        if parent in ("properties", "parameters", "headers") and "$ref" not in item and not is_rule:
+            assert item.get("description"), place
+    for schema in document["components"]["schemas"].values():
+        assert schema["description"]
+        assert all(member["description"] for member in schema.get("properties", {}).values())
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_operations_have_names_of_their_own(name: str) -> None:
+    document = documents()[name]
+    names = [
+        operation["operationId"] for place in ("paths", "webhooks") for *_, operation in operations(document, place)
+    ]
+
+    assert len(names) == len(set(names))
+
+
+def given(document: Any) -> set[Any]:
+    """The codes, and additional codes, of the errors that calls are answered with."""
+    values = [example["value"] for example in document["components"]["examples"].values()]
+    codes = {value.get("code", value.get("error_code")) for value in values}
+    return codes | {error["code"] for value in values for error in value.get("additionalErrors", ())}
+
+
+def test_every_error_of_version_1_occurs() -> None:
+    assert given(documents()["bank-v1"]) == VERSION_1.keys()
+
+
+def test_every_error_of_version_2_occurs_where_it_can() -> None:
+    tpp, bank = given(documents()["tpp"]), given(documents()["bank-v2"])
+    for_banks_only = {code for code in ADDITIONAL if code.startswith(("AUTHORIZATION", "INVALID_PAYMENT"))}
+    for_banks_only -= {"AUTHORIZATION_SCOPE_DOES_NOT_EXIST", "AUTHORIZATION_SCOPE_NOT_CORRECT"}
+    of_relaying = ADDED_CODES | {
+        "ASPSP_UNKNOWN_ERROR",
+        "ASPSP_ERROR_DESC",
+        "PAYMENT_SCHEME_INVALID",
+        "PARAMETER_NOT_CONSISTENT",
+    }
+
+    assert tpp == (VERSION_2.keys() | ADDITIONAL.keys()) - for_banks_only
+    assert bank >= (VERSION_2.keys() | ADDITIONAL.keys()) - of_relaying - {"API_ACTION_DOES_NOT_EXIST"}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_the_introduction_has_every_code(name: str) -> None:
+    text = documents()[name]["info"]["description"]
+    version_2 = VERSION_2.keys() | ADDITIONAL.keys()
+    of_banks = {"bank-v1": VERSION_1, "bank-v2": version_2 - ADDED_CODES}
+    table: Any = (of_banks | {"cards": list(map(int, Status))}).get(name, version_2)
+
+    assert [code for code in table if f"`{code}`" not in text] == []
+
+
+def test_what_the_service_always_fills_in_is_required_at_banks_and_optional_for_tpps() -> None:
+    tpp, one, two = (documents()[name]["components"]["schemas"] for name in ("tpp", "bank-v1", "bank-v2"))
+
+    for name, member in (("PaymentsRequest", "record_count"), ("SinglePayment", "payment_scheme")):
+        assert member in one[name]["required"]
+        assert member not in tpp.get(f"{name}V1", {}).get("required", [])
+    assert "page_size" in two["TransactionsRequest"]["required"]
+    assert "payment_scheme" in two["BulkPayment"]["required"]
+    assert "payment_scheme" not in tpp["BulkPaymentV2"]["required"]
+
+
+def test_banks_may_write_identifiers_as_numbers_and_tpps_get_them_as_text() -> None:
+    tpp, one, two = (documents()[name]["components"]["schemas"] for name in ("tpp", "bank-v1", "bank-v2"))
+    either = ["string", "integer"]
+
+    for schemas, version in ((one, "V1"), (two, "V2")):
+        assert schemas["InitiationAnswer"]["properties"]["payment_id"]["type"] == either
+        assert tpp[f"InitiationAnswer{version}"]["properties"]["payment_id"]["type"] == "string"
+        ids = schemas["SaveConsent"]["properties"]["account_ids" if version == "V1" else "accountIds"]
+        assert ids["items"]["type"] == either
+    assert one["PaymentsStatus"]["properties"]["payment_id"]["type"] == either
+    assert two["PaymentsStatus"]["properties"]["paymentId"]["type"] == either
+    for name in ("resource_id", "bban", "account_number", "sort_code"):
+        assert two["AccountReference"]["properties"][name]["type"][:2] == either
+        assert "integer" not in tpp["AccountReferenceV2"]["properties"][name]["type"]
+
+
+@pytest.mark.parametrize("path", [STATUS_PATH, ACCEPTED_REQUEST])
+def test_what_belongs_to_a_direct_payment_is_asked_for_without_a_bearer(path: str) -> None:
+    ways = documents()["tpp"]["paths"][path]["get"]["security"]
+
+    assert [way for way in ways if {"bearer", "dpop"} & way.keys()] == ways[:3]
+    assert ways[3:] == documents()["tpp"]["paths"]["/tpp/banks"]["get"]["security"]

@@ -1,0 +1,152 @@
+"""The generator: types of members, names, and the synchronous client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from infra.render.sdk import modules, source, tpp
+from infra.render.sdk.members import Types, meaning, snake_case
+
+OBJECT = {"type": "object", "description": "A thing", "required": ["id"]}
+
+
+def members(owner: str = "Answer", **properties: Any) -> dict[str, str]:
+    """The annotation of each member."""
+    types = Types({("A", "B"): "Choice"}, {"Order"})
+    return {one.name: one.annotation for one in types.members(owner, {**OBJECT, "properties": properties})}
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected"),
+    [
+        ({"type": "string"}, "str | None"),
+        ({"type": ["string", "null"]}, "str | None"),
+        ({"type": "string", "format": "date-time"}, "datetime | None"),
+        ({"type": "string", "format": "date"}, "date | None"),
+        ({"type": "integer"}, "int | None"),
+        ({"type": "boolean"}, "bool | None"),
+        ({"type": "object", "additionalProperties": True}, "Mapping[str, Any] | None"),
+        ({"type": "string", "enum": ["A", "B"]}, "Choice | None"),
+        ({"type": ["string", "null"], "enum": ["A", "B", None]}, "Choice | None"),
+        ({"type": "string", "enum": ["A", "C"]}, "Literal['A', 'C'] | None"),
+        ({"const": "A"}, "Literal['A'] | None"),
+        ({"$ref": "#/components/schemas/AccountV1"}, "AccountV1 | None"),
+        ({"anyOf": [{"$ref": "#/components/schemas/AccountV1"}, {"type": "null"}]}, "AccountV1 | None"),
+        ({"anyOf": [{"type": "array", "items": {}}, {"type": "object"}]}, "Any"),
+        ({"type": "array", "items": {"type": "string"}}, "tuple[str, ...] | None"),
+    ],
+)
+def test_a_member_has_the_type_of_its_schema(schema: Any, expected: str) -> None:
+    assert members(member=schema) == {"member": expected}
+
+
+def test_mandatory_members_are_not_optional_unless_they_may_be_null() -> None:
+    assert members(id={"type": "string"}) == {"id": "str"}
+    assert members(id={"type": ["string", "null"]}) == {"id": "str | None"}
+
+
+def test_a_list_in_a_request_may_be_any_sequence() -> None:
+    assert members("Order", id={"type": "array", "items": {"type": "integer"}}) == {"id": "Sequence[int]"}
+
+
+@pytest.mark.parametrize(("name", "expected"), [("amount", "Decimal"), ("limit", "int"), ("id", "str")])
+def test_a_number_or_a_text_has_the_type_of_its_meaning(name: str, expected: str) -> None:
+    schema: Any = {name: {"type": ["number", "string"]}}
+    assert members(**schema)[name].startswith(expected)
+
+
+def test_a_number_or_a_text_of_unknown_meaning_is_reported() -> None:
+    with pytest.raises(KeyError, match=r"members\.py"):
+        members(rate={"type": ["number", "string"]})
+
+
+def test_a_members_limits_are_told_where_a_caller_needs_them() -> None:
+    schema = {"type": "string", "maxLength": 18, "description": "The reference"}
+
+    assert meaning(schema, limits=True) == "The reference; at most 18 characters"
+    assert meaning(schema, limits=False) == "The reference"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("requestId", "request_id"), ("additionalErrors", "additional_errors"), ("bic", "bic")]
+)
+def test_names_are_pythons(name: str, expected: str) -> None:
+    assert snake_case(name) == expected
+
+
+def test_a_docstring_is_a_sentence_that_fits_the_line() -> None:
+    assert source.docstring("The account") == '"""The account."""'
+    assert source.docstring(r"The pattern \d") == 'r"""The pattern \\d."""'
+    assert max(map(len, source.docstring("word " * 60, "    ").splitlines())) <= 120
+
+
+def test_the_synchronous_client_awaits_nothing_and_its_texts_stay() -> None:
+    asynchronous = (
+        "from causeway import _waiting\n\n\n"
+        "class AsyncTpp:\n"
+        '    """The client: \u00abrun\u00bb calls the hub."""\n\n'
+        "    async def run(self) -> None:\n"
+        "        async with self.lock:\n"
+        "            await _waiting.async_sleep((await self.wait()).seconds)\n"
+    )
+
+    assert modules.to_synchronous(asynchronous) == (
+        f"{modules.SYNC_NOTICE}\n\n"
+        "from causeway import _waiting\n\n\n"
+        "class Tpp:\n"
+        '    """The client: \u00abrun\u00bb calls the hub."""\n\n'
+        "    def run(self) -> None:\n"
+        "        with self.lock:\n"
+        "            _waiting.sleep((self.wait()).seconds)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("class AsyncCaller:\n    pass\n", ""),
+        ("class AsyncOther:\n    pass\n", "AsyncOther"),
+        ("class Tpp(AsyncBase):\n    pass\n", "AsyncBase"),
+        ('"""Await the call."""\n', "Await"),
+        ("def run():\n    # awaited elsewhere\n    pass\n", "awaited"),
+        ("import asyncio\n", "asyncio"),
+        ("def __aiter_(): ...\n\n\nstream.aiter()\n", "aiter"),
+        ("def pay(*, prefer_async=False): ...\n", ""),
+    ],
+)
+def test_an_asynchronous_name_that_is_left_in_the_synchronous_client_is_reported(text: str, left: str) -> None:
+    if not left:
+        modules.to_synchronous(text, "caller.py")
+        return
+    with pytest.raises(modules.AsynchronousNameLeft, match=rf"^caller\.py keeps {left}: "):
+        modules.to_synchronous(text, "caller.py")
+
+
+def test_the_synchronous_client_and_its_consents_have_a_synchronous_base() -> None:
+    texts = {path.name: text for path, text in modules.texts().items() if path.parent == modules.SYNC}
+
+    assert "class Caller:" in texts["caller.py"]
+    assert "class Tpp(Caller):" in texts["client.py"]
+    assert "class Consent(Caller):" in texts["consent.py"]
+
+
+def test_every_scope_belongs_to_one_version() -> None:
+    first, second = tpp.scopes_of_versions().values()
+
+    assert not set(first) & set(second)
+    assert "account.list" in first
+    assert "accounts" in second
+
+
+def test_a_scope_that_no_call_names_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tpp, "operations", lambda: iter([]))
+
+    with pytest.raises(ValueError, match="scopes"):
+        tpp.scopes_of_versions()
+
+
+def test_only_what_requests_contain_takes_sequences() -> None:
+    assert {"BulkPaymentV2", "TransferV2", "PaymentAccountV2"} <= tpp.request_schemas()
+    assert not {"AccountsAnswerV2", "TransactionsV2", "BanksAnswer"} & tpp.request_schemas()

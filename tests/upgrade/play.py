@@ -1,0 +1,108 @@
+"""What a release writes into every table: a TPP, a PSU, a programme manager and an operator at work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+from chalicelib.demo_bank.setup import install
+from chalicelib.foundation.http.outbound import Reply
+from tests.cards.scenes import MadeCard, Scene
+from tests.demo_bank.connected_banks import Psu, authorize, payment, tokens, wire_banks
+from tests.demo_bank.stage import query_of
+from tests.sealing import seal_something_everywhere
+from tests.statistics import nights
+from tests.website.person import Person
+from tests.world import World
+
+EMAIL = "tpp@example.com"
+SCOPES = {
+    "one": ["account.list", "account.details", "payment.init"],
+    "two": ["accounts", "accounts.balances", "payments.single"],
+}
+"""What the TPP asks for at each demonstration bank."""
+EVER = {"date_from": 0, "date_to": 99_999_999_999, "item_count": 100}
+
+
+def play(world: World) -> dict[str, Any]:
+    """Fill every table. Returns the facts that are needed to use the data."""
+    Person(world).register(EMAIL)
+    made = world.hub.openbanking.clients.create(owner=EMAIL, title="Budget Friend")
+    world.client, world.client_secret = made.client, made.secret
+    nights.counted_day(world, answered=["10:00:00"])
+    nights.turn_to(world, date(2026, 3, 4))
+    nights.ingest(world)
+    seal_something_everywhere(world)
+    with wire_banks(world):
+        install(world.hub)
+        facts = {
+            "banks": {bank: _use_bank(world, bank) for bank in SCOPES},
+            "client": {"client_id": world.client.client_id, "secret": world.client_secret},
+            "events": _fail_to_deliver(world),
+            "cards": _use_card(Scene(world)),
+        }
+    return {"written_at": world.clock.now().isoformat(), **facts}
+
+
+def _use_bank(world: World, bank: str) -> dict[str, Any]:
+    """Tokens of a consent, a code of another that is not redeemed, and a payment that the PSU has confirmed."""
+    held = tokens(world, bank, scopes=SCOPES[bank], state=f"used at {bank}")
+    headers = {"idempotency-key": f"order-{bank}"}
+    order = payment(world, bank)
+    path = "/tpp/payment_initiation"
+    answer = world.tpp("POST", path, order, bearer=held["access_token"], headers=headers)
+    assert answer.status == 200, answer
+    Psu(world, bank).pay(answer.body["confirmation_url"])
+    waiting = Psu(world, bank).approve(authorize(world, bank, state=f"waiting at {bank}")["redirect_url"])
+    return {
+        "tokens": {name: held[name] for name in ("access_token", "refresh_token")},
+        "code": query_of(waiting)["code"],
+        "order": order,
+        "idempotency_key": headers["idempotency-key"],
+        "payment_id": answer.body["payment_id"],
+    }
+
+
+def _fail_to_deliver(world: World) -> dict[str, str]:
+    """An event whose receiver was away, and the secret that it is signed with."""
+    clients = world.hub.openbanking.clients
+    made = clients.create(owner=EMAIL, title="Receiver", events_url=world.receiver.url)
+    assert made.events_secret is not None
+    event_id = world.hub.openbanking.tpp_events.send_test(made.client)
+    world.receiver.answers = [Reply(500, b"", {}, 0.01)]
+    world.hub.delivery.worker.attempt(event_id)
+    assert world.delivery(event_id).attempts == 1
+    return {"event_id": event_id, "secret": made.events_secret}
+
+
+def _use_card(scene: Scene) -> dict[str, Any]:
+    """A card with a purchase that is cleared and one that is held, and an account with a payment on its way.
+
+    Returns what the reads of them answer, by action.
+    """
+    card = scene.spendable(50_000)
+    scene.clearing(scene.purchase(card.card_id, 1_999), 1_999)
+    scene.purchase(card.card_id, 2_500)
+    payer = scene.funded(10_000)
+    scene.paid(payer, 4_000)
+    return {
+        "credentials": scene.world.card_credentials,
+        "card_id": card.card_id,
+        "reads": [
+            {"action": action, "members": members, "data": scene.data(action, **members)}
+            for action, members in _reads(card, payer["account_id"])
+        ],
+    }
+
+
+def _reads(card: MadeCard, payer_id: int) -> Iterator[tuple[str, dict[str, int]]]:
+    """Actions that read the records, with their members."""
+    for action in ("getCardDetails", "getCardNumber", "getCvc2", "getPin"):
+        yield action, {"card_id": card.card_id}
+    yield "getFinancialAuthorizes", {"card_id": card.card_id, **EVER}
+    yield "getTransactions", {"card_id": card.card_id, **EVER}
+    yield "getHolder", {"holder_id": card.holder_id}
+    for account_id in (card.account_id, payer_id):
+        yield "getAccounts", {"account_id": account_id}
+        yield "getTransactions", {"account_id": account_id, **EVER}

@@ -1,0 +1,166 @@
+"""This version starts on the data that the latest release has written, and goes on with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import boto3
+import pytest
+
+from chalicelib import bootstrap
+from chalicelib.foundation.crypto import event_signing
+from chalicelib.foundation.settings import Settings
+from chalicelib.sealed_places import SEALED_PLACES
+from infra.admin.ledger_verification import find_dangling_refs, prove_ledger
+from tests.cards.scenes import Scene
+from tests.demo_bank.connected_banks import wire_banks
+from tests.manual_clock import ManualClock
+from tests.sealing import reseal_all
+from tests.upgrade import data_file
+from tests.upgrade.play import EMAIL, SCOPES
+from tests.website.person import Person
+from tests.world import World
+
+FACTS, LINES = data_file.read()
+LARGEST = 300_000
+"""The most bytes of the file, so that a clone stays small."""
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An emulator with the data of the latest release."""
+    state = tmp_path_factory.mktemp("upgrade") / "state"
+    data_file.restore(LINES, state)
+    with data_file.emulator(state):
+        yield
+
+
+@pytest.fixture
+def world(storage: None) -> Iterator[World]:
+    """A new process of the service, between the demonstration banks, at the time when the data were written."""
+    clock = ManualClock(datetime.fromisoformat(FACTS["written_at"]))
+    made = World(bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), clock), {})
+    with made.installed(), wire_banks(made):
+        made.client = made.hub.openbanking.clients.get(FACTS["client"]["client_id"])
+        made.client_secret = FACTS["client"]["secret"]
+        made.card_secrets = {"full": FACTS["cards"]["credentials"]}
+        yield made
+
+
+def test_the_data_of_the_release_have_items_of_every_table() -> None:
+    assert {line["table"] for line in LINES if "table" in line} == set(data_file.key_attributes())
+
+
+def test_the_data_of_the_release_have_a_value_at_every_sealed_place() -> None:
+    found = {(line["table"], name) for line in LINES if "table" in line for name in line["item"]}
+
+    assert found >= {(place.table, place.attribute) for place in SEALED_PLACES}
+
+
+def test_the_data_of_the_release_are_small() -> None:
+    assert data_file.RELEASED.stat().st_size <= LARGEST
+
+
+@pytest.mark.parametrize("bank", SCOPES)
+def test_a_tpp_goes_on_with_the_consents_tokens_and_payments_of_the_release(world: World, bank: str) -> None:
+    known = FACTS["banks"][bank]
+    bearer, refresh_token = known["tokens"]["access_token"], known["tokens"]["refresh_token"]
+
+    assert len(accounts(world, bearer)) == 2
+    assert accounts(world, token(world, authorization_code=known["code"]))
+
+    headers = {"idempotency-key": known["idempotency_key"]}
+    repeated = world.tpp("POST", "/tpp/payment_initiation", known["order"], bearer=bearer, headers=headers)
+    assert (repeated.status, repeated.body["payment_id"]) == (200, known["payment_id"])
+    status = world.tpp("GET", f"/tpp/payment_status?payment_id={known['payment_id']}", bearer=bearer)
+    assert status.status == 200, status
+
+    world.clock.advance(2 * 3600)
+    assert world.tpp("GET", "/tpp/accounts", bearer=bearer).status == 401
+    assert len(accounts(world, token(world, refresh_token=refresh_token))) == 2
+
+
+def test_a_client_fetches_the_events_of_the_release(world: World) -> None:
+    types = [event["type"] for event in world.tpp("GET", "/tpp/events?limit=100").body["events"]]
+
+    assert {"test", "payment.status_changed"} <= {*types}
+
+
+def test_a_delivery_of_the_release_goes_on_and_arrives_signed(world: World) -> None:
+    event_id = FACTS["events"]["event_id"]
+    world.clock.advance(3600)
+    world.hub.delivery.sweeper.sweep()
+
+    for delivery_id in queued(world):
+        world.hub.delivery.worker.attempt(delivery_id)
+
+    assert world.delivery(event_id).state == "delivered"
+    (sent,) = [each for each in world.receiver.received if each.headers["webhook-id"] == event_id]
+    signed = event_signing.headers([FACTS["events"]["secret"]], event_id, world.clock.time(), sent.body)
+    assert signed.items() <= dict(sent.headers).items()
+
+
+def test_cards_of_the_release_are_read_as_they_were_pay_and_have_a_ledger_that_adds_up(world: World) -> None:
+    scene = Scene(world)
+    for read in FACTS["cards"]["reads"]:
+        assert_contains(scene.data(read["action"], **read["members"]), read["data"])
+
+    assert scene.purchase(FACTS["cards"]["card_id"], 100)["response_code"] == "00"
+
+    assert prove_ledger(world.hub.store).transactions > 0
+    find_dangling_refs(world.hub.store)
+
+
+def test_a_user_of_the_release_signs_in_and_finds_the_clients(world: World) -> None:
+    person = Person(world)
+    person.sign_in(EMAIL)
+    person.get("/clients")
+
+    assert "Budget Friend" in person.text
+    assert "Receiver" in person.text
+
+
+def test_every_sealed_value_of_the_release_is_opened_and_sealed_with_a_new_key(world: World) -> None:
+    reseal_all(world)
+
+    progress = world.hub.resealing.progress()
+    assert progress is not None
+    assert progress.finished_at is not None
+    assert not any((progress.left or {}).values())
+
+
+def token(world: World, **grant: str) -> str:
+    answer = world.tpp("POST", "/tpp/token", grant)
+    assert answer.status == 200, answer
+    return str(answer.body["access_token"])
+
+
+def accounts(world: World, bearer: str) -> list[Any]:
+    answer = world.tpp("GET", "/tpp/accounts", bearer=bearer)
+    assert answer.status == 200, answer
+    return list(answer.body["accounts"])
+
+
+def queued(world: World) -> list[str]:
+    """The messages in the queue of deliveries."""
+    sqs = boto3.client("sqs")
+    url = sqs.get_queue_url(QueueName=f"{world.hub.settings.prefix}-deliveries")["QueueUrl"]
+    found: list[str] = []
+    while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+        found += [message["Body"] for message in messages]
+    return found
+
+
+def assert_contains(value: Any, known: Any) -> None:
+    """A value has all members that were known; versions may append others."""
+    if isinstance(known, Mapping):
+        for name, member in known.items():
+            assert_contains(value[name], member)
+    elif isinstance(known, list):
+        assert len(value) == len(known)
+        for each, member in zip(value, known, strict=True):
+            assert_contains(each, member)
+    else:
+        assert value == known
