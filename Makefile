@@ -22,7 +22,7 @@ PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -na
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs contract release postman screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -39,52 +39,54 @@ run: environment ## Start the whole service on this machine: PORT=8000 FRESH=1 T
 tour: environment ## Act as a TPP, a bank's customer and a cardholder; DETAIL=1 shows every request and response
 	@exec $(PYTHON) -m infra.tour $(if $(DETAIL),--detail)
 
-test: environment ## Run all tests except the slow ones, offline: RUNTIME=3.13 TESTS=tests/foundation
+test: rendered ## Run all tests except the slow ones, offline: RUNTIME=3.13 TESTS=tests/foundation
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages and not year and not sdk and not rehearsal" $(TESTS)
 
-test-faults: environment ## Inject every fault into every storage and queue call, kill workers, make 50 concurrent calls
+test-faults: rendered ## Inject every fault into every storage and queue call, kill workers, make 50 concurrent calls
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m faults
 
-test-sdk: environment ## Run the Python package of sdk/ against stacks: faults, lost answers, crashes, moved time
+test-sdk: rendered ## Run the Python package of sdk/ against stacks: faults, lost answers, crashes, moved time
 	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m sdk tests/e2e
 
 test-clock: environment ## Move the clock of a stack by a year in steps of a day, in less than a minute
 	@exec $(PYTHON) -m pytest -m year tests/e2e
 
-test-pages: environment ## Visit all states of all pages in Chromium: accessibility, light and dark, small screens
+test-pages: rendered ## Visit all states of all pages in Chromium: accessibility, light and dark, small screens
 	@exec $(PYTHON) -m pytest tests/browser
 
-test-dynamodb: environment ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
+test-dynamodb: rendered ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
 	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "dynamodb or e2e"
 
-test-dynoxide: environment ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide)
+test-dynoxide: rendered ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide)
 	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "dynamodb or e2e"
 
 install-dynoxide: environment ## Build and install dynoxide, a fast DynamoDB engine, which make run then uses (cargo)
 	@exec $(PYTHON) -m infra.local.dynoxide
 
-test-emulator: environment ## Run end-to-end tests on a running emulator: AWS_ENDPOINT_URL=… or LOCALSTACK=1 TESTS=tests/e2e
+test-emulator: rendered ## Run end-to-end tests on a running emulator: AWS_ENDPOINT_URL=… or LOCALSTACK=1 TESTS=tests/e2e
 	@exec $(PYTHON) -m tests.endpoint $(TESTS)
 
 localstack: environment ## Start LocalStack on port 4566, without an account: Python 3.13, a JDK, Maven
 	@exec infra/localstack/start.sh
 
-test-openapi: environment ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
+test-openapi: rendered ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.fuzzing --examples $(EXAMPLES) --seed $(SEED)
 
 chaos: environment ## Kill workers while receivers fail, storage is late, disks fill, queues grow: SEED=… PARALLEL=4
 	@exec $(PYTHON) -m tests.chaos $(if $(filter command environment,$(firstword $(origin SEED))),--seed $(SEED)) $(if $(ENGINE),--engine $(ENGINE)) $(if $(PARALLEL),--parallel $(PARALLEL))
 
-mutants: environment ## Put defects into core modules; the tests must notice them: SEED=2026 COUNT=100
+mutants: rendered ## Put defects into core modules; the tests must notice them: SEED=2026 COUNT=100
 	@exec $(PYTHON) -m tests.mutants --seed $(SEED) --count $(COUNT)
 
 conformance: environment ## Check a bank's implementation and write a report: BANK=bank.yaml ONLY=accounts,*.signature-*
 	@exec $(PYTHON) -m infra.conformance $(if $(BANK),"$(BANK)") $(if $(ONLY),--only "$(ONLY)")
 
-docs: environment ## Write the OpenAPI documents, the SDK's models, docs/reference and the pages at /docs
-	@$(PYTHON) -m infra.render.openapi
-	@$(PYTHON) -m infra.render.sdk
-	@exec $(PYTHON) -m infra.render.docs
+docs: environment ## Write the SDK's generated modules; render the OpenAPI documents and the pages at /docs
+	@exec $(PYTHON) -m infra.render --sdk
+
+.PHONY: rendered
+rendered: environment
+	@exec $(PYTHON) -m infra.render
 
 contract: environment ## Write contract/: a line for each operation, member, value and error code
 	@exec $(PYTHON) -m infra.render.contract
@@ -92,13 +94,11 @@ contract: environment ## Write contract/: a line for each operation, member, val
 release: environment ## Make a release: changelog, version, contract, data, commit, tag; VERSION=1.1.0
 	@exec $(PYTHON) -m infra.release "$(VERSION)"
 
-postman: environment ## Write a Postman collection for the running stack, with its credentials, to build/
-	@exec $(PYTHON) -m infra.postman
-
-screenshots: environment ## Write screenshots of all pages to build/, and renew docs/images: ONLY=website
+screenshots: rendered ## Write screenshots of all pages to build/, and renew docs/images: ONLY=website
 	@exec $(PYTHON) -m tests.browser $(if $(ONLY),--only $(ONLY))
 
 bench: stage-python ## Measure processor time per request, cold starts, latency, and transfers per second (Java, Maven)
+	@$(STAGE_PYTHON) -m infra.render
 	@exec $(STAGE_PYTHON) -m tests.bench
 
 capacity: environment ## Compute the costs and limits of docs/capacity.md
@@ -112,7 +112,6 @@ lint: environment ## Check style, types and the CloudFormation template
 	@$(VENV)/bin/ruff format --check .
 	@$(VENV)/bin/mypy $(SOURCES)
 	@$(VENV)/bin/cfn-lint infra/resources.yaml
-	@$(PYTHON) -m infra.render.docs --check
 	@$(PYTHON) -m infra.render.sdk --check
 
 format: environment ## Format the code
@@ -127,14 +126,17 @@ sdk: environment ## Build the Python SDK of sdk/: wheel and sdist, to build/sdk/
 	@exec $(PYTHON) -m build --no-isolation --outdir build/sdk sdk
 
 package: stage-python ## Write one CloudFormation template for a whole stage, and its zip files, to build/: STAGE=dev
+	@$(STAGE_PYTHON) -m infra.render
 	@exec $(STAGE_PYTHON) -m infra.deploy.package $(STAGE) build
 
 rehearse: stage-python ## Deploy to an emulator with Chalice and verify the result (downloads packages with pip)
+	@$(STAGE_PYTHON) -m infra.render
 	@exec $(STAGE_PYTHON) -m pytest -vv tests/rehearsal
 
 deploy: stage-python ## Deploy resources and application to AWS: STAGE=dev ALARM_TOPIC=arn:…
+	@$(STAGE_PYTHON) -m infra.render
 	@exec $(STAGE_PYTHON) -m infra.deploy $(STAGE) $(if $(ALARM_TOPIC),--alarm-topic $(ALARM_TOPIC))
 
 clean: ## Remove all builds, the environment and the local stack's data
-	@rm -rf build .local .chalice/deployments .venv .venv.lock .venv-*
+	@rm -rf build chalicelib/website/rendered .local .chalice/deployments .venv .venv.lock .venv-*
 	@find . \( $(PATTERNS) \) -not -path './.git/*' -prune -exec rm -rf {} +

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tests.cards.leak_watch import Watch
 
 log.logger()  # writes where pytest looks, and not wherever a test that logs first has its output go
-pytest_plugins = ["tests.cards.leak_watch", "tests.stack"]
+pytest_plugins = ["tests.cards.leak_watch", "tests.rendered", "tests.stack"]
 
 STACK_ROOMS = ("tests/e2e/", "tests/browser/")
 SECOND_STACK = tuple(f"tests/e2e/test_sdk_{subject}.py" for subject in ("bank", "clock", "lost_answers"))

@@ -1,14 +1,21 @@
-"""The documents as tests read them: blocks, tables and sections."""
+"""The documents as tests read them: blocks, tables and sections.
+
+Pages of the reference are rendered: tests that read them use the fixture ``rendered``.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+from chalicelib.website import rendered_files
+from infra.render.docs.site_pages import GENERATED, page_names
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted(ROOT.glob("docs/**/*.md"))}
 README = (ROOT / "README.md").read_text("utf-8")
 EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
+"""What people wrote."""
 OPERATIONS, ALARMS_PAGE, LOGS, PROGRAMME_FILE, DATA, STATISTICS = (
     DOCUMENTS[f"docs/{name}.md"] for name in ("operations", "alarms", "logs", "programme-file", "data", "statistics")
 )
@@ -29,15 +36,24 @@ CARD_REQUESTS, CARD_DATA, CARD_NETWORK, EXTERNAL_PAYMENTS, LEDGER = (
     DOCUMENTS[f"docs/concepts/{name}.md"]
     for name in ("card-requests", "card-data", "card-network", "external-payments", "ledger")
 )
-CARD_ACTIONS, CARD_VALUES = (DOCUMENTS[f"docs/reference/{name}.md"] for name in ("card-actions", "card-values"))
-CARDS = "\n".join([CARD_REQUESTS, CARD_DATA, CARD_NETWORK, EXTERNAL_PAYMENTS, LEDGER, CARD_ACTIONS, CARD_VALUES])
-CARD_EVENTS = DOCUMENTS["docs/reference/card-events.md"]
-SETTINGS, COMMANDS = (DOCUMENTS[f"docs/reference/{name}.md"] for name in ("settings", "commands"))
+CARDS = "\n".join([CARD_REQUESTS, CARD_DATA, CARD_NETWORK, EXTERNAL_PAYMENTS, LEDGER])
 SANDBOX, ARCHITECTURE, CAPACITY, DEPLOYMENT = (
     DOCUMENTS[f"docs/{name}.md"] for name in ("sandbox", "architecture", "capacity", "deployment")
 )
 FAULTS_PAGE, CUSTOMERS_PAGE = (DOCUMENTS[f"docs/guides/tpp-{name}.md"] for name in ("faults", "customers"))
+REFERENCE = [name.removeprefix(GENERATED) for name in page_names() if name.startswith(GENERATED)]
+"""The names of the pages of the reference."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def reference(name: str) -> str:
+    """A page of the reference."""
+    return rendered_files.read(f"docs/{GENERATED}{name}.md")
+
+
+def everything() -> str:
+    """What people wrote, and the reference."""
+    return "\n".join([EVERYTHING, *map(reference, REFERENCE)])
 
 
 def blocks(text: str, language: str) -> list[str]:

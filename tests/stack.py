@@ -26,7 +26,7 @@ def stack_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def shared_stack(stack_log: Path) -> Iterator[dict[str, Any]]:
+def shared_stack(stack_log: Path, rendered: None) -> Iterator[dict[str, Any]]:
     """What the running stack's file says. Its data are its own: its worker would take the deliveries of other tests.
     At an endpoint that others use, too, they are told apart by their names.
 

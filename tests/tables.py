@@ -61,8 +61,11 @@ def carried_out(operation: str, request: dict[str, Any], tables: Mapping[str, An
 
 def rows(table: Any) -> list[Row]:
     """Every item of a table, in the order of the keys."""
-    held = chain.from_iterable(map(dict.values, table.items.values())) if table.range_key_attr else table.items.values()
-    return sorted(held, key=lambda row: _order(row, table.table_key_attrs))
+    return sorted(_held(table), key=lambda row: _order(row, table.table_key_attrs))
+
+
+def _held(table: Any) -> Iterable[Row]:
+    return chain.from_iterable(map(dict.values, table.items.values())) if table.range_key_attr else table.items.values()
 
 
 # -- reading
@@ -108,8 +111,8 @@ def _query(request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]
         if request.get("ConsistentRead"):
             raise Invalid("Consistent reads are not supported on global secondary indexes")
         schema = [key["AttributeName"] for key in table.get_index(index, error_if_not=True).schema]
-        _partition(request[expression], schema[0], terms)
-        found = (row for row in rows(table) if row.keys() >= set(schema))
+        partition, needed = _partition(request[expression], schema[0], terms), set(schema)
+        found = (row for row in _held(table) if row.keys() >= needed and plain(row[schema[0]]) == partition)
         keys = [*schema, *(name for name in table.table_key_attrs if name not in schema)]
     page = _page([row for row in found if holds(row, terms)], keys, request)
     if index is not None:

@@ -43,6 +43,7 @@ from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.openbanking.records import idempotency_keys
 from chalicelib.openbanking.records.bank_record import LONGEST_CONSENT_DAYS
 from chalicelib.statistics import measurements
+from chalicelib.website import rendered_files
 from chalicelib.website.page_links import CLOCK, PAGES
 from infra.admin.commands import program
 from infra.admin.output import LONGEST_OVERLAP
@@ -51,28 +52,30 @@ from tests.documents import (
     BANK,
     BLOCK,
     CARD_NETWORK,
-    COMMANDS,
     CONSENTS,
     DATA,
     DEFERRED,
     DELIVERY,
     DOCUMENTS,
-    EVERYTHING,
     EXTERNAL_PAYMENTS,
     FAULTS_PAGE,
     LOGS,
     OPERATIONS,
     PAYMENTS,
+    REFERENCE,
     REQUESTS,
     ROOT,
     SANDBOX,
-    SETTINGS,
     blocks,
+    everything,
     named,
+    reference,
     rows,
     section,
     tables,
 )
+
+pytestmark = pytest.mark.usefixtures("rendered")
 
 LONGEST_DOCUMENT, ALL_DOCUMENTS = 3_000, 50_000
 """How many words a document, and all that are written by hand, may have."""
@@ -106,7 +109,7 @@ def documented_routes() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize(("method", "path"), list(documented_routes()))
 def test_every_route_is_documented(method: str, path: str) -> None:
-    assert named(EVERYTHING, f"{method} {path}")
+    assert named(everything(), f"{method} {path}")
 
 
 # -- Operations
@@ -132,7 +135,7 @@ def test_every_setting_is_documented_and_no_other() -> None:
     environ = Recorder({"STAGE": "dev", "PUBLIC_URL": "https://causeway.example"})
     Settings.from_environment(environ)
 
-    assert {row[0] for row in rows(SETTINGS) if row[0].isupper()} == environ.asked
+    assert {row[0] for row in rows(reference("settings")) if row[0].isupper()} == environ.asked
 
 
 @pytest.mark.parametrize(
@@ -271,7 +274,8 @@ def test_the_sandboxs_page_lists_the_demonstration_banks() -> None:
 
 def test_every_make_target_is_documented_and_no_other() -> None:
     targets = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
-    code = "\n".join([*blocks(EVERYTHING, "sh"), *blocks(EVERYTHING, "bash"), *re.findall(r"`(.+?)`", EVERYTHING)])
+    text = everything()
+    code = "\n".join([*blocks(text, "sh"), *blocks(text, "bash"), *re.findall(r"`(.+?)`", text)])
 
     assert set(re.findall(r"\bmake ([a-z-]+)", code)) == targets
 
@@ -284,7 +288,7 @@ def test_every_command_of_the_operator_is_documented_and_no_other() -> None:
         if group.typer_instance is not None
         for command in group.typer_instance.registered_commands
     }
-    headings = re.findall(r"^### `(.+)`$", COMMANDS, re.MULTILINE)
+    headings = re.findall(r"^### `(.+)`$", reference("commands"), re.MULTILINE)
 
     assert set(headings) == alone | grouped
 
@@ -292,12 +296,14 @@ def test_every_command_of_the_operator_is_documented_and_no_other() -> None:
 # -- Links and examples
 
 
-@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", *DOCUMENTS])
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "sdk/README.md", *DOCUMENTS])
 def test_links_lead_somewhere(name: str) -> None:
     text = (ROOT / name).read_text("utf-8")
     for target in re.findall(r"\]\((?!https?:)([^)]+)\)", BLOCK.sub("", text)):
         path, _, anchor = target.partition("#")
         file = (ROOT / name).parent / path if path else ROOT / name
+        if path.startswith("/docs/reference/"):  # on the site only
+            file = rendered_files.FOLDER / f"{path.removeprefix('/')}.md"
         assert file.exists(), target
         assert not anchor or anchor in anchors(file.read_text("utf-8")), target
 
@@ -324,13 +330,14 @@ def test_no_placeholder_is_left() -> None:
     assert [file.name for file in files if "@@" in file.read_text("utf-8")] == []
 
 
-@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.parametrize("name", [*DOCUMENTS, *REFERENCE])
 def test_examples_can_be_read(name: str) -> None:
-    for example in blocks(DOCUMENTS[name], "json"):
+    text = DOCUMENTS.get(name) or reference(name)
+    for example in blocks(text, "json"):
         json.loads(example)
-    for example in blocks(DOCUMENTS[name], "python"):
+    for example in blocks(text, "python"):
         compile(example, name, "exec")
-    for example in blocks(DOCUMENTS[name], "bash"):
+    for example in blocks(text, "bash"):
         subprocess.run(["bash", "-n"], input=example, text=True, check=True)
 
 

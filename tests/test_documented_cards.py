@@ -29,9 +29,9 @@ from chalicelib.cards.requests.action import Action
 from chalicelib.cards.three_ds import acs_record
 from infra.render.openapi.cards.answer_models import answer_of, data_of
 from infra.render.openapi.cards.tables import LISTS
-from tests.documents import CARD_ACTIONS, CARD_EVENTS, CARDS, DELIVERY, blocks, rows, section, tables
+from tests.documents import CARDS, DELIVERY, blocks, reference, rows, section, tables
 
-PAGE = CARDS
+pytestmark = pytest.mark.usefixtures("rendered")
 EVERY: Mapping[str, Action] = {**ACTIONS, **SIMULATOR_ACTIONS}
 EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
 HOURS, DAYS = 3600, 24 * 3600
@@ -41,8 +41,13 @@ BLOCKS = {
 }
 
 
+def page() -> str:
+    """All that the documents say of cards."""
+    return "\n".join([CARDS, reference("card-actions"), reference("card-values")])
+
+
 def of_action(action: Action) -> str:
-    return section(PAGE, f"### `{action.name}`")
+    return section(page(), f"### `{action.name}`")
 
 
 def fields(text: str, head: str) -> dict[str, str]:
@@ -52,7 +57,7 @@ def fields(text: str, head: str) -> dict[str, str]:
 
 def table(heading: str, first: str) -> dict[str, list[str]]:
     """The first table below a heading whose first column is headed ``first``: other cells by the first one."""
-    found, *_ = [each[2:] for each in tables(section(PAGE, heading)) if each[0][0] == first]
+    found, *_ = [each[2:] for each in tables(section(page(), heading)) if each[0][0] == first]
     return {row[0]: row[1:] for row in found}
 
 
@@ -60,8 +65,8 @@ def table(heading: str, first: str) -> dict[str, list[str]]:
 
 
 def test_every_action_is_documented_and_no_other() -> None:
-    groups = re.findall(r"\[([\w ]+)\]\(#", section(CARD_ACTIONS, "## Actions"))
-    sections = [section(CARD_ACTIONS, f"## {group}") for group in groups]
+    groups = re.findall(r"\[([\w ]+)\]\(#", section(reference("card-actions"), "## Actions"))
+    sections = [section(reference("card-actions"), f"## {group}") for group in groups]
     found = [re.findall("^### `([A-Za-z0-9]+)`$", each, re.MULTILINE) for each in sections]
     tables_of_groups = [tables(each)[0] for each in sections]
     listed = [(row[0], row[1:]) for rows_of_group in tables_of_groups for row in rows_of_group[2:]]
@@ -74,7 +79,7 @@ def test_every_action_is_documented_and_no_other() -> None:
 
 
 def test_every_event_is_documented_with_its_members_and_no_other() -> None:
-    text = CARD_EVENTS
+    text = reference("card-events")
     listed = [row for row in rows(text) if row[0].startswith("[")]
 
     assert [[re.sub(r"\[(.+)\]\(.*", r"\1", name), said] for name, said in listed] == [
@@ -89,7 +94,9 @@ def test_every_event_is_documented_with_its_members_and_no_other() -> None:
 
 
 def test_every_field_of_the_envelope_is_documented_and_no_other() -> None:
-    assert fields(section(PAGE, "## Every request"), "Envelope field").keys() == ENVELOPE | Request.model_fields.keys()
+    assert (
+        fields(section(page(), "## Every request"), "Envelope field").keys() == ENVELOPE | Request.model_fields.keys()
+    )
 
 
 @EACH
@@ -97,7 +104,7 @@ def test_every_field_of_a_request_is_documented_and_no_other(action: Action) -> 
     text = of_action(action)
     found = fields(text, "Request field")
     for link, heading in BLOCKS.items():
-        found |= fields(section(PAGE, heading), "Request field") if link in text else {}
+        found |= fields(section(page(), heading), "Request field") if link in text else {}
     declared = {name: field for name, field in action.request.model_fields.items() if name not in Request.model_fields}
 
     assert found.keys() == declared.keys()
@@ -131,7 +138,7 @@ def test_the_examples_of_an_action_fit_its_models(action: Action) -> None:
 
 
 def test_the_blocks_are_those_of_the_tables() -> None:
-    holder, delivery = (fields(section(PAGE, heading), "Request field") for heading in BLOCKS.values())
+    holder, delivery = (fields(section(page(), heading), "Request field") for heading in BLOCKS.values())
 
     assert holder.keys() == {"holder_id", *holder_messages.HOLDER_BLOCK}
     assert delivery.keys() == {*card_messages.DELIVERY_BLOCK}
@@ -147,7 +154,7 @@ def test_no_word_in_code_is_made_up() -> None:
     known = {name for model in models for name in model.model_fields} | ENVELOPE | EVERY.keys() | EVENTS.keys()
     known |= {"status", "duplicated", "data", "status_code", "message", "year", "month"}
     known |= {"item_count", "total_items_count", "has_more_records", *values.RISK_ACTIONS, *values.SECURITY_CHECKS}
-    prose = re.sub(r"^```.*?^```$", "", PAGE, flags=re.DOTALL | re.MULTILINE)
+    prose = re.sub(r"^```.*?^```$", "", page(), flags=re.DOTALL | re.MULTILINE)
     words = set(re.findall(r"`((?:[a-z]+_[a-z0-9_]+|(?:[a-z0-9]+[A-Z])[A-Za-z0-9]+))(?: [01])?`", prose))
 
     assert words - known == set()
@@ -168,7 +175,7 @@ def test_every_value_list_is_documented_and_no_other() -> None:
     lists = [
         found for found in every.values() if isinstance(found, dict) and isinstance(next(iter(found.values())), str)
     ]
-    headings = re.findall("^### (.+)$", section(PAGE, "## Value lists"), re.MULTILINE)
+    headings = re.findall("^### (.+)$", section(page(), "## Value lists"), re.MULTILINE)
 
     assert headings == list(LISTS)
     for name, meanings in LISTS.items():
@@ -206,7 +213,7 @@ def test_the_changes_of_a_cards_status_are_those_of_the_table() -> None:
 
 def test_the_response_codes_of_cards_that_are_not_active_are_those_of_the_authorizer() -> None:
     assert table("## Lifecycle", "Status") == {state: [code] for state, code in states.DECLINED_BY_CARD.items()}
-    said = re.sub(r"\s+", " ", section(PAGE, "## Lifecycle"))
+    said = re.sub(r"\s+", " ", section(page(), "## Lifecycle"))
     for code in set(states.DECLINED_BY_ACCOUNT.values()):
         named = " or ".join(state for state, other in states.DECLINED_BY_ACCOUNT.items() if other == code)
         assert f"{named} ({code})" in said
@@ -233,7 +240,7 @@ def test_the_order_of_checks_names_codes_that_exist() -> None:
 
 
 def test_the_examples_of_envelopes_are_what_the_service_says() -> None:
-    success, error = [json.loads(block) for block in blocks(section(PAGE, "## Calling"), "json")]
+    success, error = [json.loads(block) for block in blocks(section(page(), "## Calling"), "json")]
     refused = refused_field("program_id", "missing", "is required")
 
     design = answer_of(EVERY["getDesign"])
@@ -278,6 +285,6 @@ def test_the_numbers_of_cards_and_holders_are_the_codes() -> None:
 
 
 def test_every_table_row_is_whole() -> None:
-    for each in tables(PAGE):
+    for each in tables(page()):
         assert {len(row) for row in each} == {len(each[0])}, each[0]
-    assert rows(PAGE)
+    assert rows(page())

@@ -16,7 +16,7 @@ from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import CardActivityRecord, FinancialAuthorizeRecord, TransactionRecord
 from chalicelib.foundation.fields.registries import currency_numbers
 from tests.cards.scenes import EUR, GBP, GERMANY, SEPA, USD, MadeCard, Scene
-from tests.documents import CARDS, section, tables
+from tests.documents import CARDS, reference, section, tables
 from tests.world import World
 
 PAGE = CARDS
@@ -30,9 +30,9 @@ def scene(world: World) -> Scene:
     return Scene(world)
 
 
-def cells(heading: str, first: str) -> list[list[str]]:
+def cells(heading: str, first: str, page: str = PAGE) -> list[list[str]]:
     """The rows of the first table below a heading whose first column is headed ``first``."""
-    found, *_ = [each[2:] for each in tables(section(PAGE, heading)) if each[0][0] == first]
+    found, *_ = [each[2:] for each in tables(section(page, heading)) if each[0][0] == first]
     return found
 
 
@@ -187,6 +187,7 @@ def test_the_balances_of_a_dispute_are_those_of_the_table(scene: Scene, end: str
         assert balances() == rows[step]
 
 
+@pytest.mark.usefixtures("rendered")
 def test_the_steps_of_a_dispute_are_those_of_the_table() -> None:
     found = [each[2:] for each in tables(section(PAGE, "## Disputes")) if "After" in each[0]]
     passes = {
@@ -195,7 +196,7 @@ def test_the_steps_of_a_dispute_are_those_of_the_table() -> None:
     }
 
     assert [row[0] for row in found[0]] == list(states.DISPUTE_STEPS)
-    assert {row[0]: row[1:] for row in cells("### Dispute", "Step")} == passes
+    assert {row[0]: row[1:] for row in cells("### Dispute", "Step", reference("card-values"))} == passes
 
 
 # -- reports

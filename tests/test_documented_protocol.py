@@ -33,7 +33,7 @@ def test_what_differs_between_the_versions_is_what_the_protocol_says() -> None:
     calls = {call.path: webhooks_of(call) for call in RELAYED}
     single = {number: version.payments["single"] for number, version in VERSIONS.items()}
 
-    assert [cell.split(", ") for cell in about["[Scopes](../reference/tpp-api.md#scopes)"]] == [
+    assert [cell.split(", ") for cell in about["[Scopes](/docs/reference/tpp-api#scopes)"]] == [
         [*FIRST.scopes],
         [*SECOND.scopes],
     ]

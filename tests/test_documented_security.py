@@ -17,7 +17,7 @@ from chalicelib.openbanking.protocol.oauth_security import SIGNING_ALGORITHMS
 from chalicelib.openbanking.protocol.psd2_certificates import ROLES_BY_SERVICE
 from chalicelib.openbanking.records.authorization_requests import LIFETIME
 from infra.render.docs.fapi_clauses import PARTS, Clause
-from tests.documents import CLIENT_SECURITY, DOCUMENTS, ROOT, blocks, named, rows, section
+from tests.documents import CLIENT_SECURITY, ROOT, blocks, named, reference, rows, section
 
 CLAUSES = [clause for part in PARTS for clause in part.clauses]
 ALL = " ".join(CLIENT_SECURITY.split())
@@ -83,8 +83,9 @@ def test_the_roles_of_psd2_certificates_are_the_codes() -> None:
     assert found == dict(ROLES_BY_SERVICE)
 
 
+@pytest.mark.usefixtures("rendered")
 def test_every_algorithm_and_every_method_is_documented() -> None:
-    profile = DOCUMENTS["docs/reference/security-profile.md"]
+    profile = reference("security-profile")
     methods = [row[0] for row in rows(section(CLIENT_SECURITY, "## Client authentication"))[2:7]]
 
     assert methods == ["none", "client_secret_basic", "client_secret_post", "private_key_jwt", "tls_client_auth"]

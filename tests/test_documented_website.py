@@ -173,6 +173,7 @@ def test_the_headers_of_every_page_are_documented_as_they_are_sent(world: World)
         assert sent[name.lower()] == value
 
 
+@pytest.mark.usefixtures("rendered")
 def test_the_api_screens_are_sent_with_the_policy_of_every_page(world: World) -> None:
     paths = ("/terms", *(f"/specifications/{screen.name}" for screen in SCREENS))
     policies = {world.call("GET", path).headers["content-security-policy"] for path in paths}
@@ -181,6 +182,7 @@ def test_the_api_screens_are_sent_with_the_policy_of_every_page(world: World) ->
     assert not any("/specifications" in where and "-src" in instead for where, instead in exceptions().items())
 
 
+@pytest.mark.usefixtures("rendered")
 @pytest.mark.parametrize("place", PAGES)
 def test_the_pages_without_a_referrer_are_documented(world: World, place: str) -> None:
     person = Person(world, {COOKIE: world.hub.website.sessions.begin(known(world.hub, "ada@example.com")).cookie})
@@ -204,6 +206,7 @@ def test_the_policy_of_a_request_names_bank_and_callback(world: World) -> None:
     assert "origins of the bank and of the Callback URL that is used" in exceptions()["The request on /authorize"]
 
 
+@pytest.mark.usefixtures("rendered")
 def test_how_long_files_may_be_kept_is_documented(world: World) -> None:
     files = world.call("GET", f"/static/{static_files().name('site.css')}").headers["cache-control"]
     documents = world.call("GET", "/openapi/tpp.json").headers["cache-control"]

@@ -138,6 +138,19 @@ def test_packages_of_a_room_do_not_import_each_other_in_circles() -> None:
     assert list(circles(arrows)) == []
 
 
+def test_folders_of_infra_do_not_import_each_other_in_circles() -> None:
+    """Imports inside functions and for type checkers count. Modules next to the folders belong to nobody."""
+    rooms = {path.name for path in (ROOT / "infra").iterdir() if (path / "__init__.py").exists()}
+    arrows: dict[str, set[str]] = {}
+    for module in SOURCES:
+        for name in imports(module) & SOURCES.keys() if within(module, "infra") else ():
+            if within(name, "infra") and room(module) != room(name) and {room(module), room(name)} <= rooms:
+                arrows.setdefault(room(module), set()).add(room(name))
+
+    assert arrows["render"] >= {"conformance"}
+    assert list(circles(arrows)) == []
+
+
 def test_no_imports_go_in_circles() -> None:
     arrows = {module: set(imports(module, at_load=True) & SOURCES.keys() - {module}) for module in SOURCES}
 

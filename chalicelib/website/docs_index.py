@@ -1,16 +1,20 @@
-"""The pages of the documentation, as ``make docs`` has written their index: the menu, and the parts of long pages."""
+"""The pages of the documentation, as ``make docs`` has written their index: the menu, and the parts of long pages.
+
+Each function raises ``NotRendered`` if it has not.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.website import rendered_files
+from chalicelib.website.rendered_files import cache_until_replaced
 
-FOLDER = Path(__file__).parent / "docs"
+FOLDER = "docs"
+"""The folder of the pages among the rendered files."""
 HOME = "README"
 
 
@@ -54,12 +58,12 @@ def place_of_section(page: str, anchor: str) -> str:
     return f"{place_of(found)}#{anchor}"
 
 
-@cache
+@cache_until_replaced
 def documents() -> Sequence[Document]:
     return [_document(_index()["home"]), *(each for found in menu().values() for each in found)]
 
 
-@cache
+@cache_until_replaced
 def menu() -> Mapping[str, Sequence[Document]]:
     """The pages by section of the menu."""
     return {section: [_document(each) for each in entries] for section, entries in _index()["menu"].items()}
@@ -67,12 +71,12 @@ def menu() -> Mapping[str, Sequence[Document]]:
 
 def read_html(page: str) -> str:
     """The HTML of a page or part."""
-    return (FOLDER / f"{page}.html").read_text("utf-8")
+    return rendered_files.read(f"{FOLDER}/{page}.html")
 
 
-@cache
+@cache_until_replaced
 def _index() -> dict[str, Any]:
-    found: dict[str, Any] = jsontext.loads((FOLDER / "index.json").read_text("utf-8"))
+    found: dict[str, Any] = jsontext.loads(rendered_files.read(f"{FOLDER}/index.json"))
     return found
 
 

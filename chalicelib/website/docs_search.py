@@ -5,10 +5,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.docs_index import Document, documents, place_of, read_html
+from chalicelib.website.rendered_files import cache_until_replaced
 
 MOST_WORDS = 12
 """The different words of a search. Each costs a look at every section, and anybody may search."""
@@ -88,7 +88,7 @@ def _excerpt(text: str, wanted: Sequence[str]) -> str:
     return f"{'…' if start else ''}{text[start : start + _LENGTH].strip()}{'…' if len(text) > start + _LENGTH else ''}"
 
 
-@cache
+@cache_until_replaced
 def _sections() -> Sequence[Section]:
     return [section for document in documents() for section in _sections_of(document)]
 

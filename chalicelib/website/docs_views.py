@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 
 from chalice.app import Response
 
 from chalicelib.foundation.http.web import text_answer
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.website import rendered_files
 from chalicelib.website.docs_index import FOLDER, HOME, Document, Part, documents, menu, read_html
 from chalicelib.website.docs_search import MOST_WORDS, has_too_many, search
 from chalicelib.website.openapi_documents import SCREENS, SpecificationScreen
 from chalicelib.website.pages import Visit, message_page, page
+from chalicelib.website.rendered_files import cache_until_replaced
 
 _ADDRESS = "{{docs}}"
 _MARKDOWN, _PLAIN = "text/markdown; charset=utf-8", "text/plain; charset=utf-8"
@@ -71,7 +72,7 @@ def show_document(visit: Visit) -> Response:
 def answer_source(file: str) -> Response:
     """Respond with the Markdown of a page, or with a file that a guide refers to."""
     content_type = _MARKDOWN if file.endswith(".md") else _PLAIN
-    return text_answer((FOLDER / file).read_text("utf-8"), content_type, headers=_CACHE)
+    return text_answer(rendered_files.read(f"{FOLDER}/{file}"), content_type, headers=_CACHE)
 
 
 def answer_llms(base: str) -> Response:
@@ -83,7 +84,7 @@ def answer_llms(base: str) -> Response:
     return text_answer("\n".join([*lines, ""]), _PLAIN, headers=_CACHE)
 
 
-@cache
+@cache_until_replaced
 def _pages() -> Mapping[str, DocsPage]:
     """All pages and parts by name."""
     return {each.page: each for document in documents() for each in _pages_of(document)}
@@ -109,10 +110,11 @@ def _find_source(name: str) -> str | None:
     return next((each for each in names if each in _files()), None)
 
 
-@cache
+@cache_until_replaced
 def _files() -> frozenset[str]:
     return frozenset(_names())
 
 
 def _names() -> Iterator[str]:
-    return (file.relative_to(FOLDER).as_posix() for file in FOLDER.rglob("*") if file.is_file())
+    folder = rendered_files.FOLDER / FOLDER
+    return (file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())

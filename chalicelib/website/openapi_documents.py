@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from pathlib import Path
 
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.website import rendered_files
+from chalicelib.website.rendered_files import cache_until_replaced
 
-_FOLDER = Path(__file__).parent / "openapi"
-DOCUMENTS = tuple(sorted(file.stem for file in _FOLDER.glob("*.json")))  # names of the existing documents
+FOLDER = "openapi"
+"""The folder of the documents among the rendered files."""
+DOCUMENTS = ("bank-v1", "bank-v2", "cards", "tpp")
+"""The names of the documents."""
 _PLACEHOLDER_URL = "http://127.0.0.1:8000"
 
 
@@ -27,9 +29,10 @@ class OpenApiDocument:
         return bool({self.tag.removeprefix("W/"), "*"} & known)
 
 
-@cache
+@cache_until_replaced
 def load_document(name: str, address: str) -> OpenApiDocument:
-    text = (_FOLDER / f"{name}.json").read_text(encoding="utf-8").replace(_PLACEHOLDER_URL, address)
+    """A document with the URL ``address`` inserted. Raises: NotRendered."""
+    text = rendered_files.read(f"{FOLDER}/{name}.json").replace(_PLACEHOLDER_URL, address)
     return OpenApiDocument(text, f'W/"{digest(text)[:32]}"')
 
 
@@ -60,7 +63,7 @@ _ACTIONS = (
     "Issue and manage cards. Every action is a POST to one address; a repeated request_reference_id repeats the answer."
 )
 _CREDENTIAL = "On a local stack, make run prints the credential of a demonstration programme."
-_SCREENS = (
+SCREENS: Sequence[SpecificationScreen] = (
     SpecificationScreen(
         "authorization",
         "Authorization",
@@ -82,5 +85,3 @@ _SCREENS = (
     ),
     SpecificationScreen("cards", "Cards", "cards", None, _ACTIONS, _CREDENTIAL, "/docs/sandbox"),
 )
-SCREENS: Sequence[SpecificationScreen] = tuple(screen for screen in _SCREENS if screen.document in DOCUMENTS)
-"""The screens with an existing document."""

@@ -13,6 +13,7 @@ from chalicelib.foundation.http.web import FORM_CHALLENGE, JSON, Incoming, Route
 from chalicelib.foundation.version import VERSION
 from chalicelib.website.openapi_documents import DOCUMENTS, load_document
 from chalicelib.website.page_links import LATEST_EVENTS, PAGES, RECEIVER, SIMULATOR
+from chalicelib.website.rendered_files import NotRendered, explain_missing
 
 if TYPE_CHECKING:
     from chalicelib.website.container import WebsiteContainer
@@ -98,9 +99,12 @@ def health(website: WebsiteContainer, incoming: Incoming) -> Response:
 
 def _document_view(name: str) -> View[WebsiteContainer]:
     def answer(website: WebsiteContainer, incoming: Incoming) -> Response:
-        """An OpenAPI document; 304 if the client already has it."""
+        """An OpenAPI document; 304 if the client already has it, 503 if it has not been rendered."""
         settings = website.shared.settings
-        found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
+        try:
+            found = load_document(name, settings.bank_api_url if name.startswith("bank") else settings.public_url)
+        except NotRendered:
+            return json_answer({"error": explain_missing(is_local=settings.is_local)}, 503)
         headers = {"Cache-Control": "public, max-age=300", "ETag": found.tag, "Vary": "Accept-Encoding"}
         if found.matches(incoming.headers.get("if-none-match", "")):
             return text_answer("", JSON, 304, headers)

@@ -27,6 +27,7 @@ from chalicelib.website.events import delivery_views, receiver_views
 from chalicelib.website.page_links import LATEST_EVENTS, RECEIVER, SIMULATOR
 from chalicelib.website.pages import Visit, error_page, message_page, page
 from chalicelib.website.performance import performance_views
+from chalicelib.website.rendered_files import NotRendered, explain_missing
 
 
 def show_home(visit: Visit) -> Response:
@@ -155,6 +156,9 @@ def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Excepti
     if isinstance(error, UnreadableBody):
         what = f"The request cannot be read: {error}."
         return error_page(website, "Not possible here", what, "Go to the start page.", status=400)
+    if isinstance(error, NotRendered):
+        what = explain_missing(is_local=website.shared.settings.is_local)
+        return error_page(website, "No documents yet", what, "The other pages work.", status=503)
     log.exception("page failed", error=type(error).__name__)
     if isinstance(error, StoreError):
         what = (

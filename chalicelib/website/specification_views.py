@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
 from typing import Any
 
 from chalice.app import Response
@@ -18,6 +17,7 @@ from chalicelib.website.docs_index import place_of_section
 from chalicelib.website.openapi_documents import SCREENS, SpecificationScreen, load_document
 from chalicelib.website.pages import NO_REFERRER, Visit, message_page, page, static_files
 from chalicelib.website.records.journeys import Journey
+from chalicelib.website.rendered_files import cache_until_replaced
 
 _METHODS = ("get", "post", "put", "patch", "delete")
 _OUTSIDE_PROD = "x-outside-prod-only"  # marks an operation that exists on every stage except ``prod``
@@ -109,7 +109,7 @@ def show_specification(visit: Visit) -> Response:
     )
 
 
-@cache
+@cache_until_replaced
 def _operation_groups(shown: SpecificationScreen, public_url: str, is_sandbox: bool) -> Sequence[OperationGroup]:
     """A screen's operations in groups."""
     document = jsontext.loads(load_document(shown.document, public_url).text)

@@ -15,13 +15,16 @@ class Masking:
 
     def __init__(self) -> None:
         self._secrets: set[str] = set()
+        self._spellings: set[str] = set()
+        self._longest_first: list[str] = []
 
     def add(self, *secrets: str) -> None:
         """Mask ``secrets`` from now on, in plain text, in JSON and in URLs."""
         for secret in secrets:
-            if len(secret) >= _SHORTEST:
+            if len(secret) >= _SHORTEST and secret not in self._secrets:
                 spellings = (secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret))
-                self._secrets.update(spellings)
+                self._spellings.update(spellings)
+                self._secrets.add(secret)
 
     def add_pem(self, pem: str) -> None:
         """Mask every line of a key."""
@@ -29,6 +32,9 @@ class Masking:
 
     def mask(self, text: str) -> str:
         """``text`` with ``***`` in place of every secret."""
-        for secret in sorted(self._secrets, key=len, reverse=True):
-            text = text.replace(secret, MASK)
+        if len(self._longest_first) != len(self._spellings):  # threads of the hub add some meanwhile
+            self._longest_first = sorted(self._spellings, key=len, reverse=True)
+        for spelling in self._longest_first:
+            if len(spelling) <= len(text):
+                text = text.replace(spelling, MASK)
         return text

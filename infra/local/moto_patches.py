@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import base64
 import copy
-import inspect
 from collections import deque
-from collections.abc import Iterable
-from functools import cache, wraps
+from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from typing import Any
 
+from infra.local.moto_indexes import Place, patch_queries, update_indexes
 from infra.local.transaction_tokens import TokenRefused, tokens_of
 
 _IN_USE = ("dynamodb", "sqs", "kms", "secretsmanager")
+_LARGEST_ITEM = 405_000
+"""Bytes, as moto limits and counts them."""
 
 
 @cache
 def patch_moto() -> None:
     """Patch moto in this process, once."""
     _copy_changed_items_only()
-    _search_partition_only()
+    patch_queries()
     _remember_less()
     _look_up_less()
     _read_models_once()
@@ -39,7 +41,6 @@ def _copy_changed_items_only() -> None:
     An update works on a copy of its item, so backed-up items stay unchanged.
     """
     tables: Any = import_module("moto.dynamodb.models")
-    value_of: Any = import_module("moto.dynamodb.models.dynamo_type").DynamoType
     backends: Any = tables.DynamoDBBackend
     real_update, real_transact = backends.update_item, backends.transact_write_items
 
@@ -49,29 +50,32 @@ def _copy_changed_items_only() -> None:
             """A copy, of a table itself: moto puts it back after a failure, and its items are restored here."""
             return value if isinstance(value, tables.Table) else copy.deepcopy(value)
 
-    def place_of(table: Any, key: dict[str, Any]) -> tuple[Any, Any]:
-        return value_of(key[table.hash_key_attr]), value_of(key[table.range_key_attr]) if table.range_key_attr else None
-
     def update_item(backend: Any, table_name: str, key: dict[str, Any], *arguments: Any, **options: Any) -> Any:
         table = backend.get_table(table_name)
-        place = place_of(table, key)
+        place = _place(table, key)
         item = table.get_item(*place)
         if item is not None:
-            _set_item(table, *place, copy.deepcopy(item))
-        return real_update(backend, table_name, key, *arguments, **options)
+            _set_item(table, place, copy.deepcopy(item))
+        try:
+            updated = real_update(backend, table_name, key, *arguments, **options)
+        except Exception:
+            _set_item(table, place, item)
+            raise
+        vars(updated).pop("measured_size", None)  # a new item is measured before its update
+        update_indexes(table, place)
+        return updated
 
     def transact_write_items(backend: Any, transact_items: list[dict[str, Any]]) -> Any:
-        before = []
-        for operation in (operation for each in transact_items for operation in each.values()):
-            table, key = backend.tables.get(operation.get("TableName")), operation.get("Key") or operation.get("Item")
-            if table is not None and key and {table.hash_key_attr, table.range_key_attr} - {None} <= key.keys():
-                place = place_of(table, key)
-                before.append((table, *place, table.get_item(*place)))
+        before = list(_stored_items(backend, transact_items))
+        streams = {table.name: table.stream_shard.items for table, *_ in before if table.stream_shard is not None}
+        lengths = {name: len(records) for name, records in streams.items()}
         try:
             return real_transact(backend, transact_items)
         except Exception:
             for each in before:
                 _set_item(*each)
+            for name, records in streams.items():
+                del records[lengths[name] :]
             raise
 
     tables.copy = Copying
@@ -79,47 +83,30 @@ def _copy_changed_items_only() -> None:
     backends.transact_write_items = transact_write_items
 
 
-def _set_item(table: Any, partition: Any, sort: Any, item: Any) -> None:
+def _place(table: Any, key: dict[str, Any]) -> Place:
+    """The primary key in ``key``, which may be a whole item."""
+    value: Any = import_module("moto.dynamodb.models.dynamo_type").DynamoType
+    return value(key[table.hash_key_attr]), value(key[table.range_key_attr]) if table.range_key_attr else None
+
+
+def _stored_items(backend: Any, transact_items: list[dict[str, Any]]) -> Iterator[tuple[Any, Place, Any]]:
+    """The tables, places and items of a transaction; a malformed operation, which moto refuses, has none."""
+    for operation in (operation for each in transact_items for operation in each.values()):
+        table, key = backend.tables.get(operation.get("TableName")), operation.get("Key") or operation.get("Item")
+        if table is not None and key and set(table.table_key_attrs) <= key.keys():
+            place = _place(table, key)
+            yield table, place, table.get_item(*place)
+
+
+def _set_item(table: Any, place: Place, item: Any) -> None:
     """Put an item in its place, or remove what is there for ``None``."""
-    place, key = (table.items, partition) if sort is None else (table.items[partition], sort)
+    partition, sort = place
+    items, key = (table.items, partition) if sort is None else (table.items[partition], sort)
     if item is None:
-        place.pop(key, None)
+        items.pop(key, None)
     else:
-        place[key] = item
-
-
-def _search_partition_only() -> None:
-    """Make a query search a single partition, of the table or of an index, instead of sorting the whole table."""
-    table: Any = import_module("moto.dynamodb.models.table").Table
-    real_query = table.query
-    signature = inspect.signature(real_query)
-
-    @wraps(real_query)
-    def query(*arguments: Any, **options: Any) -> Any:
-        asked = signature.bind(*arguments, **options)
-        whole, partition = asked.arguments["self"], asked.arguments["hash_key"]
-        of_index = asked.arguments.get("index_name") is not None
-        if of_index or whole.has_range_key:
-            asked.arguments["self"] = searched = copy.copy(whole)
-            if of_index:
-                searched.items = _items_with(whole, asked.arguments.get("hash_key_conditions") or ())
-            else:
-                searched.items = {partition: whole.items.get(partition, {})}
-        return real_query(*asked.args, **asked.kwargs)
-
-    table.query = query
-
-
-def _items_with(table: Any, conditions: Iterable[tuple[str, Any]]) -> dict[Any, Any]:
-    """The items whose attributes have the given strings, in the form in which a table has its items."""
-    wanted = [(name, value.value) for name, value in conditions if value.type == "S"]
-    partitions = table.items.values() if table.has_range_key else [table.items]
-    found = {
-        number: item
-        for number, item in enumerate(item for partition in partitions for item in partition.values())
-        if all(name in item.attrs and item.attrs[name].value == text for name, text in wanted)
-    }
-    return {None: found} if table.has_range_key else found
+        items[key] = item
+    update_indexes(table, place)
 
 
 def _remember_less() -> None:
@@ -157,9 +144,20 @@ def _read_conditions_once() -> None:
 
 
 def _try_fewer_names() -> None:
-    """Serialise attribute values directly; moto searches each for all ten types, in a dozen spellings."""
+    """Parse and serialise attribute values directly; moto searches each for all ten types, in a dozen spellings."""
+    parsers: Any = import_module("moto.core.parse").BaseJSONParser
     serializers: Any = import_module("moto.core.serialize").BaseJSONSerializer
-    real_structure = serializers._serialize_type_structure
+    real_parse, real_structure = parsers._parse_structure, serializers._serialize_type_structure
+
+    def parse(parser: Any, shape: Any, value: Any) -> Any:
+        if shape.name != "AttributeValue" or not isinstance(value, dict):
+            return real_parse(parser, shape, value)
+        kinds = shape.members
+        return {
+            kind: parser._parse_shape(kinds[kind], content)
+            for kind, content in value.items()
+            if kind in kinds and content is not None
+        }
 
     def structure(serializer: Any, serialized: Any, value: Any, shape: Any, key: str) -> None:
         if shape.name == "AttributeValue" and isinstance(value, dict):
@@ -167,13 +165,21 @@ def _try_fewer_names() -> None:
         else:
             real_structure(serializer, serialized, value, shape, key)
 
-    serializers._serialize_type_structure = structure
+    parsers._parse_structure, serializers._serialize_type_structure = parse, structure
 
 
 def _measure_once() -> None:
-    """Keep the size of an item, which a query asks for all items of a partition; an update works on a copy."""
-    item: Any = import_module("moto.dynamodb.models.dynamo_type").Item
+    """Measure an item when it is made, not anew for each of its attributes, and keep its size; an update copies it."""
+    types: Any = import_module("moto.dynamodb.models.dynamo_type")
+    errors: Any = import_module("moto.dynamodb.exceptions")
+    item, attributes_of = types.Item, types.LimitedSizeDict
     real_size = item.size
+
+    def make(made: Any, hash_key: Any, range_key: Any, attrs: dict[str, Any]) -> None:
+        made.hash_key, made.range_key, made.attrs = hash_key, range_key, attributes_of()
+        dict.update(made.attrs, {name: types.DynamoType(value) for name, value in attrs.items()})
+        if made.size() > _LARGEST_ITEM:
+            raise errors.ItemSizeTooLarge
 
     def size(measured: Any) -> int:
         if "measured_size" not in vars(measured):
@@ -181,7 +187,7 @@ def _measure_once() -> None:
         kept: int = measured.measured_size
         return kept
 
-    item.size = size
+    item.__init__, item.size = make, size
 
 
 def _honour_tokens() -> None:

@@ -7,7 +7,6 @@ and the seed data, and starts the server, the consumers and the schedules. The c
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import os
 import secrets
@@ -26,7 +25,8 @@ from infra import command
 from infra.local import logfile, stackfile, terminal_log
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import ENGINES, Engines, check_engine, choose_engine
-from infra.local.process import call_with_parents_end
+from infra.local.failures import explain_failure, explain_port
+from infra.local.process import ChildProcess, call_with_parents_end, python_command
 from infra.local.summary import print_summary
 
 if TYPE_CHECKING:
@@ -83,6 +83,7 @@ class Stack:
         self._server: ApiServer | None = None
         self._runner: EventRunner | None = None
         self._card_month: CardMonth | None = None
+        self._renderer: ChildProcess | None = None
 
     def start(self) -> dict[str, Any]:
         """Start everything. Returns the content of the stack's file.
@@ -95,7 +96,7 @@ class Stack:
             raise
         except Exception as error:
             engine_failure = self._engines and self._engines.failure(_FAILURE_SECONDS)
-            if reason := engine_failure or _explain_failure(error):
+            if reason := engine_failure or explain_failure(error):
                 raise StartFailed(reason) from None
             raise
 
@@ -108,7 +109,7 @@ class Stack:
         try:
             taken = take_port(self._options.port)
         except OSError as error:
-            raise StartFailed(_explain_port(self._options.port, error)) from None
+            raise StartFailed(explain_port(self._options.port, error)) from None
         port = taken.getsockname()[1]
         mails = self._options.file.parent / "mail"
         operator_key = secrets.token_urlsafe(24)
@@ -136,6 +137,11 @@ class Stack:
         stackfile.write(self._options.file, content)
         self._play_card_month(content, engines.seed_file)
         return content
+
+    def render_documents(self) -> None:
+        """Have another process render what ``/docs`` and ``/openapi`` serve, unless it is up to date."""
+        command = ["nice", *python_command("infra.render", "--end-with-stdin")]
+        self._renderer = ChildProcess(command, folder=stackfile.ROOT)
 
     def _play_card_month(self, content: Mapping[str, Any], seed_file: Path) -> None:
         """Start to play the month of card use of a new stack; both files tell when it is complete."""
@@ -188,6 +194,8 @@ class Stack:
         """Wait for requests in flight, then stop everything, child processes last, and remove the stack's file."""
         if self._card_month:
             self._card_month.stop()
+        if self._renderer:
+            self._renderer.stop()
         if self._runner:
             self._runner.stop()
         if self._server:
@@ -330,24 +338,6 @@ def _say_at_once(text: str) -> None:
         os.write(sys.stdout.fileno(), line.encode(sys.stdout.encoding, "replace"))
 
 
-def _explain_failure(error: Exception) -> str | None:
-    """Why the start failed at a file or an engine; ``None`` for other errors."""
-    from chalicelib.foundation.dynamodb.store import StoreError
-    from infra import aws_errors
-
-    if isinstance(error, OSError):
-        return f"a file of the stack cannot be used: {error}"
-    if isinstance(error, (StoreError, *aws_errors.AWS_ERRORS)):
-        return f"the engine failed while the stack started: {aws_errors.explain(error)}"
-    return None
-
-
-def _explain_port(port: int, error: OSError) -> str:
-    if error.errno == errno.EADDRINUSE:
-        return f"port {port} is taken; choose another one, for example PORT={port % 65535 + 1}"
-    return f"port {port} cannot be used: {os.strerror(error.errno or 0)}"
-
-
 def _parse_options(arguments: list[str] | None) -> tuple[StackOptions, bool]:
     parser = command.parser("infra.local", __doc__)
     parser.add_argument("--port", default=os.environ.get("PORT") or str(DEFAULT_PORT), help="0 for any free one")
@@ -383,6 +373,7 @@ def main(arguments: list[str] | None = None) -> int:
             call_with_parents_end(stack.request_stop)
         content = stack.start()
         print_summary(content, options.file, time.monotonic() - started, quiet=options.quiet)
+        stack.render_documents()
         stack.wait()
     except StopRequested:
         return command.INTERRUPTED

@@ -22,7 +22,7 @@ from infra.local.background import run_stack
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import ENGINES
 from infra.tour.browser import Browser, approve_consent
-from tests.bench import against_bare, backlog, bulk, cards, cold_start, idle, moved_day, reports
+from tests.bench import against_bare, backlog, bulk, cards, cold_start, emulator, idle, moved_day, reports
 from tests.bench.against_bare import Make, bare
 from tests.bench.authorizations import Authorizations
 from tests.bench.bare import Bare
@@ -185,6 +185,13 @@ def _backlog(count: int) -> None:
     print(f"a backlog of {count} events for one receiver drains at {measured}   (goal: {backlog.GOAL})")
 
 
+def _emulator() -> None:
+    with _silent():
+        paces = list(emulator.measured())
+    for what, pace, goal in paces:
+        print(f"{what} by {emulator.CLIENTS} clients on the built-in emulator   {pace:5.1f} a second   (goal: {goal})")
+
+
 def _moved_day() -> None:
     with _silent():
         measured = moved_day.move_a_day()
@@ -197,6 +204,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = command.parser("tests.bench", __doc__, runtime.INTERPRETER)
     parser.add_argument("--latency", metavar="ENGINE", choices=ENGINES, help="measure only the latency on this engine")
     parser.add_argument("--moved-day", action="store_true", help="measure only a move of the clock by a day")
+    parser.add_argument("--emulator", action="store_true", help="measure only cards and authorizations on the emulator")
     parser.add_argument("--backlog", metavar="EVENTS", type=int, help="measure only how a backlog of events drains")
     options = parser.parse_args(arguments)
     if options.latency:
@@ -208,11 +216,15 @@ def main(arguments: list[str] | None = None) -> None:
     if options.backlog:
         _backlog(options.backlog)
         return
+    if options.emulator:
+        _emulator()
+        return
     _against_the_bare_script()
     _cold_starts()
     _bulk()
     _cards()
     _on_dynamodb_local()
+    _emulator()
     _idle()
     _backlog(backlog.EVENTS)
     _moved_day()

@@ -79,11 +79,18 @@ class Service:
 
 @contextlib.contextmanager
 def engine() -> Iterator[tuple[Hub, Mapping[str, str]]]:
-    """A process of the service on a DynamoDB Local of its own, and a credential. Raises: EngineFailed."""
-    before, local = dict(os.environ), DynamoDBLocal()
+    """``service`` on a DynamoDB Local of its own. Raises: EngineFailed."""
+    with DynamoDBLocal() as local, service(local.wait()) as hub_and_credentials:
+        yield hub_and_credentials
+
+
+@contextlib.contextmanager
+def service(address: str) -> Iterator[tuple[Hub, Mapping[str, str]]]:
+    """A process of the service on the DynamoDB at ``address``, and a credential."""
+    before = dict(os.environ)
     try:
         os.environ |= {
-            "AWS_ENDPOINT_URL_DYNAMODB": local.wait(),
+            "AWS_ENDPOINT_URL_DYNAMODB": address,
             "AWS_ACCESS_KEY_ID": "bench",
             "AWS_SECRET_ACCESS_KEY": "bench",
             "AWS_DEFAULT_REGION": "eu-west-1",
@@ -99,7 +106,6 @@ def engine() -> Iterator[tuple[Hub, Mapping[str, str]]]:
         (plan, *_) = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
         yield hub, asdict(plan.secrets["full"])
     finally:
-        local.stop()
         os.environ.clear()
         os.environ.update(before)
 

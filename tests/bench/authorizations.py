@@ -18,11 +18,15 @@ class Authorizations(Service):
         answer = self.once("simulateAuthorization", card_id=card_id, **PURCHASE)
         return answer["status"] == "success" and bool(answer["data"]["response_code"] == "00")
 
-    def card(self) -> int:
-        """A new card with an account in pounds of its own, and money on it."""
+    def created(self) -> Any:
+        """The data of a new card, with an account in pounds of its own."""
         wished: dict[str, Any] = {"card_program_id": EVERYDAY, "card_country_ison": BRITAIN, "card_virtual": 1}
         wished |= {"card_name_line_3": "ADA LOVELACE", "card_currency_ison": [GBP]}
-        made = self.data("createCard", **wished, **HOLDER_BLOCK)
+        return self.data("createCard", **wished, **HOLDER_BLOCK)
+
+    def card(self) -> int:
+        """A new card with an account in pounds of its own, and money on it."""
+        made = self.created()
         number: int = made["card_id"]
         self.data("activateCard", card_id=number)
         self.funded(made["account_id"], _FUNDS)

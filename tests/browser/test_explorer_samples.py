@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,12 +34,6 @@ from tests.sdk.user_programs import SOURCE, mypy
 
 pytestmark = pytest.mark.pages
 
-DOCUMENT: Mapping[str, Any] = json.loads(load_document("tpp", "http://hub.example").text)
-OPERATIONS = {
-    operation["operationId"]: operation["tags"][0]
-    for operations in DOCUMENT["paths"].values()
-    for operation in operations.values()
-}
 OF_VERSION_1 = ("account_payments", "account_payment")
 """Operations that only banks of version 1 have; ``account_payment`` needs an id from the first."""
 APART = ("oauth_authorize", "events", "token", "token_revoke", *OF_VERSION_1)
@@ -98,8 +93,15 @@ def programs(visitor: Visitor, tmp_path: Path) -> Iterator[Programs]:
     made.check_types()
 
 
+@cache
+def operations() -> Mapping[str, str]:
+    """The tag of each operation of the document."""
+    document: Mapping[str, Any] = json.loads(load_document("tpp", "http://hub.example").text)
+    return {each["operationId"]: each["tags"][0] for found in document["paths"].values() for each in found.values()}
+
+
 def of_screen(name: str) -> list[str]:
-    return [operation for operation, tag in OPERATIONS.items() if tag == name and operation not in APART]
+    return [operation for operation, tag in operations().items() if tag == name and operation not in APART]
 
 
 def test_the_programs_of_every_operation_at_a_version_2_bank_succeed(visitor: Visitor, programs: Programs) -> None:
@@ -190,10 +192,10 @@ def test_the_programs_of_card_actions_succeed(visitor: Visitor, programs: Progra
 
 def test_every_operation_of_the_document_is_run(visitor: Visitor) -> None:
     """The tests above run those of each screen, and those apart."""
-    assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == OPERATIONS.keys()
+    assert {*of_screen("Account"), *of_screen("Payments"), *of_screen("Authorization"), *APART} == operations().keys()
     for name in ("authorization", "account", "payments"):
         screen(visitor, name)
         listed = visitor.page.locator("a[data-operation]").evaluate_all(
             "all => all.map(each => each.dataset.operation)"
         )
-        assert set(listed) == {each for each, tag in OPERATIONS.items() if tag.lower() == name}
+        assert set(listed) == {each for each, tag in operations().items() if tag.lower() == name}

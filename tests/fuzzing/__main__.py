@@ -13,7 +13,7 @@ from chalicelib.website.openapi_documents import DOCUMENTS
 from infra import command
 from infra.local import stackfile
 from infra.local.background import run_stack
-from infra.postman.fixtures import prepare
+from tests.fuzzing.bank_fixtures import prepare
 from tests.fuzzing.parties import Parties
 from tests.fuzzing.runner import Outcome, run
 

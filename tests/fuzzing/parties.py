@@ -14,8 +14,8 @@ from requests.auth import AuthBase
 from chalicelib.foundation.crypto.signatures import load_private_key, sign
 from chalicelib.openbanking.protocol import tpp_calls
 from chalicelib.website.openapi_documents import load_document
-from infra.postman.fixtures import BankFixtures
 from infra.render.openapi.models import meaning
+from tests.fuzzing.bank_fixtures import BankFixtures
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def main(module: str, *arguments: str) -> None:
 
 
 def test_all_commands_of_the_makefile_are_known() -> None:
-    assert {"infra.local", "infra.tour", "infra.postman", "infra.deploy", "tests.browser"} <= set(OF_THE_MAKEFILE)
+    assert {"infra.local", "infra.tour", "infra.deploy", "tests.browser"} <= set(OF_THE_MAKEFILE)
 
 
 @pytest.mark.parametrize("module", COMMANDS)

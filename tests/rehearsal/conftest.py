@@ -15,7 +15,7 @@ from tests.rehearsal.project import Project
 
 
 @pytest.fixture(scope="session", autouse=True)
-def deployed_python() -> None:
+def deployed_python(rendered: None) -> None:
     """Modules are compiled for the deployed version of Python, by that version."""
     runtime.check_python()
 

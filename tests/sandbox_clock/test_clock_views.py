@@ -50,6 +50,7 @@ def test_a_mailed_link_stays_in_real_time(user: Person, movable: World, operator
     assert users.authenticate("clock@example.com", "rain on a tin roof") is not None
 
 
+@pytest.mark.usefixtures("rendered")
 def test_a_banner_on_every_page_says_that_time_was_moved(user: Person, operator: Operator) -> None:
     user.get("/clients")
     assert "Time has been moved" not in user.text

@@ -11,8 +11,9 @@ import pytest
 
 from causeway import tpp as package
 from causeway._records import Record
-from causeway.tpp import AsyncConsent, AsyncTpp, Consent, Tpp, _calls
+from causeway.tpp import AsyncConsent, AsyncTpp, Consent, Tpp
 from causeway.tpp._call import Call, load
+from causeway.tpp._generated import calls
 from infra.render.sdk import tpp as document
 
 METHODS: dict[str, list[Any]] = {
@@ -65,7 +66,7 @@ NOT_OFFERED = {"chosen_bic": "only the hub's own page sends it", "token_type_hin
 """Parameters that no program needs."""
 README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")
 OPERATIONS = {operation["operationId"]: operation for _, _, operation in document.operations()}
-TABLE = {name: call for name, call in vars(_calls).items() if isinstance(call, Call)}
+TABLE = {name: call for name, call in vars(calls).items() if isinstance(call, Call)}
 
 
 def test_every_call_has_a_method_and_a_row() -> None:

@@ -78,7 +78,7 @@ def test_the_installed_package_works_where_the_repository_is_not(built: Built) -
 def test_importing_the_client_and_messages_needs_the_standard_library_only(built: Built) -> None:
     program = "from causeway.tpp import *; from causeway.bank import AccountV1, Refused; print(Tpp, AccountV1)"
 
-    assert "causeway.tpp._sync.client.Tpp" in run(built, "-c", program)
+    assert "causeway.tpp._generated.sync.client.Tpp" in run(built, "-c", program)
 
 
 def test_the_command_is_installed(built: Built) -> None:

@@ -21,7 +21,8 @@ from causeway.tpp import (
     is_final,
     is_paid,
 )
-from tests.documents import DOCUMENTS, section, tables
+from infra.render.docs.sources import source_of
+from tests.documents import section, tables
 from tests.sdk.scripted_hub import ScriptedHub, answer, failure, token_answer, tokens
 
 README = (Path(__file__).parents[2] / "sdk" / "README.md").read_text("utf-8")
@@ -73,7 +74,7 @@ def test_nothing_that_is_logged_contains_a_secret(caplog: pytest.LogCaptureFixtu
 
 def documented_statuses() -> dict[str, str]:
     """Whether each status is final, as the reference says."""
-    (table,) = tables(section(DOCUMENTS["docs/reference/tpp-api.md"], "## Payment statuses"))
+    (table,) = tables(section(source_of("reference/tpp-api"), "## Payment statuses"))
     return {status: final for _, status, _, final in table[2:]}
 
 

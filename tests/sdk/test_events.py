@@ -19,7 +19,7 @@ from causeway.tpp import (
     UnknownEvent,
     parse_event,
 )
-from causeway.tpp.event_models import EVENTS
+from causeway.tpp._generated.event_models import EVENTS
 from causeway.tpp.events import sign
 from infra.render.sdk import tpp as document
 from tests.sdk.scripted_hub import START, Clock

@@ -14,6 +14,11 @@ from tests.website.person import Person
 from tests.world import World
 
 
+@pytest.fixture(scope="session", autouse=True)
+def rendered_pages(rendered: None) -> None:
+    """The documentation, the OpenAPI documents, and the API screens, which show them."""
+
+
 @pytest.fixture
 def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Passwords are hashed as cheaply as can be; what a hash costs otherwise is the users' own matter."""

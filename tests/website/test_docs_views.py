@@ -11,36 +11,49 @@ import pytest
 
 from chalicelib.website.docs_index import Document, Part
 from infra.render.docs.site import markdown_copy
-from infra.render.docs.site_pages import file_of
 from infra.render.docs.site_parts import plain, sections
+from infra.render.docs.sources import source_of
 from tests.documents import ROOT
-from tests.website.docs_places import ALL_PLACES, DIVIDED, PAGE_PLACES
+from tests.website.docs_places import DIVIDED_PAGES, PAGE_PLACES, PAGES, document_of, places_of
 from tests.website.person import Person
-from tests.world import World
+from tests.world import Answer, World
 
 
-@pytest.mark.parametrize("place", ALL_PLACES)
-def test_every_page_is_shown_with_its_title_and_marked_in_the_menu(world: World, place: str) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_every_page_is_shown_with_its_title_and_marked_in_the_menu(world: World, page: str) -> None:
     person = Person(world)
+    for place in places_of(page):
+        answer = person.get(place)
 
-    answer = person.get(place)
-
-    assert answer.status == 200
-    (title,) = re.findall("<h1>(.+)</h1>", answer.text)
-    assert re.search(f"<title>{re.escape(title)} · (.+ · )?Causeway</title>", answer.text)
-    assert f'href="{place}" aria-current="page"' in answer.text
-    ids = re.findall(r'\sid="([^"]+)"', answer.text)
-    assert len(ids) == len(set(ids)), "a link would lead to the first of two places"
+        assert answer.status == 200
+        (title,) = re.findall("<h1>(.+)</h1>", answer.text)
+        assert re.search(f"<title>{re.escape(title)} · (.+ · )?Causeway</title>", answer.text)
+        assert f'href="{place}" aria-current="page"' in answer.text
+        ids = re.findall(r'\sid="([^"]+)"', answer.text)
+        assert len(ids) == len(set(ids)), "a link would lead to the first of two places"
 
 
-@pytest.mark.parametrize("place", ALL_PLACES)
-def test_links_of_a_page_lead_to_pages_and_headings_that_are_there(world: World, place: str) -> None:
-    person = Person(world)
-    for target in set(re.findall('<a href="((?:/docs|#)[^"]*)"', person.get(place).text)):
-        address, _, anchor = target.partition("#")
-        answer = person.get(address or place)
-        assert answer.status == 200, target
-        assert not anchor or f'id="{anchor}"' in answer.text, target
+@pytest.fixture(scope="module")
+def shown() -> dict[str, Answer]:
+    """Pages by address; each test adds those that it needs, which are the same for everybody."""
+    return {}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_of_a_page_lead_to_pages_and_headings_that_are_there(
+    world: World, shown: dict[str, Answer], page: str
+) -> None:
+    def get(address: str) -> Answer:
+        if address not in shown:
+            shown[address] = Person(world).get(address)
+        return shown[address]
+
+    for place in places_of(page):
+        for target in set(re.findall('<a href="((?:/docs|#)[^"]*)"', get(place).text)):
+            address, _, anchor = target.partition("#")
+            answer = get(address or place)
+            assert answer.status == 200, target
+            assert not anchor or f'id="{anchor}"' in answer.text, target
 
 
 def test_a_page_is_markdown_at_the_same_address_with_md(world: World) -> None:
@@ -139,11 +152,11 @@ def test_what_cannot_be_tried_out_is_not_offered(world: World, place: str) -> No
 # -- parts of long pages
 
 
-@pytest.mark.parametrize("document", DIVIDED, ids=lambda each: each.page)
-def test_every_old_address_of_a_section_leads_to_it(world: World, document: Document) -> None:
-    person = Person(world)
+@pytest.mark.parametrize("page", DIVIDED_PAGES)
+def test_every_old_address_of_a_section_leads_to_it(world: World, page: str) -> None:
+    person, document = Person(world), document_of(page)
     shown = {each.place: person.get(each.place).text for each in pages(document)}
-    headings = [each for found in sections(source(document)) for each in found.headings]
+    headings = [each for found in sections(source_of(page)) for each in found.headings]
 
     for heading in headings:
         title = html.escape(plain(heading.title))
@@ -158,11 +171,11 @@ def test_every_old_address_of_a_section_leads_to_it(world: World, document: Docu
             assert f"<h1>{title}</h1>" in shown[target[1]]
 
 
-@pytest.mark.parametrize("document", DIVIDED, ids=lambda each: each.page)
-def test_a_page_and_its_parts_say_all_that_its_markdown_says(world: World, document: Document) -> None:
-    person = Person(world)
+@pytest.mark.parametrize("page", DIVIDED_PAGES)
+def test_a_page_and_its_parts_say_all_that_its_markdown_says(world: World, page: str) -> None:
+    person, document = Person(world), document_of(page)
     texts = [person.get(each.place).text for each in pages(document)]
-    written = source(document)
+    written = source_of(page)
 
     assert sum(text.count("<pre ") for text in texts) == len(re.findall(r"^```\w", written, re.MULTILINE))
     assert sum(text.count("<table>") for text in texts) == len(re.findall(r"^\| ?-", written, re.MULTILINE))
@@ -178,9 +191,9 @@ def test_a_part_leads_to_its_page_and_to_the_parts_before_and_after(world: World
     assert '<link rel="alternate" type="text/markdown" href="/docs/reference/tpp-api.md">' in text
 
 
-@pytest.mark.parametrize("document", DIVIDED, ids=lambda each: each.page)
-def test_the_menu_lists_the_parts_of_the_page_that_is_shown_only(world: World, document: Document) -> None:
-    person = Person(world)
+@pytest.mark.parametrize("page", DIVIDED_PAGES)
+def test_the_menu_lists_the_parts_of_the_page_that_is_shown_only(world: World, page: str) -> None:
+    person, document = Person(world), document_of(page)
     for each in pages(document):
         (menu,) = re.findall('<nav aria-label="Documentation">.*?</nav>', person.get(each.place).text, re.DOTALL)
         listed = re.findall(r'href="(/docs/\w[^"/]*/[^"/]*/[^"]*)"', menu)
@@ -203,7 +216,3 @@ def test_llms_txt_lists_the_markdown_of_every_page(world: World) -> None:
 
 def pages(document: Document) -> Sequence[Document | Part]:
     return [document, *document.parts]
-
-
-def source(document: Document) -> str:
-    return (ROOT / file_of(document.page)).read_text("utf-8")

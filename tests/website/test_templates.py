@@ -9,16 +9,15 @@ import pytest
 
 import chalicelib
 from chalicelib.foundation.http.pages import heroicon
-from chalicelib.website import display_text
+from chalicelib.website import display_text, rendered_files
 from chalicelib.website.cards import card_text
 from chalicelib.website.performance import performance_text
-from tests.website.docs_places import ALL_PLACES
+from tests.website.docs_places import PAGES, places_of
 from tests.website.page_costs import BYTES
 from tests.website.person import Person
 
 _ROOM = Path(chalicelib.__file__).parent
 TEMPLATES = sorted(_ROOM.rglob("templates/*.html"))
-DOCUMENTS = sorted((_ROOM / "website" / "docs").rglob("*.html"))
 _TABLE = re.compile(r"<table\b.*?</table>", re.DOTALL)
 _REGION = re.compile(r'<div class="scroll[^"]*" tabindex="0" role="(?:region|group)" aria-label="[^"]+">\s*$')
 _ICON = re.compile(r'\b(?:icon|empty|heroicon)\("([a-z0-9-]+)"|\bsymbol="([a-z0-9-]+)"')
@@ -40,18 +39,33 @@ def test_a_table_becomes_cards_on_a_phone_or_scrolls(template: Path) -> None:
             assert _REGION.search(before), f"cut off without a cue: {table[:80]}"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=names(DOCUMENTS))
-def test_a_table_of_the_documentation_scrolls(document: Path) -> None:
-    text = document.read_text("utf-8")
+@pytest.mark.parametrize("page", PAGES)
+def test_a_table_of_the_documentation_scrolls(page: str) -> None:
+    for document in documents(page):
+        text = document.read_text("utf-8")
+        assert all(_REGION.search(text[: found.start()]) for found in re.finditer("<table", text))
 
-    assert all(_REGION.search(text[: found.start()]) for found in re.finditer("<table", text))
 
-
-@pytest.mark.parametrize("file", [*TEMPLATES, *DOCUMENTS], ids=names([*TEMPLATES, *DOCUMENTS]))
+@pytest.mark.parametrize("file", TEMPLATES, ids=names(TEMPLATES))
 def test_nothing_is_inline(file: Path) -> None:
-    text = re.sub("<code.*?</code>", "", file.read_text("utf-8"), flags=re.DOTALL)
+    assert not has_inline_code(file)
 
-    assert not re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)|javascript:", text)
+
+@pytest.mark.parametrize("page", PAGES)
+def test_nothing_is_inline_in_the_documentation(page: str) -> None:
+    assert [file for file in documents(page) if has_inline_code(file)] == []
+
+
+def documents(page: str) -> list[Path]:
+    """The rendered files of a page and its parts."""
+    folder = rendered_files.FOLDER / "docs"
+    return [folder / f"{page}.html", *folder.glob(f"{page}/*.html")]
+
+
+def has_inline_code(file: Path) -> bool:
+    """Whether a page has styles or scripts of its own, which browsers would refuse."""
+    text = re.sub("<code.*?</code>", "", file.read_text("utf-8"), flags=re.DOTALL)
+    return bool(re.search(r"<style|\sstyle=|\son[a-z]+=|<script(?! src=)|javascript:", text))
 
 
 def test_every_icon_exists_and_is_hidden_from_screen_readers() -> None:
@@ -89,10 +103,11 @@ def test_a_page_has_at_most_100_kb(user: Person, path: str) -> None:
     assert len(user.get(path).text.encode()) <= BYTES
 
 
-@pytest.mark.parametrize("place", ALL_PLACES)
-def test_a_page_of_the_documentation_has_at_most_100_kb(user: Person, place: str) -> None:
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_of_the_documentation_has_at_most_100_kb(user: Person, page: str) -> None:
     """A longer one is divided: its name goes to ``DIVIDED`` in ``infra/render/docs/site_pages.py``."""
-    assert len(user.get(place).text.encode()) <= BYTES
+    for place in places_of(page):
+        assert len(user.get(place).text.encode()) <= BYTES
 
 
 def test_no_two_modules_define_filters_of_the_same_name() -> None:

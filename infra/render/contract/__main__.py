@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 from infra import command
-from infra.generated_files import update_files
 from infra.local import stackfile
 from infra.render.contract.lines import contract
-from infra.render.openapi.__main__ import DOCUMENTS
-from infra.render.openapi.document import ROOT
+from infra.render.generated_files import update_files
+from infra.render.openapi.documents import DOCUMENTS
+from infra.repository import ROOT
 
 PLACE = ROOT / "contract"
 RELEASED = PLACE / "released"

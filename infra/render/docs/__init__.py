@@ -1,1 +1,1 @@
-"""Generates the reference in ``docs/reference`` from the service's tables and OpenAPI documents."""
+"""Renders the pages at ``/docs``, and generates the reference from the service's tables and OpenAPI documents."""

@@ -10,8 +10,8 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.check import Check
 from infra.conformance.checks import checks_of
-from infra.conformance.rules import section_of
 from infra.conformance.subjects import subjects_of
+from infra.render.docs.check_rules import section_of
 from infra.render.openapi.introduction import table
 
 Rows = Mapping[Version, Check]

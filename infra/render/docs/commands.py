@@ -10,8 +10,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from infra.admin.commands import program
-from infra.render.openapi.document import ROOT
 from infra.render.openapi.introduction import table
+from infra.repository import ROOT
 
 PROGRAM = ".venv/bin/python -m infra.admin"
 _OF_EVERY_COMMAND = "--json"

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from infra.render.docs import python_source, sdk_layout
+import griffe
+
+from infra.render.docs import sdk_layout, sdk_source
 from infra.render.docs.apis import anchor
-from infra.render.docs.python_notation import Notation
-from infra.render.docs.python_source import Method
 from infra.render.docs.sdk_layout import Entry, Group, Layout
-from infra.render.docs.sdk_package import load
+from infra.render.docs.sdk_notation import Notation, alternatives, values_of
+from infra.render.docs.sdk_source import Method, docstring
 from infra.render.openapi.introduction import table
-from infra.render.sdk.definitions import Function
+from infra.render.sdk_package import load
 
 _DECORATOR = re.compile(r"^``(\(.*\)) -> (.+?)``:\s(.+)", re.DOTALL)
 """The docstring of a decorator: the function that it takes, and what the function does."""
+_TYPE = re.compile(r": ([^,)]+)")
 _INHERITED = "deferred calls"
 """The end of the section with the methods that the client and the consent share."""
 _CODE_IN_ADVICE = re.compile(r"\w+=\w+\([^)]*\)|\w+\([^)]*\)(?:\.\w+)?|\w+=\w[\w.]*\w|\b[a-z]+_[a-z_]+\b")
@@ -43,7 +44,7 @@ def _group(layout: Layout, group: Group) -> Iterator[str]:
         return
     names = Names(layout.package)
     if len(found) > 1:
-        yield names.contents((each.name, each.name, _summary(each)) for each in found)
+        yield names.contents((each.name, each.name, docstring(each.node)) for each in found)
     for each in found:
         yield from names.entry(each)
     if group.modules == ("causeway.errors",):
@@ -80,13 +81,6 @@ def _mark_code(advice: str) -> str:
     return _CODE_IN_ADVICE.sub(r"`\g<0>`", advice)
 
 
-def _summary(entry: Entry) -> str:
-    """The docstring of a name."""
-    if isinstance(entry.node, ast.Assign):
-        return python_source.texts_of_names(entry.module)[entry.name]
-    return python_source.docstring(entry.node)
-
-
 class Names:
     """Renders the names of one package."""
 
@@ -100,44 +94,43 @@ class Names:
 
     def entry(self, entry: Entry) -> Iterator[str]:
         yield f"### `{entry.name}`"
-        if isinstance(entry.node, ast.Assign):
-            yield from self._alias(entry, entry.node.value)
-        elif isinstance(entry.node, ast.ClassDef):
+        if isinstance(entry.node, griffe.Attribute):
+            yield from self._alias(entry, str(entry.node.value))
+        elif isinstance(entry.node, griffe.Class):
             yield from self._class(entry, entry.node)
         else:
             yield from self.call(entry.name, entry.node)
 
-    def _alias(self, entry: Entry, value: ast.expr) -> Iterator[str]:
-        yield from self._notation.prose(_summary(entry), [entry.name])
-        values = python_source.values_of(value)
+    def _alias(self, entry: Entry, value: str) -> Iterator[str]:
+        yield from self._notation.prose(docstring(entry.node), [entry.name])
+        values = values_of(value)
         if values:
             yield f"Values: {', '.join(f'`{each}`' for each in values)}."
-        elif isinstance(value, ast.BinOp):
+        elif len(alternatives(value)) > 1:
             yield f"One of {self._notation.links_of_types(value)}."
         else:
             yield f"Type: `{self._notation.code(value)}`."
 
-    def _class(self, entry: Entry, node: ast.ClassDef) -> Iterator[str]:
-        made = python_source.constructor(node)
+    def _class(self, entry: Entry, node: griffe.Class) -> Iterator[str]:
+        made = sdk_source.constructor(node)
         is_error = entry.module == "causeway.errors"
         if made is not None and not is_error:
             yield _block(self._notation.signature(entry.name, made))
-        yield from self._notation.prose(python_source.docstring(node), [entry.name])
+        yield from self._notation.prose(docstring(node), [entry.name])
         if made is not None and not is_error:
-            yield from self._notation.prose(python_source.docstring(made), [entry.name])
+            yield from self._notation.prose(docstring(made), [entry.name])
         if is_error:
             yield from self._error(node)
         if entry.module == "causeway.bank.refusals":
             yield self._refusal(entry)
-        members = python_source.members(node) if python_source.is_dataclass(node) else []
-        if members:
+        if members := sdk_source.members(node):
             yield self._members(members)
-        for method in python_source.methods(node):
+        for method in sdk_source.methods(node):
             if _has_own_text(method):
                 yield f"#### `{entry.name}.{method.name}`"
                 yield from self.method(entry.name, method)
 
-    def _members(self, members: Sequence[python_source.Member]) -> str:
+    def _members(self, members: Sequence[sdk_source.Member]) -> str:
         rows = []
         for each in members:
             renamed = f" In JSON `{each.wire_name}`" if each.wire_name != each.name else ""
@@ -146,8 +139,8 @@ class Names:
             rows.append((f"`{each.name}`", self._notation.cell(each.annotation, each.default), told))
         return table(("Member", "Type", "Meaning"), rows)
 
-    def _error(self, node: ast.ClassDef) -> Iterator[str]:
-        above = [f"[`{name}`](#{anchor(name)})" for name in python_source.bases(node) if name != "Exception"]
+    def _error(self, node: griffe.Class) -> Iterator[str]:
+        above = [f"[`{name}`](#{anchor(name)})" for name in map(str, node.bases) if name != "Exception"]
         told = [f"A kind of {above[0]}."] if above else []
         error = getattr(load("errors"), node.name)
         if above and {"advice", "advice_for"} & set(vars(error)) and node.name != "ApiError":
@@ -162,26 +155,24 @@ class Names:
 
     def method(self, name: str, method: Method) -> Iterator[str]:
         """A method or property of an object that is called ``name``."""
-        text = python_source.docstring(method.node)
-        if method.is_property:
-            assert method.node.returns is not None
-            yield _block(f"{name}.{method.name}: {self._notation.code(method.node.returns)}")
-            yield from self._notation.prose(text)
+        if isinstance(method, griffe.Attribute):
+            yield _block(f"{name}.{method.name}: {self._notation.code(method.annotation)}")
+            yield from self._notation.prose(docstring(method))
         else:
-            yield from self.call(f"{name}.{method.name}", method.node)
+            yield from self.call(f"{name}.{method.name}", method)
 
-    def call(self, name: str, node: Function) -> Iterator[str]:
-        text = python_source.docstring(node)
+    def call(self, name: str, node: griffe.Function) -> Iterator[str]:
+        text = docstring(node)
         decorated = _DECORATOR.match(text)
         if decorated:
             text = _capitalize(decorated[3])
             yield _block(f"@{name}\ndef {name.rpartition('.')[2]}{decorated[1]} -> {decorated[2]}")
         else:
-            awaited = "await " if isinstance(node, ast.AsyncFunctionDef) else ""
+            awaited = "await " if "async" in node.labels else ""
             yield _block(f"{awaited}{self._notation.signature(name, node)}")
-        yield from self._notation.prose(text, {name.rpartition(".")[2], *python_source.parameters(node)})
+        yield from self._notation.prose(text, {name.rpartition(".")[2], *_names_of(node)})
         types = (
-            self._notation.links_of_types(*_expressions(decorated))
+            self._notation.links_of_types(*_TYPE.findall(decorated[1]), decorated[2])
             if decorated
             else self._notation.links_of_signature(node)
         )
@@ -194,22 +185,22 @@ class MainClass(Names):
 
     def __init__(self, package: str, entry: Entry) -> None:
         super().__init__(package)
-        assert isinstance(entry.node, ast.ClassDef)
+        assert isinstance(entry.node, griffe.Class)
         self._entry, self._node = entry, entry.node
         self._handle = str(sdk_layout.handle_of(entry))
-        own = {each.name: f"#{anchor(f'{self._handle}.{each.name}')}" for each in python_source.methods(entry.node)}
+        own = {each.name: f"#{anchor(f'{self._handle}.{each.name}')}" for each in sdk_source.methods(entry.node)}
         self._notation = replace(self._notation, links={**own, **self._notation.links})
 
     def render(self) -> Iterator[str]:
         yield f"## `{self._entry.name}`"
-        made = python_source.constructor(self._node)
+        made = sdk_source.constructor(self._node)
         is_made_by_users = made is not None and not self._entry.module.endswith(".consent")
         if made is not None and is_made_by_users:
             yield _block(self._notation.signature(self._entry.name, made))
-        parameters = python_source.parameters(made) if made is not None else ()
-        yield from self._notation.prose(python_source.docstring(self._node), {self._entry.name, *parameters})
+        parameters = _names_of(made) if made is not None else ()
+        yield from self._notation.prose(docstring(self._node), {self._entry.name, *parameters})
         if made is not None and is_made_by_users:
-            yield from self._notation.prose(python_source.docstring(made), {self._entry.name, *parameters})
+            yield from self._notation.prose(docstring(made), {self._entry.name, *parameters})
             yield f"Types: {self._notation.links_of_signature(made)}."
         for section, methods in self._sections().items():
             if section:
@@ -221,38 +212,29 @@ class MainClass(Names):
 
     def _row(self, method: Method) -> tuple[str, str, str]:
         name = f"{self._handle}.{method.name}"
-        decorated = _DECORATOR.match(text := python_source.docstring(method.node))
+        decorated = _DECORATOR.match(text := docstring(method))
         return name, name, _capitalize(decorated[3]) if decorated else text
 
     def _sections(self) -> Mapping[str, list[Method]]:
         """The methods by the comments of the source; inherited ones are with the payments."""
         found: dict[str, list[Method]] = {}
-        for each in python_source.methods_by_section(self._entry.module, self._node):
-            found.setdefault(each.section, []).append(each)
-        for base in python_source.bases(self._node):
-            found[next(each for each in found if each.endswith(_INHERITED))] += _inherited(self._entry.module, base)
+        for each in sdk_source.methods(self._node):
+            found.setdefault(sdk_source.section_of(each), []).append(each)
+        for base in map(str, self._node.bases):
+            inherited = sdk_source.definitions(f"{self._entry.module.rpartition('.')[0]}.caller")[base]
+            assert isinstance(inherited, griffe.Class)
+            found[next(each for each in found if each.endswith(_INHERITED))] += sdk_source.methods(inherited)
         return found
 
 
-def _inherited(module: str, base: str) -> list[Method]:
-    """The methods of the class from which both the client and the consent inherit."""
-    node = python_source.definitions(f"{module.rpartition('.')[0]}.caller")[base]
-    assert isinstance(node, ast.ClassDef)
-    return python_source.methods(node)
+def _names_of(function: griffe.Function) -> set[str]:
+    return {each.name for each in function.parameters}
 
 
 def _has_own_text(method: Method) -> bool:
     """Whether a method says more than that it is another class's."""
-    text = python_source.docstring(method.node)
+    text = docstring(method)
     return bool(text) and not text.startswith("See ")
-
-
-def _expressions(decorated: re.Match[str]) -> list[ast.expr]:
-    """The types in the signature of the function that a decorator takes."""
-    parsed = ast.parse(f"def function{decorated[1]} -> {decorated[2]}: ...").body[0]
-    assert isinstance(parsed, ast.FunctionDef)
-    found = [*(each.annotation for each in parsed.args.args), parsed.returns]
-    return [each for each in found if each is not None]
 
 
 def _capitalize(text: str) -> str:

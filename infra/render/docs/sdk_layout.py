@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from infra.render.docs import python_source
+import griffe
+
+from infra.render.docs import sdk_source
 from infra.render.docs.apis import anchor
-from infra.render.docs.python_notation import Notation
-from infra.render.sdk import exports
-from infra.render.sdk.definitions import Definition
-from infra.render.sdk.source import SOURCE
+from infra.render.docs.sdk_notation import Notation
+from infra.render.docs.sdk_source import Definition
+from infra.render.sdk_package import SOURCE, load
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,8 @@ LAYOUTS: Mapping[str, Layout] = {
         "[errors](sdk-errors.md). [Client keys](sdk-keys.md) and [events](sdk-events.md) have their own pages. "
         "[TPP calls and events](tpp-api.md) describes the HTTP calls themselves.",
         (
-            Group("Client", ("causeway.tpp._sync.client",)),
-            Group("Consent", ("causeway.tpp._sync.consent",)),
+            Group("Client", ("causeway.tpp._generated.sync.client",)),
+            Group("Consent", ("causeway.tpp._generated.sync.consent",)),
             Group(
                 "Asynchronous programs",
                 ("causeway.tpp._async.client", "causeway.tpp._async.consent"),
@@ -68,7 +68,13 @@ LAYOUTS: Mapping[str, Layout] = {
             ),
             Group("Stored tokens", ("causeway.tpp.tokens",)),
             Group(
-                "Helpers", ("causeway.tpp.psu", "causeway.tpp.pkce", "causeway.tpp._statuses", "causeway.tpp._calls")
+                "Helpers",
+                (
+                    "causeway.tpp._generated.psu",
+                    "causeway.tpp.pkce",
+                    "causeway.tpp._statuses",
+                    "causeway.tpp._generated.calls",
+                ),
             ),
         ),
     ),
@@ -78,10 +84,10 @@ LAYOUTS: Mapping[str, Layout] = {
         f"What [calls](sdk-tpp.md) take and answer. {RECORDS} Classes that end in `V1` or `V2` belong to banks of that "
         "protocol version.",
         (
-            Group("At banks of version 1", ("causeway.tpp.models_v1",)),
-            Group("At banks of version 2", ("causeway.tpp.models_v2",)),
-            Group("At every bank, and at the hub", ("causeway.tpp.models",)),
-            Group("Values", ("causeway.tpp.literals",)),
+            Group("At banks of version 1", ("causeway.tpp._generated.models_v1",)),
+            Group("At banks of version 2", ("causeway.tpp._generated.models_v2",)),
+            Group("At every bank, and at the hub", ("causeway.tpp._generated.models",)),
+            Group("Values", ("causeway.tpp._generated.literals",)),
         ),
     ),
     "sdk-events": Layout(
@@ -92,7 +98,7 @@ LAYOUTS: Mapping[str, Layout] = {
         "[`causeway listen`](sdk-listen.md) brings them to a program behind a firewall.",
         (
             Group("Receiving", ("causeway.tpp.events",), first=("EventVerifier", "ReceivedEvent", "parse_event")),
-            Group("Events and their data", ("causeway.tpp.event_models",), RECORDS),
+            Group("Events and their data", ("causeway.tpp._generated.event_models",), RECORDS),
         ),
     ),
     "sdk-errors": Layout(
@@ -147,14 +153,19 @@ LAYOUTS: Mapping[str, Layout] = {
         f"The messages between the hub and a bank, from the bank's side. {RECORDS} The [reference of version "
         "1](bank-api-v1.md) and [of version 2](bank-api-v2.md) describe the HTTP messages.",
         (
-            Group("Version 1", ("causeway.bank.models_v1",)),
-            Group("Version 2", ("causeway.bank.models_v2",)),
-            Group("Values", ("causeway.bank.literals",)),
+            Group("Version 1", ("causeway.bank._generated.models_v1",)),
+            Group("Version 2", ("causeway.bank._generated.models_v2",)),
+            Group("Values", ("causeway.bank._generated.literals",)),
         ),
     ),
 }
 """The pages, by the names of their files."""
-HANDLES: Mapping[str, str] = {"Tpp": "tpp", "causeway.tpp._sync.consent": "consent", "Bank": "bank", "HubClient": "hub"}
+HANDLES: Mapping[str, str] = {
+    "Tpp": "tpp",
+    "causeway.tpp._generated.sync.consent": "consent",
+    "Bank": "bank",
+    "HubClient": "hub",
+}
 """What the README calls an object of a class, by the class or its module: other methods are named after their class."""
 _SHARED = "causeway.errors", "causeway._retries"
 """Modules that a page shows for both packages."""
@@ -173,7 +184,7 @@ def entries(package: str, group: Group) -> list[Entry]:
 
 def module_entries(package: str, module: str) -> list[Entry]:
     names = {name for each in packages(package, module) for name in names_by_module(each).get(module, ())}
-    return [Entry(name, module, node) for name, node in python_source.definitions(module).items() if name in names]
+    return [Entry(name, module, node) for name, node in sdk_source.definitions(module).items() if name in names]
 
 
 def packages(package: str, module: str) -> Sequence[str]:
@@ -183,7 +194,9 @@ def packages(package: str, module: str) -> Sequence[str]:
 
 @cache
 def names_by_module(package: str) -> Mapping[str, tuple[str, ...]]:
-    return exports.names_by_module(next(each for each in exports.PACKAGES if each.name == package))
+    """The names that a package exports, by module."""
+    found: Mapping[str, tuple[str, ...]] = load(f"{package}._generated.names").NAMES
+    return found
 
 
 @cache
@@ -199,20 +212,18 @@ def _links(package: str) -> Iterator[tuple[str, str]]:
                 if package in packages(layout.package, each.module):
                     yield each.name, f"{page}.md#{anchor(each.name)}"
                 handle = handle_of(each)
-                if handle is not None and isinstance(each.node, ast.ClassDef):
-                    calls = [f"{handle}.{method.name}" for method in python_source.methods(each.node)]
+                if handle is not None and isinstance(each.node, griffe.Class):
+                    calls = [f"{handle}.{method.name}" for method in sdk_source.methods(each.node)]
                     yield from ((call, f"{page}.md#{anchor(call)}") for call in calls)
 
 
-def _aliases(package: str) -> Iterator[tuple[str, ast.expr]]:
+def _aliases(package: str) -> Iterator[tuple[str, str]]:
     """Types that the package's modules name for themselves."""
     folder = SOURCE / "causeway" / package
     for file in sorted(folder.rglob("*.py")):
         module = ".".join(file.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
-        for name, node in python_source.definitions(module).items():
-            if (
-                isinstance(node, ast.Assign)
-                and isinstance(node.value, ast.BinOp | ast.Subscript)
-                and not name.isupper()
-            ):
-                yield name, node.value
+        for name, node in sdk_source.definitions(module).items():
+            if not isinstance(node, griffe.Attribute) or node.annotation is not None or name.isupper():
+                continue
+            if isinstance(node.value, griffe.ExprBinOp | griffe.ExprSubscript):
+                yield name, str(node.value)

@@ -6,8 +6,8 @@ import argparse
 import re
 from collections.abc import Iterator
 
-from infra.render.docs.sdk_package import load
 from infra.render.openapi.introduction import table
+from infra.render.sdk_package import load
 
 _VARIABLE = re.compile(r" \((CAUSEWAY_\w+)\)$")
 

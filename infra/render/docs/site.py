@@ -1,7 +1,7 @@
-"""Renders the documents at build time for ``/docs`` in the web interface.
+"""Renders the documents for ``/docs`` in the web interface.
 
-Each page of ``docs/``, and each document of the Python package, becomes an HTML fragment and a copy of its Markdown in
-``chalicelib/website/docs``; a long page becomes several fragments. The ``index.json`` there contains the menu.
+Each page of ``docs/`` and of the reference, and each document of the Python package, becomes an HTML fragment and a
+copy of its Markdown; a long page becomes several fragments. ``index.json`` contains the menu.
 """
 
 from __future__ import annotations
@@ -11,33 +11,30 @@ import posixpath
 import re
 from collections.abc import Mapping
 from itertools import pairwise
-from pathlib import Path
 
-from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from infra.render.docs.renderer import Renderer
-from infra.render.docs.site_pages import HOME, MENU, PACKAGE_PAGES, SOURCE, file_of, page_names, page_of
-from infra.render.docs.site_parts import Section, part_name, parts, plain, sections
-from infra.render.openapi.document import ROOT
+from infra.render.docs.site_pages import ADDRESS, HOME, MENU, PACKAGE_PAGES, SOURCE, page_names, page_of
+from infra.render.docs.site_parts import Section, markdown, part_name, parts, plain, sections
+from infra.render.docs.sources import source_of
 
-TARGET = ROOT / "chalicelib" / "website" / "docs"
-_TARGET = re.compile(r"(?<=\]\()([^)#\s:]+\.md)(?=[)#])")
+_TARGET = re.compile(r"(?<=\]\()([^)#\s:]+\.md|/docs/[^)#\s]+)(?=[)#])")
 _SUMMARY_END = re.compile(r"(?<=[.:]) ")
 
 
-def texts() -> dict[Path, str]:
-    """The expected content of each file of the site. Raises: LinkError."""
-    sources = {page: (ROOT / file_of(page)).read_text("utf-8") for page in page_names()}
-    found = {TARGET / f"{page}.md": markdown_copy(page, text) for page, text in sources.items()}
+def texts() -> dict[str, str]:
+    """The text of each file of the site, by its name. Raises: LinkError."""
+    sources = {page: source_of(page) for page in page_names()}
+    found = {f"{page}.md": markdown_copy(page, text) for page, text in sources.items()}
     for page, text in sources.items():
-        found |= {TARGET / f"{name}.html": html for name, html in Renderer(page).render_all(text).items()}
+        found |= {f"{name}.html": html for name, html in Renderer(page).render_all(text).items()}
     found |= {
-        TARGET / "guides" / f"{file.name}.txt": file.read_text("utf-8")
+        f"guides/{file.name}.txt": file.read_text("utf-8")
         for file in SOURCE.glob("guides/*")
         if file.suffix in {".py", ".yaml"}
     }
-    return {**found, TARGET / "index.json": json.dumps(_index(sources), indent=1, ensure_ascii=False) + "\n"}
+    return {**found, "index.json": json.dumps(_index(sources), indent=1, ensure_ascii=False) + "\n"}
 
 
 def markdown_copy(page: str, text: str) -> str:
@@ -45,7 +42,8 @@ def markdown_copy(page: str, text: str) -> str:
 
     def rewrite(link: re.Match[str]) -> str:
         found = page_of(page, link[1])
-        is_as_written = found is None or not {page, found} & set(PACKAGE_PAGES)
+        moved = {page, found} & set(PACKAGE_PAGES) or link[1].startswith(ADDRESS)
+        is_as_written = found is None or not moved
         return link[1] if is_as_written else posixpath.relpath(f"{found}.md", posixpath.dirname(page))
 
     return _TARGET.sub(rewrite, text)
@@ -58,7 +56,7 @@ def _index(sources: Mapping[str, str]) -> dict[str, object]:
 
 def _entry(page: str, text: str) -> dict[str, object]:
     """A page's title and first sentence, and its parts, if it is divided."""
-    tokens = MarkdownIt("commonmark").enable("table").parse(text)
+    tokens = markdown().parse(text.partition("\n## ")[0])
     headings = (plain(content) for opened, content in pairwise(tokens) if opened.type == "heading_open")
     paragraphs = (content for opened, content in pairwise(tokens) if opened.type == "paragraph_open")
     entry: dict[str, object] = {"page": page, "title": next(headings), "summary": _summary(next(paragraphs))}

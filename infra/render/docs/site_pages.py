@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 
-from infra.render.openapi.document import ROOT
+from infra.repository import ROOT
 
 SOURCE = ROOT / "docs"
 MENU: Mapping[str, Sequence[str]] = {
@@ -81,6 +81,10 @@ MENU: Mapping[str, Sequence[str]] = {
 }
 """The menu's pages by section; the home page, ``README.md``, comes first."""
 HOME = "README"
+ADDRESS = "/docs/"
+"""The begin of a page's path relative to the service's URL."""
+GENERATED = "reference/"
+"""The begin of the names of pages that are generated from the code."""
 PACKAGE_PAGES: Mapping[str, str] = {"sdk": "sdk/README.md", "sdk-changelog": "sdk/CHANGELOG.md"}
 """Pages whose files are not below ``docs``, because they belong to a package that is published by itself."""
 DIVIDED = frozenset(
@@ -104,15 +108,27 @@ def page_names() -> Iterator[str]:
 
 
 def file_of(page: str) -> str:
-    """The file of a page, relative to the repository."""
+    """The file of a page, relative to the repository; a generated page has none, but links as if it had."""
     return PACKAGE_PAGES.get(page, f"docs/{page}.md")
 
 
 def page_of(page: str, target: str) -> str | None:
-    """The page, or other file of ``docs``, to which a link of a page leads, if there is one."""
+    """The page, or other file of ``docs``, to which a link of a page leads, if there is one.
+
+    Generated pages exist at ``/docs`` only: documents link to them as ``/docs/reference/settings``.
+    """
+    if target.startswith(ADDRESS):
+        name = target.removeprefix(ADDRESS)
+        return name if is_generated(name) else None
     file = posixpath.normpath(posixpath.join(posixpath.dirname(file_of(page)), target))
     for name, package_file in PACKAGE_PAGES.items():
         if package_file == file:
             return name
-    is_document = file.startswith("docs/") and (ROOT / file).is_file()
-    return file.removeprefix("docs/").removesuffix(".md") if is_document else None
+    name = file.removeprefix("docs/").removesuffix(".md")
+    exists = (ROOT / file).is_file() or (is_generated(page) and is_generated(name))
+    return name if file.startswith("docs/") and exists else None
+
+
+def is_generated(page: str) -> bool:
+    """Whether a page is generated from the code, and so has no file in the repository."""
+    return page.startswith(GENERATED) and page in set(page_names())

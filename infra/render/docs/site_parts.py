@@ -13,8 +13,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from infra.render.docs.apis import anchor
-from infra.render.docs.site_pages import DIVIDED, file_of
-from infra.render.openapi.document import ROOT
+from infra.render.docs.site_pages import DIVIDED
+from infra.render.docs.sources import source_of
 
 _TITLE = re.compile(r"\A# .+\n|^<!--.+-->\n", re.MULTILINE)
 _PART = 2
@@ -48,7 +48,8 @@ def markdown() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-def sections(text: str) -> list[Section]:
+@cache
+def sections(text: str) -> Sequence[Section]:
     """The sections of a document without its title, whose headings have anchors as on GitHub."""
     tokens = markdown().parse(_TITLE.sub("", text))
     _set_anchors(tokens)
@@ -84,7 +85,7 @@ def plain(inline: Token) -> str:
 
 @cache
 def _parts_by_anchor(page: str) -> Mapping[str, str]:
-    found = parts(page, sections((ROOT / file_of(page)).read_text("utf-8")))
+    found = parts(page, sections(source_of(page)))
     return {heading.anchor: part_name(page, each) for each in found for heading in each.headings}
 
 

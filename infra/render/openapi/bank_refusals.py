@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from chalicelib.openbanking.protocol.version import Version
-from infra.render.docs import sdk_package
+from infra.render import sdk_package
 from infra.render.openapi.introduction import section, table
 
 _INTRODUCTION: Mapping[int, str] = {

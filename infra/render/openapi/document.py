@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from chalicelib.foundation.version import VERSION
 from infra.render.openapi.metadata_meanings import OWN_ADDRESS
 from infra.render.openapi.schemas import Json
 
-ROOT = Path(__file__).resolve().parents[3]
 UUID = {"type": "string", "format": "uuid"}
 
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from infra.render.openapi.__main__ import PLACE
+from infra.render.openapi import documents
 from infra.render.sdk import source
 from infra.render.sdk.members import Schema, Types, choices
 from infra.render.sdk.tpp import with_references
 
-PACKAGE = "causeway.bank"
+PACKAGE = "causeway.bank._generated"
 VERSIONS = ("1", "2")
 ALIASES: Mapping[str, tuple[str, str, str]] = {
     "PaymentStatusV1": ("1", "PaymentsStatus", "payment_status"),
@@ -37,7 +37,7 @@ OTHER_VERSION = "ErrorV1"
 @cache
 def document(version: str) -> Schema:
     """The document that the service publishes for banks of a version."""
-    found: Schema = json.loads((PLACE / f"bank-v{version}.json").read_text(encoding="utf-8"))
+    found: Schema = documents.load(f"bank-v{version}")
     return found
 
 
@@ -117,7 +117,7 @@ def modules() -> dict[str, str]:
     return {
         f"{PACKAGE}.literals": literals(),
         **{f"{PACKAGE}.models_v{version}": models(version) for version in VERSIONS},
-        f"{PACKAGE}._calls": calls(),
+        f"{PACKAGE}.calls": calls(),
     }
 
 
@@ -145,7 +145,7 @@ def models(version: str) -> str:
 def calls() -> str:
     """The module of the webhooks and calls of both versions."""
     parts = [table(version, part) for version in VERSIONS for part in ("webhooks", "paths")]
-    used = dict.fromkeys(("Webhook", "HubCall"), f"{PACKAGE}._call")
+    used = dict.fromkeys(("Webhook", "HubCall"), "causeway.bank._call")
     return source.module("The webhooks that banks answer, and the calls that they make.", parts, used)
 
 

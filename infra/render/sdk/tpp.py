@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from infra.render.openapi.__main__ import PLACE
+from infra.render.openapi import documents
 from infra.render.sdk import source
 from infra.render.sdk.members import Schema, Types, snake_case
 
-PACKAGE = "causeway.tpp"
+PACKAGE = "causeway.tpp._generated"
 ALIASES: Mapping[str, tuple[str, str]] = {
     "Scope": ("BankScope", "scope"),
     "PaymentScheme": ("SinglePaymentV2", "payment_scheme"),
@@ -41,7 +41,7 @@ EVENT_NAMES = {"test": "DeliveryTestEvent"}
 @cache
 def document() -> Schema:
     """The document that the service publishes."""
-    text = (PLACE / "tpp.json").read_text(encoding="utf-8")
+    text = documents.text("tpp")
     for old, new in RENAMED.items():
         text = text.replace(f"#/components/schemas/{old}", f"#/components/schemas/{new}")
         text = text.replace(f'"{old}": {{', f'"{new}": {{')
@@ -134,7 +134,7 @@ def modules() -> dict[str, str]:
         f"{PACKAGE}.models_v2": models("models_v2", "What calls take and answer at banks of version 2."),
         f"{PACKAGE}.event_models": event_models(),
         f"{PACKAGE}.psu": psu(),
-        f"{PACKAGE}._calls": calls(),
+        f"{PACKAGE}.calls": calls(),
     }
 
 

@@ -19,7 +19,7 @@ from causeway.errors import ConfigurationError
 from causeway.tpp.events import PREFIX, secret_key
 
 if TYPE_CHECKING:
-    from causeway.tpp.models import EventEntry, EventsAnswer
+    from causeway.tpp._generated.models import EventEntry, EventsAnswer
 
 FORMAT = 1
 LATENESS = timedelta(minutes=5)

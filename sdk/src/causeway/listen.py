@@ -22,13 +22,13 @@ from causeway import __version__, _retries, _waiting
 from causeway._addresses import check_address, without_password
 from causeway._listen_state import ListenState, StateFile
 from causeway.errors import ApiError, CausewayError, ConnectionLost, UnexpectedAnswer
+from causeway.tpp._generated.event_models import EVENTS
 from causeway.tpp._request import is_temporary
-from causeway.tpp.event_models import EVENTS
 from causeway.tpp.events import sign
 
 if TYPE_CHECKING:
     from causeway.tpp import Tpp
-    from causeway.tpp.models import EventEntry, EventsAnswer
+    from causeway.tpp._generated.models import EventEntry, EventsAnswer
 
 POLL_SECONDS = 2.0
 """How long to wait before the hub is asked for new events."""

@@ -18,6 +18,9 @@ from infra.deploy.chalice_command import ChaliceFailed
 from infra.deploy.layer import LayerFailed
 from infra.deploy.lock import LockFailed
 
+RENDERED = "chalicelib/website/rendered/openapi/tpp.json"
+"""A file that git ignores and every package carries."""
+
 
 class Chalice:
     """Chalice's command line: what it ``said`` and ``wrote``, its exit code, and what it was called with."""
@@ -62,7 +65,15 @@ def chalice(monkeypatch: pytest.MonkeyPatch) -> Chalice:
 def root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A project with what must and what must not get into the copy."""
     place = tmp_path / "project"
-    for name in ("app.py", "chalicelib/a.py", "chalicelib/__pycache__/a.pyc", ".chalice/policy-dev.json", "infra/b.py"):
+    names = (
+        "app.py",
+        "chalicelib/a.py",
+        "chalicelib/__pycache__/a.pyc",
+        RENDERED,
+        ".chalice/policy-dev.json",
+        "infra/b.py",
+    )
+    for name in names:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
         (place / name).touch()
     for name in ("requirements.txt", "requirements.in"):
@@ -78,7 +89,7 @@ def test_the_copy_has_the_applications_own_files_only_and_is_gone_afterwards(cha
         chalice_command.package(project, "dev", tmp_path / "out")
 
     files = {name for name in chalice.copied if "." in Path(name).name and name != ".chalice"}
-    included = {"app.py", "requirements.txt", "requirements.in", "chalicelib/a.py"}
+    included = {"app.py", "requirements.txt", "requirements.in", "chalicelib/a.py", RENDERED}
     assert files == included | {".chalice/policy-dev.json", ".chalice/config.json"}
     assert not project.exists()
 
@@ -123,7 +134,7 @@ def test_function_and_layer_are_built_for_the_stages_processor_and_put_where_cha
     assert re.fullmatch(r"managed-layer-[0-9a-f]+-python3\.13-arm64\.zip", layer_file.name)
     (function,) = built.glob("appcode-*.zip")
     with zipfile.ZipFile(function) as file:
-        assert file.namelist() == ["app.py", "chalice/__init__.py", "chalice/app.py", "chalicelib/a.py"]
+        assert file.namelist() == ["app.py", "chalice/__init__.py", "chalice/app.py", "chalicelib/a.py", RENDERED]
 
 
 @pytest.mark.parametrize(("said", "code", "wrote"), [("an error", 2, {"sam.json": "{}"}), ("", 0, {})])

@@ -18,6 +18,7 @@ from infra.local.first_data import play_month
 from infra.progress import SILENT
 from tests.cards.ledgers import prove
 from tests.cards.scenes import EUR, GBP, MANAGER, USD, Scene
+from tests.openbanking.faults import table_of
 from tests.world import World
 
 GROWN = ("cards", "ledger", "external-payments", "card-activity", "idempotency")
@@ -35,6 +36,40 @@ def play(scene: Scene, at_most: int = 10_000) -> bool:
     return play_month(scene.hub, MANAGER, scene.hub.clock.time(), lambda: next(left, None) is None)
 
 
+@pytest.fixture(scope="module")
+def month() -> dict[str, Any]:
+    """The items of an uninterrupted month, by table, in the emulator's form; empty until a test has played it."""
+    return {}
+
+
+@pytest.fixture
+def played(scene: Scene, month: dict[str, Any]) -> Scene:
+    """A month that nothing has interrupted, from empty tables; it is played once for all tests."""
+    grown = {name: table_of(scene.world, name).items for name in GROWN}
+    if not month:
+        assert play(scene)
+        month |= {name: copied(items) for name, items in grown.items()}
+    for name, items in month.items():
+        grown[name].clear()
+        grown[name].update(copied(items))
+    scene.hub = scene.world.another_process()
+    return scene
+
+
+@pytest.fixture
+def whole_month(played: Scene) -> dict[str, int]:
+    """What an uninterrupted month leaves in empty tables, which are empty again."""
+    whole = tables(played)
+    played.world.forget_journeys()
+    played.hub = played.world.another_process()
+    return whole
+
+
+def copied(items: dict[Any, Any]) -> dict[Any, Any]:
+    """A copy of a table's items, which are replaced when they change, not changed."""
+    return {place: dict(inside) for place, inside in items.items()}
+
+
 def tables(scene: Scene) -> dict[str, int]:
     return {table: sum(1 for _ in scene.hub.store.scan(table)) for table in GROWN}
 
@@ -43,20 +78,16 @@ def portal(scene: Scene, action: str, **members: Any) -> Any:
     return scene.hub.cards.flows.portal.read(MANAGER, action, **members)["data"]
 
 
-def test_the_ledger_of_the_month_is_right(scene: Scene) -> None:
-    assert play(scene)
-
-    prove(scene)
-    totals = ledger_verification.prove_ledger(scene.hub.store, SILENT)
+def test_the_ledger_of_the_month_is_right(played: Scene) -> None:
+    prove(played)
+    totals = ledger_verification.prove_ledger(played.hub.store, SILENT)
     assert totals.accounts["account"] == 6
     assert totals.transactions > 50
     assert {currency for _, currency in totals.books} == {EUR, GBP, USD}
 
 
-def test_every_card_page_has_something_to_show(scene: Scene) -> None:
-    play(scene)
-
-    cards = portal(scene, LIST_CARDS, item_count=CARDS)
+def test_every_card_page_has_something_to_show(played: Scene) -> None:
+    cards = portal(played, LIST_CARDS, item_count=CARDS)
     assert Counter(card["status"] for card in cards) == {"A": 4, "N": 1, "T": 1, "B": 1}
     assert {card["virtual"] for card in cards} == {0, 1}
     assert {card["program_id"] for card in cards} == {101, 102, 103}
@@ -65,53 +96,51 @@ def test_every_card_page_has_something_to_show(scene: Scene) -> None:
     held = [account["held_balance"] for card in cards for account in card["accounts"]]
     assert max(held) == 21_000
     for card in cards:
-        shown = portal(scene, SHOW_CARD, card_id=card["card_id"], item_count=10, balance_count=60)
+        shown = portal(played, SHOW_CARD, card_id=card["card_id"], item_count=10, balance_count=60)
         assert all(account["transactions"] and account["balances"] for account in shown["accounts"])
 
 
-def test_the_month_has_approvals_declines_reversals_and_an_expiry(scene: Scene) -> None:
-    play(scene)
-
-    messages = portal(scene, LIST_ACTIVITY, item_count=100)
+def test_the_month_has_approvals_declines_reversals_and_an_expiry(played: Scene) -> None:
+    messages = portal(played, LIST_ACTIVITY, item_count=100)
     codes = Counter(row["response_code"] for row in messages)
     assert codes.keys() == {"00", "41", "46", "51", "61", "1A"}
     assert {row["authorize_type"] for row in messages} == {1, 4, 5}
-    types = Counter(row["transaction_type"] for row in scene.hub.store.scan("ledger") if "transaction_type" in row)
+    types = Counter(row["transaction_type"] for row in played.hub.store.scan("ledger") if "transaction_type" in row)
     assert types.keys() >= {0, 1, 20, 60, 61, 62, 70}
 
 
-def test_the_month_ends_yesterday_and_nothing_of_it_is_overdue(scene: Scene) -> None:
+def test_the_month_ends_yesterday_and_nothing_of_it_is_overdue(played: Scene) -> None:
     """Otherwise the jobs that run every minute would change what the story says."""
-    play(scene)
-    before = tables(scene)
+    before = tables(played)
 
-    finish_payments_and_holds(scene.hub.cards)
+    finish_payments_and_holds(played.hub.cards)
 
-    assert tables(scene) == before
-    now = scene.hub.clock.now()
-    at = [row["at"] / 1000 for row in scene.hub.store.scan("ledger") if row["part"].startswith("movement#")]
+    assert tables(played) == before
+    now = played.hub.clock.now()
+    at = [row["at"] / 1000 for row in played.hub.store.scan("ledger") if row["part"].startswith("movement#")]
     assert timedelta(0) < now - datetime.fromtimestamp(max(at), UTC) < timedelta(days=2)
     assert timedelta(days=26) < now - datetime.fromtimestamp(min(at), UTC) < timedelta(days=29)
 
 
 @pytest.mark.parametrize("steps", [1, 17, 60, 111])
-def test_an_interrupted_month_goes_on_without_doing_anything_twice(scene: Scene, steps: int) -> None:
+def test_an_interrupted_month_goes_on_without_doing_anything_twice(
+    scene: Scene, whole_month: dict[str, int], steps: int
+) -> None:
     assert not play(scene, steps)
     scene.hub = scene.world.another_process()
 
     assert play(scene)
 
     ledger_verification.prove_ledger(scene.hub.store, SILENT)
-    assert tables(scene) == _whole(scene)
+    assert tables(scene) == whole_month
 
 
-def test_a_month_that_is_played_again_changes_nothing(scene: Scene) -> None:
-    play(scene)
-    before = {table: list(scene.hub.store.scan(table)) for table in GROWN}
+def test_a_month_that_is_played_again_changes_nothing(played: Scene) -> None:
+    before = {table: list(played.hub.store.scan(table)) for table in GROWN}
 
-    assert play(scene)
+    assert play(played)
 
-    kept = {table: list(scene.hub.store.scan(table)) for table in GROWN}
+    kept = {table: list(played.hub.store.scan(table)) for table in GROWN}
     sequences = [item for item in kept["cards"] if item["owner"] == "sequences"]
     for items in (before["cards"], kept["cards"]):
         items[:] = [item for item in items if item["owner"] != "sequences"]
@@ -120,7 +149,9 @@ def test_a_month_that_is_played_again_changes_nothing(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_step_whose_response_was_lost_is_made_up_for_at_the_next_start(scene: Scene, applied: bool) -> None:
+def test_a_step_whose_response_was_lost_is_made_up_for_at_the_next_start(
+    scene: Scene, whole_month: dict[str, int], applied: bool
+) -> None:
     play(scene, 30)
     with scene.world.answer_lost("transact", applied=applied), contextlib.suppress(StepFailed):
         play(scene)
@@ -128,7 +159,7 @@ def test_a_step_whose_response_was_lost_is_made_up_for_at_the_next_start(scene: 
     assert play(scene)
 
     ledger_verification.prove_ledger(scene.hub.store, SILENT)
-    assert tables(scene) == _whole(scene)
+    assert tables(scene) == whole_month
 
 
 def test_no_request_of_the_month_reads_card_data(scene: Scene) -> None:
@@ -175,11 +206,3 @@ def test_the_clock_of_the_past_only_moves_forward() -> None:
     assert clock.time() == int(clock.now().timestamp())
     with pytest.raises(ValueError, match="cannot be moved back"):
         clock.move_to(noon)
-
-
-def _whole(scene: Scene) -> dict[str, int]:
-    """What an uninterrupted month leaves in empty tables."""
-    scene.world.forget_journeys()
-    scene.hub = scene.world.another_process()
-    play(scene)
-    return tables(scene)

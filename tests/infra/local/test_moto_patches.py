@@ -1,4 +1,4 @@
-"""The emulator does less than it would: what a query asks for is looked for where it is."""
+"""The emulator does less than it would, and honours the tokens of transactions."""
 
 from __future__ import annotations
 
@@ -18,48 +18,13 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.exceptions import TransactionCanceledException
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
-from moto.dynamodb.models.table import Table
 
 from chalicelib.foundation.identifiers import new_id
 from infra.local import moto_patches
 from infra.local.transaction_tokens import tokens_of
 from tests import lean_emulator
-from tests.openbanking.faults import table_of
-from tests.world import World
 
 KEYS = [{"AttributeName": "owner", "KeyType": "HASH"}, {"AttributeName": "part", "KeyType": "RANGE"}]
-
-
-class Watched(dict[Any, Any]):
-    """The items of a table, which may not be gone through."""
-
-    def values(self) -> Any:
-        raise AssertionError("the whole table is looked through")
-
-
-def table(world: World) -> Any:
-    """A table of the emulator's own, with two items in each of two partitions."""
-    made, items = copy.copy(table_of(world, "website")), Watched()
-    for owner in ("first", "second"):
-        key = DynamoType({"S": owner})
-        parts = [DynamoType({"S": part}) for part in ("b", "a")]
-        items[key] = {part: Item(key, part, {"owner": {"S": owner}, "part": {"S": part.value}}) for part in parts}
-    made.items = items
-    return made
-
-
-def test_a_query_looks_in_its_partition_only(world: World) -> None:
-    moto_patches.patch_moto()
-    watched = table(world)
-
-    def asked(partition: str) -> list[tuple[str, str]]:
-        found, count, last = watched.query(DynamoType({"S": partition}), None, [], 10, None, True, None)
-        assert (count, last) == (len(found), None)
-        return [(item.hash_key.value, item.range_key.value) for item in found]
-
-    assert asked("first") == [("first", "a"), ("first", "b")]
-    assert asked("second") == [("second", "a"), ("second", "b")]
-    assert asked("neither") == []
 
 
 def test_the_copy_on_which_an_update_works_is_measured_anew() -> None:
@@ -167,42 +132,6 @@ def things() -> Iterator[str]:
     dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"].tables.pop(name, None)
 
 
-@pytest.mark.parametrize("sorted_by", ["part", None])
-def test_a_query_of_an_index_sorts_the_items_of_its_partition_only(
-    things: str, sorted_by: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    moto_patches.patch_moto()
-    keys = KEYS if sorted_by else KEYS[:1]
-    index = [{"AttributeName": "shard", "KeyType": "HASH"}, {"AttributeName": "at", "KeyType": "RANGE"}]
-    kinds = {"owner": "S", "part": "S", "shard": "S", "at": "N"}
-    names = [each["AttributeName"] for each in [*keys, *index]]
-    with mock_aws():
-        client = boto3.client("dynamodb")
-        client.create_table(
-            TableName=things,
-            KeySchema=keys,
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": kinds[name]} for name in names],
-            GlobalSecondaryIndexes=[
-                {"IndexName": "due", "KeySchema": index, "Projection": {"ProjectionType": "KEYS_ONLY"}}
-            ],
-            BillingMode="PAY_PER_REQUEST",
-        )
-        backend = dynamodb_backends["123456789012"]["eu-west-1"]
-        for number in range(40):
-            item = {"owner": {"S": f"o{number}"}, "part": {"S": "p"}, "at": {"N": str(100 - number)}}
-            backend.put_item(things, item | ({"shard": {"S": str(number % 4)}} if number < 32 else {}))
-        looked_at: list[int] = []
-        real = Table.all_items
-        monkeypatch.setattr(Table, "all_items", lambda table: [looked_at.append(1) or each for each in real(table)])  # type: ignore[func-returns-value]
-        table: Any = backend.tables[things]
-        found, _, _ = table.query(
-            None, None, [], 100, None, True, None, "due", hash_key_conditions=[("shard", DynamoType({"S": "3"}))]
-        )
-
-    assert [item.attrs["owner"].value for item in found] == [f"o{number}" for number in range(31, 0, -4)]
-    assert len(looked_at) == 8
-
-
 class Untouched(defaultdict[Any, Any]):
     """The partitions of a table, which may neither be gone through nor copied."""
 
@@ -222,7 +151,11 @@ def test_a_transaction_touches_its_items_only_and_one_that_fails_changes_none(
         client = boto3.client("dynamodb")
         definitions = [{"AttributeName": each["AttributeName"], "AttributeType": "S"} for each in keys]
         client.create_table(
-            TableName=things, KeySchema=keys, AttributeDefinitions=definitions, BillingMode="PAY_PER_REQUEST"
+            TableName=things,
+            KeySchema=keys,
+            AttributeDefinitions=definitions,
+            BillingMode="PAY_PER_REQUEST",
+            StreamSpecification={"StreamEnabled": True, "StreamViewType": "NEW_AND_OLD_IMAGES"},
         )
         table: Any = backend.tables[things]
         table.items = Untouched(dict)
@@ -236,6 +169,7 @@ def test_a_transaction_touches_its_items_only_and_one_that_fails_changes_none(
         for name in ("updated", "deleted"):
             backend.put_item(things, key(name) | {"n": {"N": "1"}})
         before = {name: item and item.to_json() for name, item in stored().items()}
+        changes = len(table.stream_shard.items)
         writes: list[dict[str, Any]] = [
             {"Put": {"TableName": things, "Item": key("put")}},
             {"Delete": {"TableName": things, "Key": key("deleted")}},
@@ -252,6 +186,7 @@ def test_a_transaction_touches_its_items_only_and_one_that_fails_changes_none(
         with pytest.raises(TransactionCanceledException):
             backend.transact_write_items([*writes, {"ConditionCheck": check}])
         assert {name: item and item.to_json() for name, item in stored().items()} == before
+        assert len(table.stream_shard.items) == changes
 
         backend.transact_write_items(writes)
         after = stored()

@@ -223,11 +223,43 @@ def test_an_endpoint_where_nobody_answers_is_one_sentence(tmp_path: Path) -> Non
     assert result.stderr == f"causeway: nothing responds at {address} (LOCALSTACK=1): is LocalStack running?\n"
 
 
+class Renderer:
+    """Stands for the process that renders the documents."""
+
+    def __init__(self, happened: list[str]) -> None:
+        self._happened = happened
+
+    def __call__(self, command: list[str], **_: Any) -> Renderer:
+        assert command[-2:] == ["infra.render", "--end-with-stdin"]
+        self._happened.append("renders")
+        return self
+
+    def stop(self) -> None:
+        self._happened.append("renderer stopped")
+
+
+def test_documents_are_rendered_by_another_process_once_the_stack_is_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    happened: list[str] = []
+    monkeypatch.setattr(stack, "ChildProcess", Renderer(happened))
+    monkeypatch.setattr(stack, "print_summary", lambda *_, **__: happened.append("ready"))
+    monkeypatch.setattr(stack.Stack, "start", lambda _: {})
+    monkeypatch.setattr(stack.Stack, "wait", lambda _: happened.append("serves"))
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+    assert stack.main(["--port", "0", "--engine", "emulator", "--stack-file", str(tmp_path / "stack.json")]) == 0
+
+    assert happened == ["ready", "renders", "serves", "renderer stopped"]
+
+
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
 
 
 @pytest.fixture(scope="module")
-def stacks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[int, tuple[subprocess.Popen[str], Path]]]:
+def stacks(
+    tmp_path_factory: pytest.TempPathFactory, rendered: None
+) -> Iterator[dict[int, tuple[subprocess.Popen[str], Path]]]:
     """A stack for each signal and the place of its file; they start beside each other, which takes less time."""
     made = {}
     for number in SIGNALS:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from causeway.bank import ConfigurationError, ConnectionLost, HubClient, HubError, Retries, UnexpectedAnswer
-from causeway.bank._calls import HUB_CALLS_V1, HUB_CALLS_V2
+from causeway.bank._generated.calls import HUB_CALLS_V1, HUB_CALLS_V2
 from causeway.errors import HUB_ADVICE
 from infra.render.sdk import bank
 from tests.sdk.bank.full_bank import API_KEY, KEY, private_pem

@@ -14,6 +14,7 @@ from chalicelib.website.records.users import InvalidUser, NotIdentified, User
 from tests.website.person import PASSWORD, known
 from tests.world import World
 
+pytestmark = pytest.mark.usefixtures("quick_hashes")
 NEW = "rain on a tin roof"
 
 

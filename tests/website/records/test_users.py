@@ -50,6 +50,7 @@ def test_the_same_password_has_another_hash(world: World, email: str) -> None:
     assert len(hashes) == 2
 
 
+@pytest.mark.usefixtures("quick_hashes")
 def test_an_email_is_one_user_however_it_is_written(world: World, email: str) -> None:
     register(world, f"  {email.upper()} ")
 
@@ -58,6 +59,7 @@ def test_an_email_is_one_user_however_it_is_written(world: World, email: str) ->
         register(world, email)
 
 
+@pytest.mark.usefixtures("quick_hashes")
 def test_a_second_registration_does_not_change_the_password(world: World, email: str) -> None:
     register(world, email)
     before = world.hub.store.get("users", {"email": email})
@@ -116,6 +118,7 @@ def test_nobody_registers_a_name_that_mail_programs_read_as_another_mailbox(worl
         world.hub.website.account_flow.request_reset(email)
 
 
+@pytest.mark.usefixtures("quick_hashes")
 def test_a_user_of_an_earlier_version_with_such_a_name_still_signs_in(world: World) -> None:
     name = "ada,bob@example.com"
     world.hub.store.put("users", {"email": name, "password_hash": passwords.hash_password(PASSWORD), "created_at": 1})
@@ -177,6 +180,7 @@ def test_a_user_of_an_earlier_version_signs_in_and_is_not_identified(world: Worl
         world.hub.website.users.get_identified(email)
 
 
+@pytest.mark.usefixtures("quick_hashes")
 def test_a_user_whom_the_operator_makes_has_no_password_that_fits(world: World, email: str) -> None:
     made = world.hub.website.users.add(email.upper())
 

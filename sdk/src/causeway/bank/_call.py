@@ -36,5 +36,5 @@ class HubCall:
 def load(name: str) -> type[Record]:
     """The class ``module.Class``."""
     module, _, attribute = name.rpartition(".")
-    found: type[Record] = getattr(importlib.import_module(f"causeway.bank.{module}"), attribute)
+    found: type[Record] = getattr(importlib.import_module(f"causeway.bank._generated.{module}"), attribute)
     return found

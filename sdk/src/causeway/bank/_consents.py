@@ -15,8 +15,8 @@ from causeway.bank.refusals import ConsentNotInForce
 from causeway.bank.storage import Storage, Values
 
 if TYPE_CHECKING:
-    from causeway.bank.models_v1 import SaveConsentAnswerV1
-    from causeway.bank.models_v2 import SaveConsentAnswerV2
+    from causeway.bank._generated.models_v1 import SaveConsentAnswerV1
+    from causeway.bank._generated.models_v2 import SaveConsentAnswerV2
 
 
 class Consents:

@@ -16,10 +16,16 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+    from causeway.bank._generated.models_v1 import (
+        BalanceV1,
+        FundsAnswerV1,
+        ListedPaymentV1,
+        PaymentsAnswerV1,
+        PaymentV1,
+    )
+    from causeway.bank._generated.models_v2 import BalanceV2, TransactionsAnswerV2, TransactionsV2
     from causeway.bank.accounts import Account
     from causeway.bank.calls import Call, Consent, Order, Payment
-    from causeway.bank.models_v1 import BalanceV1, FundsAnswerV1, ListedPaymentV1, PaymentsAnswerV1, PaymentV1
-    from causeway.bank.models_v2 import BalanceV2, TransactionsAnswerV2, TransactionsV2
     from causeway.bank.pages import Page
 
     Rows = Sequence[ListedPaymentV1] | PaymentsAnswerV1

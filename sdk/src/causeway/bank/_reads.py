@@ -16,8 +16,8 @@ from causeway.bank.calls import LOCAL, Call, account_id, matches
 from causeway.bank.refusals import AccountUnknown, BadRequest, ResourceUnknown
 
 if TYPE_CHECKING:
+    from causeway.bank._generated.models_v2 import TransactionsV2, TransactionV2
     from causeway.bank.accounts import Account
-    from causeway.bank.models_v2 import TransactionsV2, TransactionV2
 
 Read = Callable[[Functions, Call], Awaitable[Record]]
 

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from causeway import _waiting
 from causeway._final_statuses import FINAL_V1, FINAL_V2
-from causeway.bank import _calls
 from causeway.bank._call import HubCall, Webhook
+from causeway.bank._generated import calls
 from causeway.bank.refusals import Refused
 from causeway.errors import ConfigurationError
 
@@ -47,8 +47,8 @@ class Version:
 
 VERSION_1 = Version(
     number=1,
-    webhooks=_calls.WEBHOOKS_V1,
-    calls=_calls.HUB_CALLS_V1,
+    webhooks=calls.WEBHOOKS_V1,
+    calls=calls.HUB_CALLS_V1,
     paths={
         "accounts": "/accounts",
         "account": "/account",
@@ -67,8 +67,8 @@ VERSION_1 = Version(
 )
 VERSION_2 = Version(
     number=2,
-    webhooks=_calls.WEBHOOKS_V2,
-    calls=_calls.HUB_CALLS_V2,
+    webhooks=calls.WEBHOOKS_V2,
+    calls=calls.HUB_CALLS_V2,
     paths={
         "accounts": "/v2_accounts",
         "account": "/v2_account",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import httpx
 
     from causeway.bank import _functions
-    from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
+    from causeway.bank._generated.literals import PaymentStatusV1, PaymentStatusV2
     from causeway.bank.signatures import Signer
 
 log = logging.getLogger("causeway")

@@ -11,10 +11,10 @@ from causeway import _json
 
 if TYPE_CHECKING:
     from causeway._records import Record
+    from causeway.bank._generated.models_v1 import BulkPaymentV1, DirectPaymentV1, SinglePaymentV1
+    from causeway.bank._generated.models_v2 import BulkPaymentV2, DirectPaymentV2, SinglePaymentV2
     from causeway.bank._versions import Kind, Status
     from causeway.bank.accounts import Account
-    from causeway.bank.models_v1 import BulkPaymentV1, DirectPaymentV1, SinglePaymentV1
-    from causeway.bank.models_v2 import BulkPaymentV2, DirectPaymentV2, SinglePaymentV2
 
     OrderRequest = SinglePaymentV1 | BulkPaymentV1 | DirectPaymentV1 | SinglePaymentV2 | BulkPaymentV2 | DirectPaymentV2
 

@@ -22,9 +22,9 @@ from causeway.errors import CausewayError, ConfigurationError, ConnectionLost, H
 if TYPE_CHECKING:
     import httpx
 
-    from causeway.bank.literals import PaymentStatusV1, PaymentStatusV2
-    from causeway.bank.models_v1 import ConsentStatesAnswerV1, InitAuthorizationAnswerV1, SaveConsentAnswerV1
-    from causeway.bank.models_v2 import ConsentStatesAnswerV2, InitAuthorizationAnswerV2, SaveConsentAnswerV2
+    from causeway.bank._generated.literals import PaymentStatusV1, PaymentStatusV2
+    from causeway.bank._generated.models_v1 import ConsentStatesAnswerV1, InitAuthorizationAnswerV1, SaveConsentAnswerV1
+    from causeway.bank._generated.models_v2 import ConsentStatesAnswerV2, InitAuthorizationAnswerV2, SaveConsentAnswerV2
     from causeway.bank.signatures import Signer
 
 log = logging.getLogger("causeway")

@@ -11,7 +11,7 @@ from causeway import errors
 from causeway.tpp.pkce import code_challenge
 
 if TYPE_CHECKING:
-    from causeway.tpp.literals import ConsentType, Scope
+    from causeway.tpp._generated.literals import ConsentType, Scope
 
 
 def challenge_members(code_verifier: str | None) -> dict[str, str | None]:

@@ -55,5 +55,5 @@ class Call:
 def load(name: str) -> type[Record]:
     """The class ``module.Class``; its module is imported when the first answer needs it."""
     module, _, attribute = name.rpartition(".")
-    found: type[Record] = getattr(importlib.import_module(f"causeway.tpp.{module}"), attribute)
+    found: type[Record] = getattr(importlib.import_module(f"causeway.tpp._generated.{module}"), attribute)
     return found

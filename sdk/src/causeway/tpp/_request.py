@@ -15,7 +15,7 @@ from causeway._retries import LOST, REPEATED, SERVER_FAILED, Kind
 if TYPE_CHECKING:
     from causeway._records import Record
     from causeway.tpp._call import Call
-    from causeway.tpp.psu import Psu
+    from causeway.tpp._generated.psu import Psu
 
 Error = TypeVar("Error", bound=errors.ApiError)
 STILL_RUNNING = 409
@@ -93,7 +93,7 @@ def _without_none(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def psu_headers(psu: Psu) -> dict[str, str]:
     """The headers about the PSU's request."""
-    from causeway.tpp.psu import HEADERS
+    from causeway.tpp._generated.psu import HEADERS
 
     return _without_none({header: getattr(psu, name) for name, header in HEADERS.items()})
 

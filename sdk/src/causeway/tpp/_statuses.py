@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from causeway._final_statuses import FINAL_V1, FINAL_V2
 
 if TYPE_CHECKING:
-    from causeway.tpp.models import AskedStatus, OrderWithoutPayment, ReportedStatus
+    from causeway.tpp._generated.models import AskedStatus, OrderWithoutPayment, ReportedStatus
 
 PAID_V1 = {4}
 PAID_V2 = {"ACSC", "ACCC"}
@@ -15,7 +15,7 @@ PAID_V2 = {"ACSC", "ACCC"}
 
 def is_final(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool:
     """Whether a payment's status no longer changes: executed, rejected or cancelled, or the bank does not have it."""
-    from causeway.tpp.models import AskedStatus, ReportedStatus
+    from causeway.tpp._generated.models import AskedStatus, ReportedStatus
 
     if status.outcome == "not_accepted":
         return True
@@ -30,7 +30,7 @@ def is_final(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool
 
 def is_paid(status: ReportedStatus | AskedStatus | OrderWithoutPayment) -> bool:
     """Whether the bank has executed the payment: status 4 in version 1, ``ACSC`` or ``ACCC`` in version 2."""
-    from causeway.tpp.models import AskedStatus, ReportedStatus
+    from causeway.tpp._generated.models import AskedStatus, ReportedStatus
 
     match status:
         case ReportedStatus():

@@ -14,7 +14,7 @@ from typing import Any
 from causeway import _json, _waiting
 from causeway._records import Record, RecordError
 from causeway.errors import ConfigurationError, InvalidEvent
-from causeway.tpp.event_models import EVENTS, KnownEvent
+from causeway.tpp._generated.event_models import EVENTS, KnownEvent
 
 TOLERANCE = 300.0
 """Seconds. Older and later events are refused, so that nobody can replay them."""

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Literal
 
 from causeway._records import Record
 from causeway._retries import utc
-from causeway.tpp import _calls
+from causeway.tpp._generated import calls
 
 if TYPE_CHECKING:
-    from causeway.tpp.models import TokenAnswer
+    from causeway.tpp._generated.models import TokenAnswer
 
 MARGIN = timedelta(seconds=60)
 """An access token is refreshed this long before it expires."""
@@ -53,7 +53,7 @@ class Tokens(Record):
     @property
     def version(self) -> int:
         """The version of the bank's protocol, 1 or 2: a consent has the scopes of one version as long as it lives."""
-        return 1 if _calls.SCOPES_V1.intersection(self.scope.split()) else 2
+        return 1 if calls.SCOPES_V1.intersection(self.scope.split()) else 2
 
     def is_due(self, now: float) -> bool:
         """Whether the access token should be refreshed before its next use; never at the consent's end."""

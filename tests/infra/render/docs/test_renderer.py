@@ -61,7 +61,8 @@ def test_headings_of_the_same_words_get_anchors_of_their_own() -> None:
         ("tour", "#end", "#end"),
         ("guides/tpp", "../../sdk/README.md#errors", "{{docs}}/sdk#errors"),
         ("sdk", "CHANGELOG.md", "{{docs}}/sdk-changelog"),
-        ("sdk", "../docs/reference/sdk-tpp.md", "{{docs}}/reference/sdk-tpp"),
+        ("sdk", "/docs/reference/sdk-tpp", "{{docs}}/reference/sdk-tpp"),
+        ("reference/settings", "commands.md", "{{docs}}/reference/commands"),
         ("sdk-changelog", "README.md", "{{docs}}/sdk"),
         ("tour", "https://example.com/a.md", "https://example.com/a.md"),
     ],
@@ -70,7 +71,18 @@ def test_links_lead_to_pages_of_the_site(page: str, target: str, address: str) -
     assert f'<a href="{address}">here</a>' in Renderer(page).render(f"[here]({target})")
 
 
-@pytest.mark.parametrize("target", ["nowhere.md", "../README.md", "../../app.py", "guides"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "nowhere.md",
+        "../README.md",
+        "../../app.py",
+        "guides",
+        "reference/settings.md",
+        "/docs/reference/no",
+        "/docs/tour",
+    ],
+)
 def test_a_link_that_leads_to_no_page_is_refused(target: str) -> None:
     with pytest.raises(LinkError, match=r"docs/tour.md: .+ is no page of the documents"):
         Renderer("tour").render(f"[here]({target})")

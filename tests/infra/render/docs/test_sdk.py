@@ -13,9 +13,10 @@ import pytest
 import causeway.bank
 import causeway.tpp
 from causeway import cli, errors
-from infra.render.docs import reference, sdk, sdk_layout, sdk_listen, sdk_package
+from infra.render import sdk_package
+from infra.render.docs import reference, sdk, sdk_layout, sdk_listen
 from infra.render.docs.apis import anchor
-from infra.render.sdk.source import SOURCE
+from infra.render.sdk_package import SOURCE
 from tests.documents import rows
 
 PAGES = {name: reference.PAGES[name].text for name in (*sdk_layout.LAYOUTS, "sdk-listen")}
@@ -89,7 +90,7 @@ def test_types_in_tables_and_signatures_have_no_module_and_link_to_their_place()
     found = {cells[0]: cells[1] for cells in rows(PAGES["sdk-tpp-models"]) if len(cells) == 3}
 
     assert found["instructed_amount"] == "[InstructedAmountV2](sdk-tpp-models.md#instructedamountv2)"
-    assert "causeway.tpp.models" not in "".join(PAGES.values())
+    assert "causeway.tpp._generated.models" not in "".join(PAGES.values())
     assert "date_from: date | str | None = None" in PAGES["sdk-tpp"]
 
 

@@ -18,12 +18,12 @@ from chalicelib.cards.requests.action import Action
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import event_signing
 from infra.programme import file
-from infra.render.openapi.__main__ import PLACE
 from infra.render.openapi.cards import examples
 from infra.render.openapi.cards.answer_models import answer_of, data_of
 from infra.render.openapi.cards.meanings import MEANINGS, meaning
 from infra.render.openapi.cards.purposes import FURTHER, NOTES
 from infra.render.openapi.cards.schemas import name_of
+from infra.render.openapi.documents import load
 from infra.render.openapi.models import nested_models
 
 PATHS: Mapping[str, Mapping[str, Action]] = {"/api": ACTIONS, "/simulator": SIMULATOR_ACTIONS}
@@ -34,7 +34,7 @@ EACH = pytest.mark.parametrize("action", EVERY.values(), ids=EVERY)
 @cache
 def document() -> Any:
     """What is committed."""
-    return json.loads((PLACE / "cards.json").read_text("utf-8"))
+    return load("cards")
 
 
 def operation(action: Action) -> Any:

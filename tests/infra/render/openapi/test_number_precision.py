@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 
 from infra.render.docs.types import TYPE_NOTES
-from infra.render.openapi.__main__ import DOCUMENTS as MADE
 from infra.render.openapi.cards import notation
+from infra.render.openapi.documents import DOCUMENTS as MADE
 from infra.render.openapi.introduction import NUMBERS
 from tests.documents import CARD_REQUESTS, DOCUMENTS, REQUESTS, section
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from causeway import _waiting, errors
-from causeway.tpp import _calls
+from causeway.tpp._generated import calls
 from causeway.tpp._request import Attempt, Request, build_request, error_of, is_temporary, read_answer, unknown_outcome
 from causeway.tpp._statuses import is_final
 
 if TYPE_CHECKING:
-    from causeway.tpp.models import AcceptedRequest, AskedStatus, OrderWithoutPayment, ReportedStatus
-    from causeway.tpp.psu import Psu
+    from causeway.tpp._generated.models import AcceptedRequest, AskedStatus, OrderWithoutPayment, ReportedStatus
+    from causeway.tpp._generated.psu import Psu
 
 DEFERRED_SECONDS = 330.0
 """A deferred call has its outcome five minutes after its acceptance."""
@@ -60,7 +60,7 @@ class AsyncCaller:
 
         Calls with ``prefer_async=True`` wait for it by themselves; this is for a program that was interrupted.
         """
-        answer: AcceptedRequest = await self._fetch(build_request(_calls.REQUESTS, path={"request_id": request_id}))
+        answer: AcceptedRequest = await self._fetch(build_request(calls.REQUESTS, path={"request_id": request_id}))
         return answer
 
     async def payment_status(
@@ -79,7 +79,7 @@ class AsyncCaller:
         the payments of its bank; the client alone asks for a direct payment, with its ``bic``.
         """
         query = {"payment_id": payment_id, "request_id": request_id, "bic": bic}
-        request = build_request(_calls.PAYMENT_STATUS, query=query, psu=psu, prefer_async=prefer_async)
+        request = build_request(calls.PAYMENT_STATUS, query=query, psu=psu, prefer_async=prefer_async)
         answer: ReportedStatus | AskedStatus | OrderWithoutPayment = await self._fetch(request)
         return answer
 

@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 from causeway import _waiting, errors
 from causeway._addresses import base_address
 from causeway._retries import Retries
-from causeway.tpp import _calls
 from causeway.tpp._async.caller import AsyncCaller
 from causeway.tpp._async.consent import AsyncConsent
 from causeway.tpp._authorization import authorization_members, challenge_members, code_of_callback
 from causeway.tpp._credentials import Credentials
+from causeway.tpp._generated import calls
 from causeway.tpp._request import Attempt, Request, build_request
 from causeway.tpp.tokens import OnRefresh, Reload, Tokens
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from causeway.tpp._async.transport import AsyncTransport
     from causeway.tpp._credentials import ClientAssertion, ProofKey
-    from causeway.tpp.literals import ConsentStatus, ConsentType, PaymentScheme, Scope
-    from causeway.tpp.models import (
+    from causeway.tpp._generated.literals import ConsentStatus, ConsentType, PaymentScheme, Scope
+    from causeway.tpp._generated.models import (
         AuthorizeAnswer,
         BankEntry,
         BanksAnswer,
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
         ServerMetadata,
         TokenAnswer,
     )
-    from causeway.tpp.models_v1 import DirectPaymentV1, InitiationAnswerV1
-    from causeway.tpp.models_v2 import DirectPaymentV2, InitiationAnswerV2
-    from causeway.tpp.psu import Psu
+    from causeway.tpp._generated.models_v1 import DirectPaymentV1, InitiationAnswerV1
+    from causeway.tpp._generated.models_v2 import DirectPaymentV2, InitiationAnswerV2
+    from causeway.tpp._generated.psu import Psu
 
 
 class AsyncTpp(AsyncCaller):
@@ -137,7 +137,7 @@ class AsyncTpp(AsyncCaller):
             **challenge_members(code_verifier),
             "consent_type": consent_type,
         }
-        request = build_request(_calls.AUTHORIZE, kind="read" if state is None else "once", body=body)
+        request = build_request(calls.AUTHORIZE, kind="read" if state is None else "once", body=body)
         answer: AuthorizeAnswer = await self._fetch(request)
         return answer
 
@@ -156,7 +156,7 @@ class AsyncTpp(AsyncCaller):
         Send the browser to ``authorization_url(request_uri=…)``. Without ``bic`` the PSU chooses the bank.
         """
         form = authorization_members(scopes, bic, redirect_uri, state, code_verifier, consent_type)
-        answer: PushedAnswer = await self._fetch(build_request(_calls.OAUTH_PAR, form=form))
+        answer: PushedAnswer = await self._fetch(build_request(calls.OAUTH_PAR, form=form))
         return answer
 
     def authorization_url(
@@ -180,7 +180,7 @@ class AsyncTpp(AsyncCaller):
             members |= authorization_members(scopes, bic, redirect_uri, state, code_verifier, consent_type)
             members["dpop_jkt"] = self._dpop.thumbprint if self._dpop else None
         query = urlencode({name: value for name, value in members.items() if value is not None})
-        return f"{self.base_url}{_calls.OAUTH_AUTHORIZE.path}?{query}"
+        return f"{self.base_url}{calls.OAUTH_AUTHORIZE.path}?{query}"
 
     async def redeem(
         self,
@@ -242,30 +242,30 @@ class AsyncTpp(AsyncCaller):
             "redirect_uri": redirect_uri,
             "code_verifier": code_verifier,
         }
-        request = build_request(_calls.TOKEN, kind="code" if refresh_token is None else "refresh", form=form)
+        request = build_request(calls.TOKEN, kind="code" if refresh_token is None else "refresh", form=form)
         answer: TokenAnswer = await self._fetch(request)
         return answer
 
     async def introspect(self, token: str) -> IntrospectionAnswer:
         """Describe an access or refresh token of this client (``POST /oauth/introspect``, RFC 7662)."""
-        request = build_request(_calls.OAUTH_INTROSPECT, form={"token": token})
+        request = build_request(calls.OAUTH_INTROSPECT, form={"token": token})
         answer: IntrospectionAnswer = await self._fetch(request)
         return answer
 
     async def revoke(self, token: str) -> None:
         """End the consent of a token (``POST /tpp/token/revoke``, RFC 7009). An unknown token has no effect."""
-        await self._send(build_request(_calls.TOKEN_REVOKE, form={"token": token}))
+        await self._send(build_request(calls.TOKEN_REVOKE, form={"token": token}))
 
     # Banks
 
     async def scopes(self, bic: str) -> ScopeAnswer:
         """The scopes that a bank provides (``GET /tpp/scope``)."""
-        answer: ScopeAnswer = await self._fetch(build_request(_calls.SCOPE, query={"bic": bic}))
+        answer: ScopeAnswer = await self._fetch(build_request(calls.SCOPE, query={"bic": bic}))
         return answer
 
     async def bank(self, bic: str) -> BankEntry:
         """What a bank can do (``GET /tpp/banks/{bic}``)."""
-        answer: BankEntry = await self._fetch(build_request(_calls.BANK, path={"bic": bic}))
+        answer: BankEntry = await self._fetch(build_request(calls.BANK, path={"bic": bic}))
         return answer
 
     async def banks(
@@ -301,7 +301,7 @@ class AsyncTpp(AsyncCaller):
     ) -> BanksAnswer:
         """One page of the banks (``GET /tpp/banks``): ``limit`` is 1 to 100. The filters are those of ``tpp.banks``."""
         query = {"page": page, "limit": limit, "country": country, "q": q, "scope": scope, "scheme": scheme}
-        answer: BanksAnswer = await self._fetch(build_request(_calls.BANKS, query=query))
+        answer: BanksAnswer = await self._fetch(build_request(calls.BANKS, query=query))
         return answer
 
     # Consents and events
@@ -329,7 +329,7 @@ class AsyncTpp(AsyncCaller):
     ) -> ConsentsAnswer:
         """One page of this client's consents (``GET /tpp/consents``): ``limit`` is 1 to 100."""
         query = {"after": after, "limit": limit, "bic": bic, "status": status}
-        answer: ConsentsAnswer = await self._fetch(build_request(_calls.CONSENTS, query=query))
+        answer: ConsentsAnswer = await self._fetch(build_request(calls.CONSENTS, query=query))
         return answer
 
     async def events(self, *, after: str | None = None) -> AsyncIterator[EventEntry]:
@@ -348,7 +348,7 @@ class AsyncTpp(AsyncCaller):
     async def events_page(self, *, after: str | None = None, limit: int | None = None) -> EventsAnswer:
         """One page of events (``GET /tpp/events``): pass its ``next`` as ``after``, at once if ``has_more``."""
         query = {"after": after, "limit": limit}
-        answer: EventsAnswer = await self._fetch(build_request(_calls.EVENTS, query=query))
+        answer: EventsAnswer = await self._fetch(build_request(calls.EVENTS, query=query))
         return answer
 
     # Payments without a consent, and deferred calls
@@ -366,10 +366,10 @@ class AsyncTpp(AsyncCaller):
 
         Keys, repeats and errors are those of ``consent.pay``. Ask for its status with the order's ``bic``.
         """
-        from causeway.tpp.models_v1 import DirectPaymentV1
+        from causeway.tpp._generated.models_v1 import DirectPaymentV1
 
         request = build_request(
-            _calls.DIRECT_PAYMENT_INITIATION,
+            calls.DIRECT_PAYMENT_INITIATION,
             kind="payment",
             body=order,
             psu=psu,
@@ -385,16 +385,16 @@ class AsyncTpp(AsyncCaller):
 
     async def server_metadata(self) -> ServerMetadata:
         """What the hub's OAuth server supports (``GET /.well-known/oauth-authorization-server``, RFC 8414)."""
-        request = build_request(_calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
+        request = build_request(calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
         answer: ServerMetadata = await self._fetch(request)
         return answer
 
     async def resource_metadata(self) -> ResourceMetadata:
         """What the hub's calls demand of tokens (``GET /.well-known/oauth-protected-resource``, RFC 9728)."""
-        answer: ResourceMetadata = await self._fetch(build_request(_calls.WELL_KNOWN_OAUTH_PROTECTED_RESOURCE))
+        answer: ResourceMetadata = await self._fetch(build_request(calls.WELL_KNOWN_OAUTH_PROTECTED_RESOURCE))
         return answer
 
     async def keys(self) -> KeySet:
         """The hub's public keys (``GET /.well-known/jwks.json``)."""
-        answer: KeySet = await self._fetch(build_request(_calls.WELL_KNOWN_JWKS_JSON))
+        answer: KeySet = await self._fetch(build_request(calls.WELL_KNOWN_JWKS_JSON))
         return answer

@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from causeway import errors
-from causeway.tpp import _calls
 from causeway.tpp._async.caller import AsyncCaller
 from causeway.tpp._async.refresher import AsyncTokenRefresher
+from causeway.tpp._generated import calls
 from causeway.tpp._request import Attempt, Request, build_request, read_answer
 
 if TYPE_CHECKING:
     from causeway.tpp._async.transport import AsyncTransport
     from causeway.tpp._call import Call
-    from causeway.tpp.models import ConsentAnswer, FundsConfirmation, IntrospectionAnswer
-    from causeway.tpp.models_v1 import (
+    from causeway.tpp._generated.models import ConsentAnswer, FundsConfirmation, IntrospectionAnswer
+    from causeway.tpp._generated.models_v1 import (
         AccountAnswerV1,
         AccountsAnswerV1,
         AccountV1,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
         PaymentsAnswerV1,
         SinglePaymentV1,
     )
-    from causeway.tpp.models_v2 import (
+    from causeway.tpp._generated.models_v2 import (
         AccountAnswerV2,
         AccountReferenceV2,
         AccountsAnswerV2,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         TransactionsAnswerV2,
         TransactionV2,
     )
-    from causeway.tpp.psu import Psu
+    from causeway.tpp._generated.psu import Psu
     from causeway.tpp.tokens import OnRefresh, Reload, Tokens
 
 Day = datetime.date | str
@@ -94,20 +94,20 @@ class AsyncConsent(AsyncCaller):
 
     async def details(self) -> ConsentAnswer:
         """The scopes and accounts that the PSU approved, and the consent's end (``GET /tpp/consent``)."""
-        answer: ConsentAnswer = await self._fetch(build_request(_calls.CONSENT))
+        answer: ConsentAnswer = await self._fetch(build_request(calls.CONSENT))
         return answer
 
     async def introspect(self) -> IntrospectionAnswer:
         """What the hub knows about the access token (``POST /oauth/introspect``)."""
         form = {"token": self.tokens.access_token}
-        request = build_request(_calls.OAUTH_INTROSPECT, form=form)
+        request = build_request(calls.OAUTH_INTROSPECT, form=form)
         answer: IntrospectionAnswer = read_answer(request, await self._transport.send(request))
         return answer
 
     async def revoke(self) -> None:
         """End the consent and all its tokens (``POST /tpp/token/revoke``)."""
         form = {"token": self.tokens.refresh_token}
-        await self._transport.send(build_request(_calls.TOKEN_REVOKE, form=form))
+        await self._transport.send(build_request(calls.TOKEN_REVOKE, form=form))
         self._session.ended = True
 
     # Accounts and balances
@@ -124,7 +124,7 @@ class AsyncConsent(AsyncCaller):
         self, *, psu: Psu | None = None, prefer_async: bool = False
     ) -> AccountsAnswerV1 | AccountsAnswerV2:
         """The PSU's accounts, as one answer (``GET /tpp/accounts``)."""
-        answer: AccountsAnswerV1 | AccountsAnswerV2 = await self._read(_calls.ACCOUNTS, {}, psu, prefer_async)
+        answer: AccountsAnswerV1 | AccountsAnswerV2 = await self._read(calls.ACCOUNTS, {}, psu, prefer_async)
         return answer
 
     async def account(
@@ -137,7 +137,7 @@ class AsyncConsent(AsyncCaller):
     ) -> AccountAnswerV1 | AccountAnswerV2:
         """One account (``GET /tpp/account``): ``.account`` has it. Only banks of version 1 know ``iban``."""
         query = {"account_id": account_id, "iban": iban}
-        answer: AccountAnswerV1 | AccountAnswerV2 = await self._read(_calls.ACCOUNT, query, psu, prefer_async)
+        answer: AccountAnswerV1 | AccountAnswerV2 = await self._read(calls.ACCOUNT, query, psu, prefer_async)
         return answer
 
     async def balances(
@@ -153,7 +153,7 @@ class AsyncConsent(AsyncCaller):
         Version 1: ``.accounts``, with one entry and its ``balance``. Version 2: ``.balances``, one of each type.
         """
         query = {"account_id": account_id, "iban": iban}
-        answer: BalancesAnswerV1 | BalancesAnswerV2 = await self._read(_calls.ACCOUNT_BALANCE, query, psu, prefer_async)
+        answer: BalancesAnswerV1 | BalancesAnswerV2 = await self._read(calls.ACCOUNT_BALANCE, query, psu, prefer_async)
         return answer
 
     # Payments and transactions of an account, and funds
@@ -188,13 +188,13 @@ class AsyncConsent(AsyncCaller):
         ``record_count`` is 1 to 100; the last page has fewer payments than its ``paginator.limit``.
         """
         query = {"account_id": account_id, "iban": iban, "record_count": record_count, "current_page": current_page}
-        answer: PaymentsAnswerV1 = await self._read(_calls.ACCOUNT_PAYMENTS, query, psu, prefer_async)
+        answer: PaymentsAnswerV1 = await self._read(calls.ACCOUNT_PAYMENTS, query, psu, prefer_async)
         return answer
 
     async def payment(self, payment_id: str, *, psu: Psu | None = None, prefer_async: bool = False) -> PaymentAnswerV1:
         """One payment of an account at a bank of version 1 (``GET /tpp/account_payment``): ``.payment`` has it."""
         query = {"payment_id": payment_id}
-        answer: PaymentAnswerV1 = await self._read(_calls.ACCOUNT_PAYMENT, query, psu, prefer_async)
+        answer: PaymentAnswerV1 = await self._read(calls.ACCOUNT_PAYMENT, query, psu, prefer_async)
         return answer
 
     async def transactions(
@@ -276,14 +276,14 @@ class AsyncConsent(AsyncCaller):
             "date_from": date_from,
             "date_to": date_to,
         }
-        answer: TransactionsAnswerV2 = await self._read(_calls.ACCOUNT_TRANSACTIONS, query, psu, prefer_async)
+        answer: TransactionsAnswerV2 = await self._read(calls.ACCOUNT_TRANSACTIONS, query, psu, prefer_async)
         return answer
 
     async def confirm_funds(
         self, request: FundsRequestV1 | FundsRequestV2, *, psu: Psu | None = None, prefer_async: bool = False
     ) -> FundsConfirmation:
         """Whether an account has at least this amount (``POST /tpp/funds_confirmations``). The request names both."""
-        call = build_request(_calls.FUNDS_CONFIRMATIONS, body=request, psu=psu, prefer_async=prefer_async)
+        call = build_request(calls.FUNDS_CONFIRMATIONS, body=request, psu=psu, prefer_async=prefer_async)
         answer: FundsConfirmation = await self._fetch(call, self.version)
         return answer
 
@@ -306,7 +306,7 @@ class AsyncConsent(AsyncCaller):
         ``BankUnavailable`` if it was not sent, and ``ApiError`` with the ``reason_code`` ``refused_by_bank`` if the
         bank refused it.
         """
-        return await self._pay(_calls.PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
+        return await self._pay(calls.PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
 
     async def pay_bulk(
         self,
@@ -321,7 +321,7 @@ class AsyncConsent(AsyncCaller):
 
         Keys, repeats and errors are those of ``pay``.
         """
-        return await self._pay(_calls.BULK_PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
+        return await self._pay(calls.BULK_PAYMENT_INITIATION, order, idempotency_key, request_id, psu, prefer_async)
 
     async def _pay(
         self,

@@ -6,13 +6,13 @@ import logging
 from typing import TYPE_CHECKING
 
 from causeway import _waiting, errors
-from causeway.tpp import _calls
+from causeway.tpp._generated import calls
 from causeway.tpp._request import build_request, read_answer
 from causeway.tpp.tokens import OnRefresh, Reload, Tokens
 
 if TYPE_CHECKING:
     from causeway.tpp._async.transport import AsyncTransport
-    from causeway.tpp.models import TokenAnswer
+    from causeway.tpp._generated.models import TokenAnswer
 
 log = logging.getLogger("causeway")
 
@@ -88,7 +88,7 @@ class AsyncTokenRefresher:
         """New tokens; ``None`` if the hub no longer accepts the refresh token."""
         asked_at = _waiting.now()
         form = {"grant_type": "refresh_token", "refresh_token": used.refresh_token}
-        request = build_request(_calls.TOKEN, kind="refresh", form=form)
+        request = build_request(calls.TOKEN, kind="refresh", form=form)
         try:
             answer: TokenAnswer = read_answer(request, await self._transport.send(request))
         except errors.AuthorizationEnded:

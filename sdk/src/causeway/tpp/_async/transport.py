@@ -12,7 +12,7 @@ import httpx
 from causeway import _json, _retries, _waiting
 from causeway._retries import LOST, NOT_SENT, Retries
 from causeway._user_agent import user_agent
-from causeway.tpp import _calls
+from causeway.tpp._generated import calls
 from causeway.tpp._request import (
     STILL_RUNNING,
     Attempt,
@@ -177,7 +177,7 @@ class AsyncTransport:
     async def issuer(self) -> str:
         """The issuer in the hub's metadata; fetched once."""
         if not self._issuer:
-            request = build_request(_calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
+            request = build_request(calls.WELL_KNOWN_OAUTH_AUTHORIZATION_SERVER)
             metadata = await self.send(request)
             if not metadata.member("issuer"):
                 raise error_of(request, replace(metadata, reason="the metadata have no issuer"), lost=False)

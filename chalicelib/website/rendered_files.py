@@ -1,0 +1,61 @@
+"""The files that ``make docs`` renders: the OpenAPI documents, and the pages of ``/docs``.
+
+Git ignores their folder, and every package carries it. It is replaced as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, wraps
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+FOLDER = Path(__file__).parent / "rendered"
+FINGERPRINT = "fingerprint"
+"""The file with the fingerprint of what the others were rendered from."""
+
+
+class NotRendered(Exception):
+    """A rendered file is missing: ``make docs`` has not been run, or has not ended. The message is its name."""
+
+
+def read(name: str) -> str:
+    """The text of a rendered file. Raises: NotRendered."""
+    try:
+        return (FOLDER / name).read_text("utf-8")
+    except FileNotFoundError:
+        raise NotRendered(name) from None
+
+
+def explain_missing(*, is_local: bool) -> str:
+    """What to do when rendered files are missing, in one sentence."""
+    if is_local:
+        return "The documents are being rendered: try again in a few seconds, or run `make docs`."
+    return "This deployment has no rendered documents: run `make docs`, then deploy again."
+
+
+def cache_until_replaced(function: Callable[P, T]) -> Callable[P, T]:
+    """Cache the results of ``function``, which depend on the rendered files, until their folder is replaced."""
+    cached = cache(function)
+    seen: list[int] = []
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        found = _stamp()
+        if seen != [found]:
+            cached.cache_clear()
+            seen[:] = [found]
+        return cached(*args, **kwargs)  # type: ignore[arg-type]  # the arguments are hashable
+
+    return call
+
+
+def _stamp() -> int:
+    """When the folder was written, in nanoseconds. Raises: NotRendered."""
+    try:
+        return (FOLDER / FINGERPRINT).stat().st_mtime_ns
+    except FileNotFoundError:
+        raise NotRendered(FINGERPRINT) from None

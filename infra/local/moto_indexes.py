@@ -1,0 +1,239 @@
+"""Sorted indexes of moto's tables, with which a query visits the items of its page only.
+
+Unpatched, moto goes through all items of the table for each query, and sorts them.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from bisect import bisect_left, bisect_right, insort
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from functools import wraps
+from importlib import import_module
+from itertools import islice
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+Value = tuple[str, Any]
+"""An attribute's type and value, which can be compared with those of the same attribute."""
+Place = tuple[Any, Any]
+"""The primary key of an item, in moto's types; the second member is ``None`` without a sort key."""
+Entry = tuple[tuple[Value, ...], Place]
+
+_order_of = itemgetter(0)
+
+
+class Keys(NamedTuple):
+    """The attributes of an index or a table: those of its partition key, its sort key, and of the order in a query."""
+
+    partition: tuple[str, ...]
+    sort: tuple[str, ...]
+    order: tuple[str, ...]
+
+
+class SortedIndex:
+    """The items of a table that have all ``keys``: in each partition, in the order of a query."""
+
+    def __init__(self, keys: Keys) -> None:
+        self._keys = keys
+        self._partitions: dict[tuple[Value, ...], list[Entry]] = defaultdict(list)
+        self._entries: dict[tuple[Value | None, ...], tuple[tuple[Value, ...], Entry]] = {}
+
+    def put(self, place: Place, item: Any | None) -> None:
+        """Index what is stored at ``place`` now, instead of what was stored there."""
+        name = tuple(value and _value(value) for value in place)
+        if name in self._entries:
+            partition, entry = self._entries.pop(name)
+            entries = self._partitions[partition]
+            del entries[bisect_left(entries, entry[0], key=_order_of)]
+        if item is not None and {*self._keys.partition, *self._keys.sort} <= item.attrs.keys():
+            partition = _values(item.attrs, self._keys.partition)
+            entry = _values(item.attrs, self._keys.order), place
+            insort(self._partitions[partition], entry, key=_order_of)
+            self._entries[name] = partition, entry
+
+    def partition(self, values: tuple[Value, ...]) -> Sequence[Entry]:
+        return self._partitions.get(values, [])
+
+
+def patch_queries() -> None:
+    """Make queries search a sorted index, which the first query of its kind makes and each write keeps up to date."""
+    tables: Any = import_module("moto.dynamodb.models.table")
+    table_class, largest_page = tables.Table, tables.RESULT_SIZE_LIMIT
+    real_query, real_put, real_delete = table_class.query, table_class.put_item, table_class.delete_item
+    signature = inspect.signature(real_query)
+
+    @wraps(real_query)
+    def query(*arguments: Any, **options: Any) -> Any:
+        asked = signature.bind(*arguments, **options)
+        table = asked.arguments["self"]
+        found = _search(table, asked.arguments, largest_page)
+        if found is not None:
+            asked.arguments["self"] = searched = copy.copy(table)
+            items = dict(enumerate(found))
+            searched.items = {None: items} if table.has_range_key else items
+        return real_query(*asked.args, **asked.kwargs)
+
+    @wraps(real_put)
+    def put_item(table: Any, *arguments: Any, **options: Any) -> Any:
+        item = real_put(table, *arguments, **options)
+        update_indexes(table, (item.hash_key, item.range_key))
+        return item
+
+    @wraps(real_delete)
+    def delete_item(table: Any, hash_key: Any, range_key: Any) -> Any:
+        item = real_delete(table, hash_key, range_key)
+        update_indexes(table, (hash_key, range_key))
+        return item
+
+    table_class.query, table_class.put_item, table_class.delete_item = query, put_item, delete_item
+
+
+def update_indexes(table: Any, place: Place) -> None:
+    """Index an item that was written, other than by the table's own methods."""
+    for index in _indexes_of(table).values():
+        index.put(place, _stored(table, place))
+
+
+def _indexes_of(table: Any) -> dict[Keys, SortedIndex]:
+    """The indexes of a table's items; a table that has got other items (a restored backup) has none yet."""
+    kept: dict[str, Any] = vars(table)
+    if kept.get("indexed_items") is not table.items:
+        kept |= {"indexed_items": table.items, "sorted_indexes": {}}
+    indexes: dict[Keys, SortedIndex] = kept["sorted_indexes"]
+    return indexes
+
+
+def _index(table: Any, keys: Keys) -> SortedIndex:
+    indexes = _indexes_of(table)
+    if keys not in indexes:
+        indexes[keys] = index = SortedIndex(keys)
+        for partition in table.items.values():
+            for item in partition.values() if table.has_range_key else (partition,):
+                index.put((item.hash_key, item.range_key), item)
+    return indexes[keys]
+
+
+def _search(table: Any, asked: Mapping[str, Any], largest_page: int) -> list[Any] | None:
+    """The items that a query needs: those of its page and the next one; ``None`` for a query that moto refuses."""
+    keys = _keys(table, asked.get("index_name"))
+    if keys is None:
+        return None
+    if asked.get("index_name") is None:
+        equal = {table.hash_key_attr: asked["hash_key"]}
+    else:
+        equal = dict(asked.get("hash_key_conditions") or ())
+    if any(equal.get(name) is None for name in keys.partition):
+        return None
+    entries = _index(table, keys).partition(_values(equal, keys.partition))
+    window, is_exact = _window(entries, keys, equal, asked)
+    items = (_stored(table, entries[number][1]) for number in window)
+    is_cut = is_exact and not asked.get("filter_kwargs")
+    return list(_page(items, asked["limit"], largest_page) if is_cut else items)
+
+
+def _keys(table: Any, index_name: str | None) -> Keys | None:
+    """The keys of an index, or of the table itself; ``None`` for an unknown index."""
+    own = tuple(table.table_key_attrs)
+    if index_name is None:
+        return Keys(own[:1], own[1:], own[1:])
+    schemas = [index.schema for index in table.all_indexes() if index.name == index_name]
+    if not schemas:
+        return None
+    partition, sort = (
+        tuple(key["AttributeName"] for key in schemas[0] if key["KeyType"] == kind) for kind in ("HASH", "RANGE")
+    )
+    return Keys(partition, sort, (*(sort or own[-1:]), *own))
+
+
+def _window(
+    entries: Sequence[Entry], keys: Keys, equal: Mapping[str, Any], asked: Mapping[str, Any]
+) -> tuple[range, bool]:
+    """The numbers of the entries that a query has to visit, and whether it can stop after a page of them.
+
+    They are those that match its key conditions, and the next one, after which moto says that there is another page.
+    """
+    first, last, is_exact = 0, len(entries), True
+    if entries and (comparison := asked["range_comparison"]):
+        found = _matching(entries, comparison, asked["range_objs"]) if _is_single(keys, asked) else None
+        first, last = found or (first, last)
+        is_exact = found is not None
+    forward, start = asked["scan_index_forward"] is not False, asked["exclusive_start_key"]
+    if start is not None:
+        typed = {name: _dynamo_type(value) for name, value in start.items()}
+        needed = {*keys.partition, *keys.order} <= typed.keys()
+        if not needed or any(typed[name] != equal[name] for name in keys.partition):
+            first, last, is_exact = 0, len(entries), False
+        elif forward:
+            first = max(first, bisect_right(entries, _values(typed, keys.order), key=_order_of))
+        else:
+            last = min(last, bisect_left(entries, _values(typed, keys.order), key=_order_of))
+    if forward:
+        return range(first, min(last + 1, len(entries))), is_exact
+    return range(last - 1, max(first - 1, 0) - 1, -1), is_exact
+
+
+def _is_single(keys: Keys, asked: Mapping[str, Any]) -> bool:
+    """Whether a query compares the first attribute of the sort key, and no other."""
+    conditions = asked.get("range_key_conditions") or ()
+    return len(keys.sort) > 0 and [name for name, *_ in conditions] in ([], [keys.sort[0]])
+
+
+def _matching(entries: Sequence[Entry], comparison: str, operands: Sequence[Any]) -> tuple[int, int] | None:
+    """Where the entries that match begin and end; ``None`` for a comparison that moto has to make, or to refuse."""
+    if any(each.type != entries[0][0][0][0] for each in operands):
+        return None
+    low, high = _value(operands[0]), _value(operands[-1])
+    first, last = (bisect_left(entries, low, key=_first_of), bisect_right(entries, high, key=_first_of))
+    match comparison:
+        case "=" | "EQ" | "BETWEEN":
+            return first, last
+        case "<" | "LT":
+            return 0, first
+        case "<=" | "LE":
+            return 0, last
+        case ">" | "GT":
+            return last, len(entries)
+        case ">=" | "GE":
+            return first, len(entries)
+        case "BEGINS_WITH":
+            return first, bisect_left(
+                entries, True, first, key=lambda entry: not _first_of(entry)[1].startswith(low[1])
+            )
+    return None
+
+
+def _first_of(entry: Entry) -> Value:
+    """The first sort key."""
+    return entry[0][0]
+
+
+def _page(items: Iterator[Any], limit: int | None, largest: int) -> Iterator[Any]:
+    """The items of a page, and the one after it, which tells moto that there is another page."""
+    size = 0
+    for item in islice(items, None if limit is None else limit + 1):
+        yield item
+        size += item.size()
+        if size > largest:
+            return
+
+
+def _stored(table: Any, place: Place) -> Any | None:
+    if not table.has_range_key:
+        return table.items.get(place[0])
+    return table.items[place[0]].get(place[1]) if place[0] in table.items else None
+
+
+def _values(attributes: Mapping[str, Any], names: Sequence[str]) -> tuple[Value, ...]:
+    return tuple(_value(attributes[name]) for name in names)
+
+
+def _value(value: Any) -> Value:
+    return value.type, value.cast_value
+
+
+def _dynamo_type(value: Any) -> Any:
+    kind: Any = import_module("moto.dynamodb.models.dynamo_type").DynamoType
+    return kind(value)

@@ -1,0 +1,56 @@
+"""Renders the OpenAPI documents and the pages of ``/docs`` to ``chalicelib/website/rendered``, if anything has changed.
+
+Git ignores the folder; packages carry it.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+
+from infra import command
+from infra.render import rendered_folder
+from infra.repository import ROOT
+
+_SDK_STAMP = ROOT / "build" / "sdk-modules.sha256"
+"""The fingerprint of the inputs from which the SDK's generated modules were last written."""
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command. Returns the exit code."""
+    parser = command.parser("infra.render", __doc__)
+    parser.add_argument("--sdk", action="store_true", help="write the generated modules of the SDK first")
+    parser.add_argument("--end-with-stdin", action="store_true", help="stop when standard input closes")
+    options = parser.parse_args(arguments)
+    if options.end_with_stdin:
+        from infra.local.process import exit_with_parent
+
+        exit_with_parent()
+    if options.sdk:
+        _update_sdk()
+    begun = time.monotonic()
+    if rendered_folder.update(_build):
+        print(f"Rendered the documents in {time.monotonic() - begun:.1f} s", file=sys.stderr)
+    return 0
+
+
+def _update_sdk() -> None:
+    """Write the generated modules, unless nothing has changed since the last time."""
+    if _SDK_STAMP.is_file() and _SDK_STAMP.read_text("utf-8") == rendered_folder.compute_fingerprint():
+        return
+    from infra.render.sdk import __main__ as sdk
+
+    sdk.main([])
+    _SDK_STAMP.parent.mkdir(exist_ok=True)
+    _SDK_STAMP.write_text(rendered_folder.compute_fingerprint(), encoding="utf-8")
+
+
+def _build() -> Mapping[str, str]:
+    from infra.render.files import texts  # imports much: the usual run only compares fingerprints
+
+    return texts()
+
+
+if __name__ == "__main__":
+    command.run(main)

@@ -1,0 +1,107 @@
+"""The modules of the SDK as griffe reads them, without importing them: classes, methods, members, docstrings."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import griffe
+
+from infra.render.sdk_package import SOURCE
+
+Method = griffe.Function | griffe.Attribute
+"""A method, or a property, which griffe takes for an attribute."""
+Definition = griffe.Class | Method
+_SECTION = re.compile(r"^    # (?:-- )?(\w.+)$")
+
+
+@dataclass(frozen=True)
+class Member:
+    """An attribute of a dataclass, and its name in JSON; ``default`` is source."""
+
+    name: str
+    annotation: str
+    default: str | None
+    meaning: str
+    wire_name: str
+
+
+@cache
+def module(name: str) -> griffe.Module:
+    """A module or package below ``causeway``, by its whole name."""
+    package = griffe.load("causeway", search_paths=[SOURCE], allow_inspection=False) if name == "causeway" else None
+    found = package or module("causeway")[name.partition(".")[2]]
+    assert isinstance(found, griffe.Module)
+    return found
+
+
+@cache
+def definitions(name: str) -> Mapping[str, Definition]:
+    """What a module defines itself, in its order."""
+    found = {key: each for key, each in module(name).members.items() if isinstance(each, Definition)}
+    return dict(sorted(found.items(), key=lambda item: item[1].lineno or 0))
+
+
+def docstring(node: Definition) -> str:
+    return node.docstring.value if node.docstring else ""
+
+
+def methods(node: griffe.Class) -> Sequence[Method]:
+    """The public methods and properties of a class, in their order."""
+    found = [each for each in node.members.values() if isinstance(each, griffe.Function | griffe.Attribute)]
+    public = [each for each in found if not each.name.startswith("_") and (each.is_function or is_property(each))]
+    return sorted(public, key=lambda each: each.lineno or 0)
+
+
+def is_property(node: Method) -> bool:
+    return "property" in node.labels
+
+
+def section_of(node: Definition) -> str:
+    """The comment of the class that groups a method with those around it."""
+    assert node.parent is not None
+    assert isinstance(node.filepath, type(SOURCE))
+    lines = node.filepath.read_text("utf-8").splitlines()
+    above = (_SECTION.match(line) for line in reversed(lines[node.parent.lineno or 0 : node.lineno]))
+    section = next((comment[1] for comment in above if comment), "")
+    return section[:1].upper() + section[1:]
+
+
+def is_dataclass(node: griffe.Class) -> bool:
+    return any(str(each.value).startswith("dataclass") for each in node.decorators)
+
+
+def members(node: griffe.Class) -> Sequence[Member]:
+    """The public attributes of a dataclass; none of another class."""
+    if not is_dataclass(node):
+        return []
+    found = [each for each in node.members.values() if isinstance(each, griffe.Attribute) and each.annotation]
+    names = node.members.get("NAMES")
+    renamed = ast.literal_eval(str(names.value)) if isinstance(names, griffe.Attribute) else {}
+    return [
+        Member(each.name, str(each.annotation), _default(each), docstring(each), renamed.get(each.name, each.name))
+        for each in found
+        if not each.name.startswith("_") and each.name != "NAMES" and not is_property(each)
+    ]
+
+
+def _default(attribute: griffe.Attribute) -> str | None:
+    """The default of an attribute, also in ``field(default=…)``."""
+    value = attribute.value
+    if isinstance(value, griffe.ExprCall):
+        given = [each for each in value.arguments if isinstance(each, griffe.ExprKeyword)]
+        return next((str(each.value) for each in given if each.name in {"default", "default_factory"}), None)
+    return None if value is None else str(value)
+
+
+def constructor(node: griffe.Class) -> griffe.Function | None:
+    """The constructor that a class defines; those of dataclasses are not written."""
+    found = None if is_dataclass(node) else node.members.get("__init__")
+    return found if isinstance(found, griffe.Function) else None
+
+
+def parameters(function: griffe.Function) -> Sequence[griffe.Parameter]:
+    return [each for each in function.parameters if each.name not in {"self", "cls"}]

@@ -1,0 +1,18 @@
+"""Generated files that git has: those that differ from what the code makes are written, or listed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+
+def update_files(texts: Mapping[Path, str], obsolete: Sequence[Path] = (), *, check: bool) -> list[Path]:
+    """Write the files that differ and delete the ``obsolete`` ones, unless ``check``. Returns both."""
+    outdated = [file for file, text in texts.items() if not file.exists() or file.read_text("utf-8") != text]
+    if not check:
+        for file in outdated:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(texts[file], encoding="utf-8")
+        for file in obsolete:
+            file.unlink()
+    return [*outdated, *obsolete]

@@ -1,0 +1,30 @@
+"""The OpenAPI documents by name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+
+from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.render.openapi import bank, tpp
+from infra.render.openapi.cards import document as cards
+from infra.render.openapi.schemas import Json
+
+DOCUMENTS: Mapping[str, Callable[[], Json]] = {
+    "tpp": tpp.build,
+    **{f"bank-v{version}": partial(bank.build, version) for version in VERSIONS.values()},
+    "cards": cards.build,
+}
+
+
+@cache
+def text(name: str) -> str:
+    """A document as the service serves it."""
+    return json.dumps(DOCUMENTS[name](), indent=1, ensure_ascii=False) + "\n"
+
+
+def load(name: str) -> Json:
+    """A document that the caller may change."""
+    found: Json = json.loads(text(name))
+    return found

@@ -1,0 +1,103 @@
+"""Rendered files that are missing, as in a fresh clone, or replaced while pages are served."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chalicelib.website import rendered_files
+from chalicelib.website.openapi_documents import DOCUMENTS, SCREENS
+from chalicelib.website.rendered_files import FINGERPRINT, NotRendered, cache_until_replaced
+from tests.website.person import Person
+from tests.world import World
+
+DEPLOYED = "This deployment has no rendered documents: run `make docs`, then deploy again."
+LOCAL = "The documents are being rendered: try again in a few seconds, or run `make docs`."
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A place without rendered files."""
+    found = tmp_path / "rendered"
+    monkeypatch.setattr(rendered_files, "FOLDER", found)
+    return found
+
+
+@pytest.fixture(params=[("dev", DEPLOYED), ("local", LOCAL)], ids=["deployed", "local"])
+def sentence(request: pytest.FixtureRequest, world: World, folder: Path) -> str:
+    """What a stage without rendered files says."""
+    stage, said = request.param
+    world.hub.settings = replace(world.hub.settings, stage=stage)
+    return str(said)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/docs",
+        "/docs/guides/tpp",
+        "/docs/reference/tpp-api/account",
+        "/docs/guides/tpp.md",
+        "/docs?q=payment",
+        "/docs.md",
+        "/llms.txt",
+        *(f"/specifications/{screen.name}" for screen in SCREENS),
+    ],
+)
+def test_a_page_that_was_not_rendered_is_503_and_one_sentence(world: World, sentence: str, path: str) -> None:
+    answer = Person(world).get(path)
+
+    assert answer.status == 503
+    assert sentence in answer.text
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_an_openapi_document_that_was_not_rendered_is_503_and_one_sentence(
+    world: World, sentence: str, name: str
+) -> None:
+    answer = world.call("GET", f"/openapi/{name}.json")
+
+    assert (answer.status, answer.body) == (503, {"error": sentence})
+
+
+def test_other_pages_work_without_rendered_files(world: World, folder: Path) -> None:
+    assert [Person(world).get(path).status for path in ("/", "/terms", "/performance", "/health")] == [200] * 4
+
+
+def test_a_document_is_served_as_soon_as_it_is_rendered(world: World, folder: Path) -> None:
+    before = world.call("GET", "/openapi/tpp.json")
+    (folder / "openapi").mkdir(parents=True)
+    (folder / "openapi" / "tpp.json").write_text("{}", "utf-8")
+    (folder / FINGERPRINT).write_text("1", "utf-8")
+
+    assert (before.status, world.call("GET", "/openapi/tpp.json").status) == (503, 200)
+
+
+def test_results_are_cached_until_the_folder_is_replaced(folder: Path) -> None:
+    folder.mkdir()
+    (folder / FINGERPRINT).write_text("1", "utf-8")
+    (folder / "page").write_text("old", "utf-8")
+    read = cache_until_replaced(rendered_files.read)
+    first = read("page")
+    (folder / "page").write_text("new", "utf-8")
+    kept = read("page")
+    os.utime(folder / FINGERPRINT, ns=(1, 1))
+
+    assert (first, kept, read("page")) == ("old", "old", "new")
+
+
+def test_a_missing_file_is_named_and_remembered_by_no_cache(folder: Path) -> None:
+    read = cache_until_replaced(rendered_files.read)
+    with pytest.raises(NotRendered, match=FINGERPRINT):
+        read("page")
+    folder.mkdir()
+    (folder / FINGERPRINT).write_text("1", "utf-8")
+    with pytest.raises(NotRendered, match="page"):
+        read("page")
+    (folder / "page").write_text("there", "utf-8")
+
+    assert read("page") == "there"
