@@ -18,55 +18,60 @@ REASON := "Chalice names the runtime in Lambda after the Python that runs it, an
 STAGE_VENV := .venv-$(DEPLOYED)
 STAGE_PYTHON := $(STAGE_VENV)/bin/python
 SOURCES := app.py chalicelib infra tests sdk/src
+SHUFFLE :=
+PARALLEL_TESTS = --numprocesses 2 --dist loadfile --no-loadscope-reorder $(if $(SHUFFLE),-p randomly --randomly-seed $(SHUFFLE) --randomly-dont-reset-seed)
 PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -name .ruff_cache -o -name .hypothesis
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 environment: ## Create the virtual environment .venv (.venv-3.13 with RUNTIME=3.13); targets do so if needed
-	@python=$$(infra/find_python.sh $(RUNTIME)) && exec "$$python" infra/environment.py $(VENV)
+	@exec infra/environment.sh $(VENV) dev $(RUNTIME)
+
+run-environment: ## Create .venv with half of the packages, which make run needs; it does so if needed
+	@exec infra/environment.sh $(VENV) run $(RUNTIME)
 
 stage-python: ## Create .venv-3.13, which packages, deploys and rehearses; these targets do so if needed
-	@python=$$(infra/find_python.sh $(DEPLOYED) $(REASON)) && exec "$$python" infra/environment.py $(STAGE_VENV)
+	@exec infra/environment.sh $(STAGE_VENV) dev $(DEPLOYED) $(REASON)
 
-run: environment ## Start the whole service on this machine: PORT=8000 FRESH=1 TLS=1 ENGINE=dynoxide LOCALSTACK=1
+run: run-environment ## Start the whole service on this machine: PORT=8000 FRESH=1 TLS=1 ENGINE=dynoxide LOCALSTACK=1
 	@exec $(PYTHON) -m infra.local
 
-tour: environment ## Act as a TPP, a bank's customer and a cardholder; DETAIL=1 shows every request and response
+tour: run-environment ## Act as a TPP, a bank's customer and a cardholder; DETAIL=1 shows every request and response
 	@exec $(PYTHON) -m infra.tour $(if $(DETAIL),--detail)
 
-test: rendered ## Run all tests except the slow ones, offline: RUNTIME=3.13 TESTS=tests/foundation
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "not faults and not pages and not year and not sdk and not rehearsal" $(TESTS)
+test: rendered ## Run all tests except the slow ones, offline: RUNTIME=3.13 TESTS=tests/foundation SHUFFLE=2026
+	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "not faults and not pages and not year and not sdk and not rehearsal" $(TESTS)
 
 test-faults: rendered ## Inject every fault into every storage and queue call, kill workers, make 50 concurrent calls
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m faults
+	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m faults
 
 test-sdk: rendered ## Run the Python package of sdk/ against stacks: faults, lost answers, crashes, moved time
-	@exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m sdk tests/e2e
+	@exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m sdk tests/e2e
 
-test-clock: environment ## Move the clock of a stack by a year in steps of a day, in less than a minute
+test-clock: environment ## Move the clock of a stack by a year in steps of a day
 	@exec $(PYTHON) -m pytest -m year tests/e2e
 
 test-pages: rendered ## Visit all states of all pages in Chromium: accessibility, light and dark, small screens
 	@exec $(PYTHON) -m pytest tests/browser
 
 test-dynamodb: rendered ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
-	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "dynamodb or e2e"
+	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e"
 
 test-dynoxide: rendered ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide)
-	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest --numprocesses 2 --dist loadscope -m "dynamodb or e2e"
+	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e"
 
-install-dynoxide: environment ## Build and install dynoxide, a fast DynamoDB engine, which make run then uses (cargo)
+install-dynoxide: run-environment ## Build and install dynoxide, a fast DynamoDB engine, which make run then uses (cargo)
 	@exec $(PYTHON) -m infra.local.dynoxide
 
 test-emulator: rendered ## Run end-to-end tests on a running emulator: AWS_ENDPOINT_URL=… or LOCALSTACK=1 TESTS=tests/e2e
 	@exec $(PYTHON) -m tests.endpoint $(TESTS)
 
-localstack: environment ## Start LocalStack on port 4566, without an account: Python 3.13, a JDK, Maven
+localstack: run-environment ## Start LocalStack on port 4566, without an account: Python 3.13, a JDK, Maven
 	@exec infra/localstack/start.sh
 
 test-openapi: rendered ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
@@ -78,7 +83,7 @@ chaos: environment ## Kill workers while receivers fail, storage is late, disks 
 mutants: rendered ## Put defects into core modules; the tests must notice them: SEED=2026 COUNT=100
 	@exec $(PYTHON) -m tests.mutants --seed $(SEED) --count $(COUNT)
 
-conformance: environment ## Check a bank's implementation and write a report: BANK=bank.yaml ONLY=accounts,*.signature-*
+conformance: run-environment ## Check a bank's implementation and write a report: BANK=bank.yaml ONLY=accounts,*.signature-*
 	@exec $(PYTHON) -m infra.conformance $(if $(BANK),"$(BANK)") $(if $(ONLY),--only "$(ONLY)")
 
 docs: environment ## Write the SDK's generated modules; render the OpenAPI documents and the pages at /docs
@@ -101,7 +106,7 @@ bench: stage-python ## Measure processor time per request, cold starts, latency,
 	@$(STAGE_PYTHON) -m infra.render
 	@exec $(STAGE_PYTHON) -m tests.bench
 
-capacity: environment ## Compute the costs and limits of docs/capacity.md
+capacity: run-environment ## Compute the costs and limits of docs/capacity.md
 	@exec $(PYTHON) -m infra.capacity
 
 volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; takes minutes)
@@ -118,7 +123,7 @@ format: environment ## Format the code
 	@$(VENV)/bin/ruff check --fix-only --quiet .
 	@$(VENV)/bin/ruff format .
 
-lock: environment ## Update requirements.txt and requirements-dev.txt, with the hashes of all files
+lock: environment ## Update requirements.txt, -run.txt and -dev.txt, with the hashes of all files
 	@exec $(PYTHON) -m infra.deploy.lock
 
 sdk: environment ## Build the Python SDK of sdk/: wheel and sdist, to build/sdk/
@@ -138,5 +143,5 @@ deploy: stage-python ## Deploy resources and application to AWS: STAGE=dev ALARM
 	@exec $(STAGE_PYTHON) -m infra.deploy $(STAGE) $(if $(ALARM_TOPIC),--alarm-topic $(ALARM_TOPIC))
 
 clean: ## Remove all builds, the environment and the local stack's data
-	@rm -rf build chalicelib/website/rendered .local .chalice/deployments .venv .venv.lock .venv-*
+	@rm -rf build chalicelib/website/rendered .local .chalice/deployments .uv .uv.* .venv .venv.* .venv-*
 	@find . \( $(PATTERNS) \) -not -path './.git/*' -prune -exec rm -rf {} +

@@ -6,15 +6,14 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
-from functools import cached_property
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import pytest
-from xdist.scheduler import LoadScopeScheduling
+from hypothesis import HealthCheck, settings
 
 from tests import endpoint
 
@@ -43,74 +42,26 @@ from tests.world import World  # noqa: E402
 if TYPE_CHECKING:
     from tests.cards.leak_watch import Watch
 
-log.logger()  # writes where pytest looks, and not wherever a test that logs first has its output go
-pytest_plugins = ["tests.cards.leak_watch", "tests.rendered", "tests.stack"]
+settings.register_profile(
+    "tests", deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
+settings.load_profile("tests")  # no example has a time limit, on a busy machine neither
 
-STACK_ROOMS = ("tests/e2e/", "tests/browser/")
-SECOND_STACK = tuple(f"tests/e2e/test_sdk_{subject}.py" for subject in ("bank", "clock", "lost_answers"))
-"""The part of ``make test-sdk`` for a second process: its stack is begun there, too."""
-PLAYED_MEANWHILE = "tests/e2e/test_faults.py"
-"""Looks at what begins with the first end-to-end test, and has ended long before the last."""
-LONG_ROOMS = (*STACK_ROOMS, PLAYED_MEANWHILE, "tests/infra/", "tests/bench/")
+log.logger()  # writes where pytest looks, and not wherever a test that logs first has its output go
+pytest_plugins = ["tests.cards.leak_watch", "tests.needed_programs", "tests.rendered", "tests.stack"]
+
+LONG_ROOMS = ("tests/e2e/", "tests/browser/", "tests/infra/", "tests/bench/")
 """What takes longest comes first, so that no process is left with it at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: _room(item.nodeid))
-
-
-def _room(nodeid: str) -> int:
-    """The place of a test among ``LONG_ROOMS``, of which the last that fits is its own."""
-    return max((n for n, room in enumerate(LONG_ROOMS) if nodeid.startswith(room)), default=len(LONG_ROOMS))
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG_ROOMS))
 
 
 def pytest_collection_finish() -> None:
     """What was imported and collected stays: a million objects that no collection of garbage has to visit."""
     gc.collect()
     gc.freeze()
-
-
-class ByFile(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
-    """Where tests run in several processes, a file stays in one of them, and all that need the stack share one.
-
-    Only the tests of the SDK share two.
-    """
-
-    def __init__(self, config: pytest.Config, log: Any) -> None:
-        config.option.loadscopereorder = False  # it would begin with the files that have most tests
-        super().__init__(config, log)
-
-    def _split_scope(self, nodeid: str) -> str:
-        file: str = nodeid.partition("::")[0]
-        if file in SECOND_STACK:
-            return "second stack"
-        return "stack" if file.startswith(STACK_ROOMS) else file
-
-    def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
-        super().add_node_collection(node, collection)
-        self.registered_collections[node] = Collected(self.registered_collections[node])
-
-    def _pending_of(self, workload: dict[str, dict[str, bool]]) -> int:
-        """xdist counts after each test, and would count what has long ended, too."""
-        for scope in [scope for scope, ended in workload.items() if all(ended.values())]:
-            del workload[scope]
-        pending: int = super()._pending_of(workload)
-        return pending
-
-
-class Collected(list[str]):
-    """The tests of a process, each of which xdist asks for its place."""
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        return {test: place for place, test in enumerate(self)}
-
-    def index(self, test: str, *_: Any) -> int:
-        return self._places[test]
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
-    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")
@@ -152,6 +103,14 @@ def world(shared_world: World) -> Iterator[World]:
     fresh = shared_world.again()
     with fresh.installed():
         yield fresh
+
+
+@pytest.fixture
+def subtests(subtests: pytest.Subtests) -> Iterator[pytest.Subtests]:
+    """Pytest's own; a test that takes it must try at least one case."""
+    with patch.object(subtests, "test", wraps=subtests.test) as tried:
+        yield subtests
+    assert tried.called, "the test has tried no case"
 
 
 @pytest.fixture

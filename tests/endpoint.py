@@ -24,6 +24,7 @@ from infra.local import engines
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import REGION
 from infra.local.resources import STACK
+from tests.patience import PATIENCE_SECONDS
 
 VARIABLE = "CAUSEWAY_TEST_PREFIX"
 """Set while the tests run against an endpoint: what the names of the run begin with."""
@@ -34,7 +35,6 @@ make test-emulator runs the end-to-end tests against an emulator of AWS that run
   LOCALSTACK=1 make test-emulator      LocalStack, where its client looks for it
 With AWS_ENDPOINT_URL_DYNAMODB beside it, DynamoDB is somewhere else."""
 _ENDPOINTS = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB")
-_DELETION_SECONDS = 120
 _GONE = (
     "ResourceNotFoundException",
     "ResourceInUseException",
@@ -89,7 +89,7 @@ def check(environ: Mapping[str, str]) -> None:
 def answers(address: str) -> bool:
     """Whether anybody is there."""
     try:
-        urlopen(address, timeout=5).close()
+        urlopen(address, timeout=PATIENCE_SECONDS).close()
     except HTTPError:
         return True
     except (OSError, ValueError):
@@ -128,7 +128,7 @@ def _remove_stacks(formation: Any, prefix: str) -> None:
     for name in of_run:
         try:
             waiter = formation.get_waiter("stack_delete_complete")
-            waiter.wait(StackName=name, WaiterConfig={"Delay": 1, "MaxAttempts": _DELETION_SECONDS})
+            waiter.wait(StackName=name, WaiterConfig={"Delay": 1, "MaxAttempts": PATIENCE_SECONDS})
         except WaiterError as error:
             print(f"causeway: the stack {name} is not deleted: {error}", file=sys.stderr)
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.documents import BLOCK
+from tests.patience import PATIENCE_SECONDS
 
 _OTHER_EACH_TIME = {
     "uuid": r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b",
@@ -112,7 +113,7 @@ class Reading:
 class Shell:
     """A bash in a folder, which its commands are typed into; what they have started ends with it."""
 
-    SECONDS = 60.0
+    SECONDS: float = PATIENCE_SECONDS
     COMMAND: Sequence[str] = ("bash",)
     PLAY = f". ./typed < /dev/null; printf '\\n%s %s\\n' '{_ENDED}' $?"
 

@@ -22,6 +22,7 @@ from botocore.exceptions import ReadTimeoutError
 from chalicelib.foundation import aws
 from chalicelib.foundation.identifiers import new_id
 from tests.openbanking.faults import Fault
+from tests.patience import PATIENCE_SECONDS, limit_under_test
 from tests.tables import Refused, carried_out
 from tests.world import World
 
@@ -29,7 +30,7 @@ Engine = Literal["recognises tokens", "says in progress", "ignores tokens"]
 """How an engine answers a transaction that is sent again: as DynamoDB when the first one is over, as DynamoDB while it
 runs (twice), or as an emulator that carries it out once more.
 """
-_IMPATIENT, _PATIENT = 0.05, 60.0
+_IMPATIENT = limit_under_test(0.05)
 _IN_PROGRESS = 2
 _REGION = "eu-west-1"
 _HOLD = "X-Hold"
@@ -79,17 +80,17 @@ class _Client:
 
     @property
     def meta(self) -> Any:
-        return _client(_PATIENT).meta
+        return _client(PATIENCE_SECONDS).meta
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def call(**request: Any) -> Any:
             if self.is_resting or name in self.held:
-                return getattr(_client(_PATIENT), name)(**request)
+                return getattr(_client(PATIENCE_SECONDS), name)(**request)
             self.held.add(name)
             try:
                 return getattr(_client(_IMPATIENT), name)(**request)
             except ReadTimeoutError:
-                assert _server().carried_out.wait(_PATIENT)
+                assert _server().carried_out.wait(PATIENCE_SECONDS)
                 raise
 
         return call
@@ -177,7 +178,7 @@ def _handler(engine: _Server) -> type[BaseHTTPRequestHandler]:
             status, answer = engine.answer(self.headers["X-Amz-Target"].partition(".")[2], request)
             if engine.holds(self.headers.get(_HOLD)):
                 engine.carried_out.set()
-                self.connection.settimeout(_PATIENT)
+                self.connection.settimeout(PATIENCE_SECONDS)
                 self.connection.recv(1)  # until the client closes the connection
                 self.close_connection = True
                 return

@@ -11,6 +11,6 @@ from hypothesis.stateful import RuleBasedStateMachine, run_state_machine_as_test
 
 def run_state_machines(make: Callable[[], RuleBasedStateMachine], how: settings) -> None:
     """Run as many machines as ``how`` says, each as long as it needs, with nothing remembered of earlier runs."""
-    options = settings(how, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    options = settings(how, suppress_health_check=list(HealthCheck), database=None)
     # declared for a class, but anything that makes a machine will do
     run_state_machine_as_test(cast("type[RuleBasedStateMachine]", make), settings=options)

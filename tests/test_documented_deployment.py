@@ -11,7 +11,7 @@ import pytest
 from botocore import xform_name
 from botocore.session import Session
 
-from infra.deploy.chalice_command import STAGES
+from infra.deploy.runtime import STAGES
 from tests.documents import DOCUMENTS, blocks, section
 from tests.infra.policies import CONFIG
 

@@ -13,6 +13,7 @@ import pytest
 from tests import warm_python
 from tests.documents import ROOT
 from tests.guides import PythonSession, Reading, Shell, Step, steps, translated
+from tests.patience import PATIENCE_SECONDS
 
 LONGEST = 220
 ONE, OTHER = "0f8fad5b-d9cb-469f-a165-70867728950e", "7c9e6679-7425-40de-944b-e07fc1f90ae7"
@@ -31,7 +32,12 @@ def test_guides_are_short_and_show_what_each_command_prints(file: Path) -> None:
 def test_a_script_that_is_called_wrongly_says_how_it_is_called(script: Path, arguments: list[str]) -> None:
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "sdk" / "src")}
     called = subprocess.run(
-        [sys.executable, script, *arguments], capture_output=True, text=True, check=False, timeout=60, env=environment
+        [sys.executable, script, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_SECONDS,
+        env=environment,
     )
 
     assert called.returncode == 1

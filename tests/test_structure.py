@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.many import cases
+from tests.clock_rules import clock_reads, literal_timeouts, number_constants
 from tests.source_code import (
     BOOTSTRAP,
     CONTAINERS,
@@ -92,37 +92,33 @@ def test_every_layer_has_modules() -> None:
         assert modules_matching(globs)
 
 
-def test_imports_run_down_the_layers() -> None:
-    with cases() as case:
-        for module in MODULES:
-            with case(module):
-                assert {name for name in own_imports(module) if layer(name) > layer(module)} == set()
+def test_imports_run_down_the_layers(subtests: pytest.Subtests) -> None:
+    for module in MODULES:
+        with subtests.test(module):
+            assert {name for name in own_imports(module) if layer(name) > layer(module)} == set()
 
 
-def test_a_record_imports_the_foundation_the_protocol_and_records() -> None:
+def test_a_record_imports_the_foundation_the_protocol_and_records(subtests: pytest.Subtests) -> None:
     folders = ("chalicelib/**/records/**", "chalicelib/**/storage/**")
-    with cases() as case:
-        for module in modules_matching(folders):
-            with case(module):
-                allowed = (*FOUNDATION, *PROTOCOL, *RECORDS)
-                assert {name for name in own_imports(module) if not matches(name, allowed)} == set()
+    for module in modules_matching(folders):
+        with subtests.test(module):
+            allowed = (*FOUNDATION, *PROTOCOL, *RECORDS)
+            assert {name for name in own_imports(module) if not matches(name, allowed)} == set()
 
 
-def test_a_flow_of_the_card_api_imports_no_other_flow() -> None:
+def test_a_flow_of_the_card_api_imports_no_other_flow(subtests: pytest.Subtests) -> None:
     flows = modules_matching(("chalicelib/cards/**/*_flow.py",))
-    with cases() as case:
-        for module in flows:
-            with case(module):
-                assert {name for name in own_imports(module) if name in flows} == set()
+    for module in flows:
+        with subtests.test(module):
+            assert {name for name in own_imports(module) if name in flows} == set()
 
 
-def test_a_room_imports_the_rooms_below_it_only() -> None:
-    with cases() as case:
-        for module in [each for each in MODULES if room(each)]:
-            with case(module):
-                allowed = {room(module), *ROOMS_BELOW[room(module)]}
-                allowed |= {""} if matches(module, ENTRY_POINTS) else set()
-                assert {name for name in own_imports(module) if room(name) not in allowed} == set()
+def test_a_room_imports_the_rooms_below_it_only(subtests: pytest.Subtests) -> None:
+    for module in [each for each in MODULES if room(each)]:
+        with subtests.test(module):
+            allowed = {room(module), *ROOMS_BELOW[room(module)]}
+            allowed |= {""} if matches(module, ENTRY_POINTS) else set()
+            assert {name for name in own_imports(module) if room(name) not in allowed} == set()
 
 
 def test_packages_of_a_room_do_not_import_each_other_in_circles() -> None:
@@ -173,58 +169,52 @@ def circles(arrows: dict[str, set[str]]) -> Iterator[str]:
         yield from visit(one, ())
 
 
-def test_a_protocol_does_no_input_or_output() -> None:
-    with cases() as case:
-        for module in modules_matching(PROTOCOL):
-            with case(module):
-                assert {name for name in reached(module) if within(name, *FRAMEWORKS)} == set()
+def test_a_protocol_does_no_input_or_output(subtests: pytest.Subtests) -> None:
+    for module in modules_matching(PROTOCOL):
+        with subtests.test(module):
+            assert {name for name in reached(module) if within(name, *FRAMEWORKS)} == set()
 
 
-def test_only_edges_and_the_application_know_the_framework() -> None:
+def test_only_edges_and_the_application_know_the_framework(subtests: pytest.Subtests) -> None:
     edges = (*EDGES, *ENTRY_POINTS, *BOOTSTRAP, "chalicelib/foundation/http/**", "chalicelib/demo_bank/**")
-    with cases() as case:
-        for module in [each for each in MODULES if not matches(each, edges)]:
-            with case(module):
-                assert {name for name in imports(module) if within(name, "chalice")} == set()
+    for module in [each for each in MODULES if not matches(each, edges)]:
+        with subtests.test(module):
+            assert {name for name in imports(module) if within(name, "chalice")} == set()
 
 
-def test_the_website_sees_cards_through_their_portal_only() -> None:
+def test_the_website_sees_cards_through_their_portal_only(subtests: pytest.Subtests) -> None:
     portal = ("chalicelib/cards/portal/**", *PROTOCOL)
-    with cases() as case:
-        for module in [each for each in MODULES if within(each, WEBSITE)]:
-            with case(module):
-                cards = {name for name in own_imports(module) if within(name, CARDS)}
-                assert {name for name in cards if not matches(name, portal)} == set()
+    for module in [each for each in MODULES if within(each, WEBSITE)]:
+        with subtests.test(module):
+            cards = {name for name in own_imports(module) if within(name, CARDS)}
+            assert {name for name in cards if not matches(name, portal)} == set()
 
 
-def test_a_demonstration_bank_knows_the_protocol_and_its_host_only() -> None:
+def test_a_demonstration_bank_knows_the_protocol_and_its_host_only(subtests: pytest.Subtests) -> None:
     """``setup`` is the operator's part: it registers the banks as the command line would."""
     allowed = ("chalicelib/foundation/**", "chalicelib/openbanking/protocol/**", "chalicelib/demo_bank/**")
     for_jobs = (*BOOTSTRAP, *allowed)
     for_setup = ("chalicelib/openbanking/records/bank*.py", *allowed)
-    with cases() as case:
-        for module in [each for each in MODULES if within(each, "chalicelib.demo_bank")]:
-            with case(module):
-                special = {"chalicelib.demo_bank.setup": for_setup, "chalicelib.demo_bank.jobs": for_jobs}
-                globs = special.get(module, allowed)
-                assert {name for name in own_imports(module) if not matches(name, globs)} == set()
+    for module in [each for each in MODULES if within(each, "chalicelib.demo_bank")]:
+        with subtests.test(module):
+            special = {"chalicelib.demo_bank.setup": for_setup, "chalicelib.demo_bank.jobs": for_jobs}
+            globs = special.get(module, allowed)
+            assert {name for name in own_imports(module) if not matches(name, globs)} == set()
 
 
-def test_nothing_of_the_service_depends_on_the_demonstration_banks() -> None:
-    with cases() as case:
-        for module in [
-            each for each in MODULES if not within(each, "app", "chalicelib.demo_bank", "chalicelib.sandbox_clock")
-        ]:
-            with case(module):
-                assert {name for name in own_imports(module) if within(name, "chalicelib.demo_bank")} == set()
+def test_nothing_of_the_service_depends_on_the_demonstration_banks(subtests: pytest.Subtests) -> None:
+    for module in [
+        each for each in MODULES if not within(each, "app", "chalicelib.demo_bank", "chalicelib.sandbox_clock")
+    ]:
+        with subtests.test(module):
+            assert {name for name in own_imports(module) if within(name, "chalicelib.demo_bank")} == set()
 
 
-def test_nothing_asks_which_version_of_the_protocol_a_bank_has() -> None:
+def test_nothing_asks_which_version_of_the_protocol_a_bank_has(subtests: pytest.Subtests) -> None:
     """What differs between versions hangs on the version's object, or on the demonstration banks' formats."""
-    with cases() as case:
-        for module in [each for each in MODULES if not matches(each, VERSIONED)]:
-            with case(module):
-                assert questions_of_version(tree(module)) == []
+    for module in [each for each in MODULES if not matches(each, VERSIONED)]:
+        with subtests.test(module):
+            assert questions_of_version(tree(module)) == []
 
 
 @pytest.mark.parametrize(
@@ -251,12 +241,11 @@ def test_what_asks_for_something_else_is_not_taken_for_such_a_question(source: s
     assert questions_of_version(ast.parse(source)) == []
 
 
-def test_no_page_asks_which_version_of_the_protocol_a_bank_has() -> None:
-    with cases() as case:
-        for template in sorted((ROOT / "chalicelib").rglob("*.html")):
-            with case(template.name):
-                text = template.read_text(encoding="utf-8")
-                assert re.findall(r"\{[{%][^}]*version\s*(?:==|!=|<|>|in\b|is\b)", text) == []
+def test_no_page_asks_which_version_of_the_protocol_a_bank_has(subtests: pytest.Subtests) -> None:
+    for template in sorted((ROOT / "chalicelib").rglob("*.html")):
+        with subtests.test(template.name):
+            text = template.read_text(encoding="utf-8")
+            assert re.findall(r"\{[{%][^}]*version\s*(?:==|!=|<|>|in\b|is\b)", text) == []
 
 
 def test_the_entry_point_registers_and_does_nothing_else() -> None:
@@ -288,11 +277,10 @@ def leaves_open(decorator: ast.expr) -> bool:
     return "dataclass" in ast.unparse(decorator) and "frozen=True" not in ast.unparse(decorator)
 
 
-def test_what_is_deployed_does_not_need_what_is_not() -> None:
-    with cases() as case:
-        for module in MODULES:
-            with case(module):
-                assert {name for name in imports(module) if within(name, "infra", "tests", "moto", "pytest")} == set()
+def test_what_is_deployed_does_not_need_what_is_not(subtests: pytest.Subtests) -> None:
+    for module in MODULES:
+        with subtests.test(module):
+            assert {name for name in imports(module) if within(name, "infra", "tests", "moto", "pytest")} == set()
 
 
 def test_what_is_not_read_by_the_application_is_not_deployed() -> None:
@@ -309,10 +297,99 @@ def test_what_is_not_read_by_the_application_is_not_deployed() -> None:
 
 
 @pytest.mark.parametrize("folder", ["chalicelib", "infra"])
-def test_a_module_says_what_it_is_about_and_fits_its_length(folder: str) -> None:
-    with cases() as case:
-        for module in [each for each in sorted(SOURCES) if within(each, folder)]:
-            with case(module):
-                docstring = ast.get_docstring(tree(module))
-                assert docstring, f"{SOURCES[module].relative_to(ROOT)} has no docstring"
-                assert len(SOURCES[module].read_text(encoding="utf-8").splitlines()) <= LONGEST
+def test_a_module_says_what_it_is_about_and_fits_its_length(folder: str, subtests: pytest.Subtests) -> None:
+    for module in [each for each in sorted(SOURCES) if within(each, folder)]:
+        with subtests.test(module):
+            docstring = ast.get_docstring(tree(module))
+            assert docstring, f"{SOURCES[module].relative_to(ROOT)} has no docstring"
+            assert len(SOURCES[module].read_text(encoding="utf-8").splitlines()) <= LONGEST
+
+
+MEASURING = ("tests/bench/", *(f"tests/{name}/" for name in ("chaos", "fuzzing", "mutants", "volume")))
+"""Programs that print how long they took."""
+TESTS = {
+    str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
+    for path in sorted((ROOT / "tests").rglob("*.py"))
+}
+
+
+def test_no_test_measures_how_long_something_takes() -> None:
+    allowed = (*MEASURING, "tests/patience.py", "tests/infra/conformance/demonstration.py")
+    found = {path: clock_reads(each) for path, each in TESTS.items() if not path.startswith(allowed)}
+
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def test_no_wait_for_what_must_come_has_a_number_as_its_time_out() -> None:
+    """It is ``PATIENCE_SECONDS``; a limit that the test is about is the product's own or ``limit_under_test``."""
+    constants = {path: number_constants(each) for path, each in TESTS.items() if path != "tests/patience.py"}
+    found = {
+        path: literal_timeouts(each, constants[path] | imported_numbers(each, constants))
+        for path, each in TESTS.items()
+        if path in constants and not path.startswith("tests/bench/")
+    }
+
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+def imported_numbers(module: ast.Module, constants: dict[str, dict[str, object]]) -> dict[str, object]:
+    """The names for numbers that a module of the tests takes from another one."""
+    imported = (node for node in ast.walk(module) if isinstance(node, ast.ImportFrom) and node.module)
+    return {
+        alias.asname or alias.name: numbers[alias.name]
+        for node in imported
+        for numbers in [constants.get(f"{str(node.module).replace('.', '/')}.py", {})]
+        for alias in node.names
+        if alias.name in numbers
+    }
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import time\nbegun = time.monotonic()",
+        "from time import process_time\nbegun = process_time()",
+        "import time\nassert time.time() - begun < 1",
+        "import resource\nresource.getrusage(resource.RUSAGE_CHILDREN)",
+    ],
+)
+def test_a_measured_duration_would_be_found(source: str) -> None:
+    assert 2 in clock_reads(ast.parse(source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["claims = {'exp': int(time.time()) + 60}", "now = clock.monotonic()", "clock.advance(time.time() - then)"],
+)
+def test_a_time_of_day_or_a_moved_clock_is_not_taken_for_a_measured_duration(source: str) -> None:
+    assert clock_reads(ast.parse(source)) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "requests.get(url, timeout=5)",
+        "assert event.wait(10)",
+        "thread.join(0.2)",
+        "lock.acquire(timeout=1.5)",
+        "condition.wait_for(is_there, 60)",
+        "page.set_default_timeout(15 * 1000)",
+        "LIMIT = 5\nevent.wait(LIMIT)",
+    ],
+)
+def test_a_number_as_a_time_out_would_be_found(source: str) -> None:
+    assert literal_timeouts(ast.parse(source)) == [source.count("\n") + 1]
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "event.wait(PATIENCE_SECONDS)",
+        "client.get(url, timeout=limit_under_test(0.3))",
+        "server.wait_for(3)",
+        "','.join(names)",
+        "call(timeout=outbound.TOTAL_SECONDS)",
+    ],
+)
+def test_a_named_time_out_is_not_taken_for_a_number(source: str) -> None:
+    assert literal_timeouts(ast.parse(source)) == []

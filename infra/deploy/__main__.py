@@ -110,7 +110,7 @@ def encrypt_logs(client: Any, stage: str, key: str) -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     parser = command.parser("infra.deploy", __doc__, runtime.INTERPRETER)
-    parser.add_argument("stage", choices=chalice_command.STAGES)
+    parser.add_argument("stage", choices=runtime.STAGES)
     parser.add_argument("--alarm-topic", metavar="ARN", help="the SNS topic for alarms (default: unchanged)")
     parser.add_argument(
         "--own-storage-key",

@@ -34,7 +34,6 @@ from infra.deploy.runtime import WrongPython
 from infra.progress import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
-STAGES = ("dev", "prod")
 REGION = "eu-west-1"
 COMMAND = (sys.executable, "-B", "-c", "import sys; from chalice.cli import main; sys.exit(main())")
 """The command that runs Chalice."""

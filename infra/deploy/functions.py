@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from infra import command
-from infra.deploy.chalice_command import ROOT, STAGES
+from infra.deploy.runtime import STAGES
 
-CONFIG = ROOT / ".chalice" / "config.json"
+CONFIG = Path(__file__).resolve().parents[2] / ".chalice" / "config.json"
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ import boto3
 
 from chalicelib.delivery.slots import WORKERS
 from infra import aws_errors, command
-from infra.deploy.chalice_command import ROOT, STAGES
-from infra.deploy.functions import API_HANDLER, FUNCTIONS, Function
+from infra.deploy.functions import API_HANDLER, CONFIG, FUNCTIONS, Function
+from infra.deploy.runtime import STAGES
 
 # The limits and their arithmetic, as in docs/deployment.md, Limits. The executions for requests, for deliveries and the
 # unreserved rest, which the scheduled functions use, add up to the quota. 2,000 requests per second of 213 ms keep 426
@@ -130,7 +130,7 @@ def _request() -> str:
 
 def preflight(client: Any, stage: str) -> None:
     """Check a stage's configuration against the account; print a warning, if any. Raises: LimitsNotPossible."""
-    config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
+    config = json.loads(CONFIG.read_text(encoding="utf-8"))
     if warning := check(read_account(client, stage), reservations(config, stage)):
         print(f"causeway: warning: {warning}", file=sys.stderr)
 

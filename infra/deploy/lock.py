@@ -1,11 +1,12 @@
 """The lock of requirements: every distribution with its version and the hashes of its files.
 
-uv writes ``requirements.txt`` and ``requirements-dev.txt`` from the ``.in`` files, for all supported Python versions.
-This command updates them.
+uv writes ``requirements.txt`` (the service), ``requirements-run.txt`` (``make run``) and ``requirements-dev.txt`` from
+the ``.in`` files, for all supported Python versions. This command updates them.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -18,11 +19,14 @@ from pathlib import Path
 from packaging.markers import Marker
 from packaging.utils import canonicalize_name
 
-from infra import command
+from infra import command, pip_settings
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = "requirements"
+RUN = "requirements-run"
 DEVELOPMENT = "requirements-dev"
+LOCKS = (RUNTIME, RUN, DEVELOPMENT)
+"""Each includes those before it."""
 OLDEST = "3.11"
 """The oldest supported Python version; the lock is valid for it and all later ones."""
 _PIN = re.compile(r"^([\w.-]+)(?:\[[\w,-]+\])?==([^\s;]+)(?: ; ([^\\]+?))?((?: \\\n    --hash=\S+)+)", re.MULTILINE)
@@ -67,21 +71,22 @@ def _pins(text: str) -> Iterator[Pin]:
 
 
 def write(folder: Path = ROOT) -> None:
-    """Write both locks with the newest versions that the ``.in`` files allow, or none of them.
+    """Write all locks with the newest versions that the ``.in`` files allow, or none of them.
 
-    The development lock comes first, because its requirements include those of the service: a version that satisfies
-    the tools is then deployed as it was tested.
+    The development lock comes first, because its requirements include all others: a version that satisfies the tools is
+    then deployed as it was tested.
 
     Raises:
-        LockFailed: uv found no solution; both locks stay as they were.
+        LockFailed: uv found no solution; all locks stay as they were.
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix=".lock-") as name:
         place = Path(name)
-        for each in (RUNTIME, DEVELOPMENT):
+        for each in LOCKS:
             shutil.copy(folder / f"{each}.in", place)
         _compile(place, DEVELOPMENT)
-        _compile(place, RUNTIME, "--constraints", f"{DEVELOPMENT}.txt")
-        for each in (RUNTIME, DEVELOPMENT):
+        for each in (RUN, RUNTIME):
+            _compile(place, each, "--constraints", f"{DEVELOPMENT}.txt")
+        for each in LOCKS:
             (place / f"{each}.txt").replace(folder / f"{each}.txt")
 
 
@@ -91,6 +96,7 @@ def _compile(folder: Path, name: str, *options: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "uv", "pip", "compile", *rules, *target, *options, f"{name}.in"],
         cwd=folder,
+        env=os.environ | pip_settings.uv_variables(os.environ),
         capture_output=True,
         text=True,
         check=False,

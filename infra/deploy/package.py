@@ -159,7 +159,7 @@ def _merge(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Parts:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     parser = command.parser("infra.deploy.package", __doc__, runtime.INTERPRETER)
-    parser.add_argument("stage", choices=chalice_command.STAGES)
+    parser.add_argument("stage", choices=runtime.STAGES)
     parser.add_argument("target", type=Path, nargs="?", default=Path("build"))
     options = parser.parse_args(arguments)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
+STAGES = ("dev", "prod")
 PYTHON = "3.13"
 """The deployed Python version. Packaging requires the same version, because compiled modules belong to one version."""
 INTERPRETER = f".venv-{PYTHON}/bin/python"

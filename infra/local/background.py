@@ -16,7 +16,8 @@ from infra.local.engines import ENGINES
 from infra.local.process import GRACE, ChildProcess, python_command
 from infra.local.stack import DRAIN_SECONDS
 
-READY_SECONDS = 60.0
+READY_SECONDS = 180.0
+"""Maximum wait for a stack to be ready; a busy machine takes minutes."""
 
 _NOT_HANDED_ON = (
     "AWS_ENDPOINT_URL",

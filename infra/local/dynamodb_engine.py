@@ -15,7 +15,7 @@ from urllib.request import urlopen
 from infra.local.process import ChildProcess, guarded_command
 from infra.local.stackfile import display_path
 
-_READY_SECONDS = 30.0
+_READY_SECONDS = 120.0
 
 
 class EngineFailed(Exception):

@@ -111,14 +111,22 @@ class Engines:
         fake = all(self._environ.get(name) == value for name, value in _FAKE_CREDENTIALS.items())
         return shared | (_FAKE_CREDENTIALS if fake else {})
 
+    def has_failed(self, seconds: float = 0) -> bool:
+        """Whether an engine that this stack started has exited, or does so within ``seconds``."""
+        deadline = time.monotonic() + seconds
+        while not (has_failed := bool(self._ended())) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return has_failed
+
+    def _ended(self) -> list[ChildProcess | DynamoDBEngine]:
+        return [each for each in (self._emulator, self._dynamodb) if each and each.has_ended()]
+
     def failure(self, seconds: float = 0) -> str | None:
         """Why an engine that this stack started has exited; ``None`` if none does so within ``seconds``."""
-        deadline = time.monotonic() + seconds
-        while not (ended := [each for each in (self._emulator, self._dynamodb) if each and each.has_ended()]):
-            if time.monotonic() >= deadline:
-                return None
-            time.sleep(0.05)
-        reason = ended[0].last_line() if isinstance(ended[0], ChildProcess) else ""
+        if not self.has_failed(seconds):
+            return None
+        first = self._ended()[0]
+        reason = first.last_line() if isinstance(first, ChildProcess) else ""
         return reason or "an engine has stopped unexpectedly, so the stack stops too"
 
     def stop(self) -> None:
@@ -234,7 +242,7 @@ HEALTH = "/_localstack/health"
 SERVICES = ("cloudformation", "dynamodb", "kms", "secretsmanager", "sqs")
 """The AWS services that an engine must provide."""
 
-_SECONDS = 5
+_SECONDS = 30
 _ABSENT = ("disabled", "error")
 
 

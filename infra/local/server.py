@@ -72,6 +72,12 @@ class ApiHandler(StrictHandler, ChaliceRequestHandler):
             return self._handle
         raise AttributeError(name)
 
+    def handle_expect_100(self) -> bool:
+        """Send ``100 Continue`` at once: the caller sends the body when it has come (RFC 9110, section 10.1.1)."""
+        goes_on = super().handle_expect_100()
+        self.wfile.flush()
+        return goes_on
+
     def _handle(self) -> None:
         with self.server.in_flight():
             self._answer()

@@ -118,6 +118,8 @@ class Stack:
         self._engines = engines = Engines(
             os.environ, self._options.engine, self._options.file.parent, fresh=self._options.fresh
         )
+        import boto3  # noqa: F401 - if two threads begin to import it at once, one may find half of it
+
         laid = _run_in_thread(self._create_resources, engines)
         application, config = _load_application()
         from chalicelib.bootstrap import hub
@@ -126,7 +128,7 @@ class Stack:
         log = logfile.log_path(self._options.file)
         logfile.attach(log)
         if is_for_people:
-            terminal_log.attach()
+            terminal_log.attach(engines.has_failed)
         content = {**self._content(port, engines), "log": str(log), "mails": str(mails), "operator_key": operator_key}
         content |= {"ca_file": str(tls.ca_file)} if tls else {}
         context, own_urls = tls.context if tls else None, hub().settings.own_urls

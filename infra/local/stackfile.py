@@ -56,7 +56,8 @@ SETTINGS = (
 )
 """Settings that other processes must share with the stack."""
 _SERVER = "Causeway"
-_SECONDS = 5
+_SECONDS = 30
+"""Maximum wait for the answer of a stack that is there; a busy machine takes its time."""
 ROOT = Path(__file__).resolve().parents[2]
 
 

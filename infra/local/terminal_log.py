@@ -7,9 +7,10 @@ standard output contains the same JSON lines as on AWS.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
+from botocore.exceptions import HTTPClientError
 from rich.console import Console
 from rich.text import Text
 
@@ -17,21 +18,26 @@ from chalicelib.foundation import log, metrics
 from infra.local import logfile
 
 VARIABLE = "LOG_FORMAT"
+_END_SECONDS = 0.5
+"""How long the end of an engine's process may take after its connections."""
 _STATUS_STYLES = {2: "green", 3: "cyan", 4: "yellow", 5: "bold red"}
 
 
 class TerminalLog(logging.Handler):
     """Writes one line for each request, and one for each warning or error."""
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, engine_has_failed: Callable[[float], bool] = lambda _: False) -> None:
         super().__init__()
         self._console = console
+        self._engine_has_failed = engine_has_failed
         self._bank_milliseconds: dict[str, float] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         request_id = log.request_id() or ""
         members = log.members_of(record)
         if record.levelno >= logging.WARNING:
+            if record.exc_info and self._engine_has_failed(_END_SECONDS if _is_connection_failure(record) else 0):
+                return  # the stack is about to end with the reason
             self._console.print(_describe_problem(record, members, request_id))
         elif record.getMessage() == "bank called" and logfile.is_api():
             taken = self._bank_milliseconds.get(request_id, 0) + members["milliseconds"]
@@ -48,11 +54,11 @@ def wants_text(chosen: str, *, is_terminal: bool) -> bool:
     return chosen == "text" or (is_terminal and not chosen)
 
 
-def attach() -> None:
-    """Write the readable log to standard output from now on."""
+def attach(engine_has_failed: Callable[[float], bool]) -> None:
+    """Write the readable log to standard output from now on, without what an engine's end causes."""
     logger = log.logger()
     logger.removeHandler(logger.handlers[0])
-    logger.addHandler(TerminalLog(Console(soft_wrap=True, highlight=False)))
+    logger.addHandler(TerminalLog(Console(soft_wrap=True, highlight=False), engine_has_failed))
     metrics.set_output(lambda _: None)
 
 
@@ -78,6 +84,14 @@ def _describe_problem(record: logging.LogRecord, members: Mapping[str, object], 
     return Text.assemble(
         (_time(record), "dim"), ("  " + record.getMessage(), style), said, (f"  {request_id}", "dim"), trace
     )
+
+
+def _is_connection_failure(record: logging.LogRecord) -> bool:
+    """Whether an exception is logged that a connection to AWS, or to an engine, caused."""
+    error = record.exc_info[1] if record.exc_info else None
+    while error and not isinstance(error, HTTPClientError):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _time(record: logging.LogRecord) -> str:

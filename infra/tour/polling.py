@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-SECONDS = 15.0
-"""Maximum wait; long enough for the second attempt of a delivery, which follows after 5 seconds."""
+SECONDS = 60.0
+"""Maximum wait; long enough for a busy machine, and for second attempts of deliveries."""
 _PAUSE = 0.25
 
 _Seen = TypeVar("_Seen")

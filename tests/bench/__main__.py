@@ -22,7 +22,20 @@ from infra.local.background import run_stack
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import ENGINES
 from infra.tour.browser import Browser, approve_consent
-from tests.bench import against_bare, backlog, bulk, cards, cold_start, emulator, idle, moved_day, reports
+from tests.bench import (
+    against_bare,
+    backlog,
+    bulk,
+    cards,
+    cold_start,
+    emulator,
+    explorer,
+    idle,
+    moved_day,
+    pages,
+    reports,
+    sdk_imports,
+)
 from tests.bench.against_bare import Make, bare
 from tests.bench.authorizations import Authorizations
 from tests.bench.bare import Bare
@@ -78,6 +91,27 @@ def _bulk() -> None:
     for version in (1, 2):
         what = f"bulk order of 1000 payments, version {version}, read and validated"
         print(f"{what}      {bulk.ratio(version):.1f} times json.loads   (goal: {bulk.GOAL})")
+
+
+def _sdk_imports() -> None:
+    for statement in sdk_imports.STATEMENTS:
+        print(f"{statement}   {sdk_imports.seconds(statement):.3f} s   (goal: {sdk_imports.GOAL} s)")
+
+
+def _pages() -> None:
+    with _silent():
+        found = dict(pages.measured())
+    for place, seconds in found.items():
+        print(f"{place:50} {seconds * 1000:5.1f} ms   (goal: {pages.GOAL * 1000:.0f} ms)")
+
+
+def _explorer() -> None:
+    try:
+        seconds = explorer.seconds_of_an_execute()
+    except RuntimeError as error:
+        print(f"the API screens are not measured: {error}")
+        return
+    print(f"Execute on an API screen, the page's own work   {seconds:.3f} s   (goal: {explorer.GOAL} s)")
 
 
 def _cards() -> None:
@@ -223,6 +257,9 @@ def main(arguments: list[str] | None = None) -> None:
     _cold_starts()
     _bulk()
     _cards()
+    _sdk_imports()
+    _pages()
+    _explorer()
     _on_dynamodb_local()
     _emulator()
     _idle()

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -36,6 +36,8 @@ RUNTIME = ("awslambdaric", "snapshot_restore_py.py", "simplejson", "runtime_clie
 """What Lambda has in ``/var/runtime``: its client, and what that imports."""
 _API = "/2018-06-01/runtime/invocation/"
 _SECONDS = 60
+_FEWEST, _MOST = 7, 21
+"""Pairs of cold starts."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +148,19 @@ class RuntimeApi:
         server.server_close()
 
 
-def cold_start(packages: Packages, code: Path, handler: str, event: Mapping[str, Any]) -> tuple[float, Any]:
-    """Seconds of processor time from the start of a process to its first answer, and the answer."""
+@dataclass(frozen=True)
+class Started:
+    """A cold start: seconds of processor time from the start of a process to its first answer, and what it printed."""
+
+    seconds: float
+    answer: Any
+    printed: str
+
+
+def cold_start(
+    packages: Packages, code: Path, handler: str, event: Mapping[str, Any], options: Sequence[str] = ()
+) -> Started:
+    """Start Lambda's runtime with ``options`` of the interpreter, and end it after its first answer."""
     api = RuntimeApi(event)
     with api.serve() as address:
         environ = os.environ | {
@@ -156,7 +169,7 @@ def cold_start(packages: Packages, code: Path, handler: str, event: Mapping[str,
             "PYTHONPATH": os.pathsep.join(map(str, (code, packages.layer, packages.runtime))),
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        command = [sys.executable, "-S", "-m", "awslambdaric", handler]
+        command = [sys.executable, *options, "-S", "-m", "awslambdaric", handler]
         with tempfile.TemporaryFile() as output:
             child = subprocess.Popen(command, env=environ, cwd=code, stdout=output, stderr=subprocess.STDOUT)
             while not (api.ended.wait(0.05) or os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)):
@@ -168,16 +181,22 @@ def cold_start(packages: Packages, code: Path, handler: str, event: Mapping[str,
             printed = output.read().decode()
     if not api.answers:
         raise AssertionError(printed)
-    return used.ru_utime + used.ru_stime, api.answers[0]
+    return Started(used.ru_utime + used.ru_stime, api.answers[0], printed)
 
 
-def compare(packages: Packages, event: Mapping[str, Any], goal: float, most: int = 21) -> Ratio:
+def imported(packages: Packages, code: Path, handler: str, event: Mapping[str, Any]) -> set[str]:
+    """The modules that are imported until the first answer."""
+    started = cold_start(packages, code, handler, event, ["-X", "importtime"])
+    return {line.rpartition("|")[2].strip() for line in started.printed.splitlines() if line.startswith("import time:")}
+
+
+def compare(packages: Packages, event: Mapping[str, Any], goal: float) -> Ratio:
     """Cold starts of the bare script and of the service, in turns: seven pairs, and more while they miss the goal."""
     pairs: list[tuple[float, float]] = []
-    while len(pairs) < min(7, most) or (len(pairs) < most and Ratio.of(pairs).ratio > goal):
-        plain, _ = cold_start(packages, packages.bare, "bare.handler", event)
-        ours, answer = cold_start(packages, packages.service, "app.app", event)
-        if answer["statusCode"] != 200 or '"error"' in answer["body"]:
-            raise AssertionError(answer)
-        pairs.append((plain, ours))
+    while len(pairs) < _FEWEST or (len(pairs) < _MOST and Ratio.of(pairs).ratio > goal):
+        plain = cold_start(packages, packages.bare, "bare.handler", event)
+        ours = cold_start(packages, packages.service, "app.app", event)
+        if ours.answer["statusCode"] != 200 or '"error"' in ours.answer["body"]:
+            raise AssertionError(ours.answer)
+        pairs.append((plain.seconds, ours.seconds))
     return Ratio.of(pairs)

@@ -7,9 +7,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-MARGIN = 1.5
-"""Tests allow this times a goal: processors differ that much in the speed of ``json`` against that of Python code."""
-
 
 @dataclass(frozen=True)
 class Ratio:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
-from tests.bench.against_bare import GOAL, bare, speed
+from tests.bench.against_bare import bare
 from tests.bench.authorizations import Authorizations
 from tests.bench.bare_authorization import BareAuthorization
 from tests.bench.same_calls import calls_of
-from tests.conftest import DYNAMODB_ENGINE
 from tests.world import World
 
 
@@ -30,14 +27,3 @@ def _in_order(calls: list[Any]) -> list[Any]:
     """Calls with the second read before the reservation that is made at the same time."""
     first, *parallel, last = calls
     return [first, *sorted(parallel, key=lambda call: str(call[0])), last]
-
-
-@pytest.mark.dynamodb
-@pytest.mark.skipif(not DYNAMODB_ENGINE, reason="the emulator's speed says nothing")
-def test_authorizations_have_at_least_0_7_times_the_bare_scripts_speed(world: World) -> None:
-    ours = Authorizations(world.hub, world.card_credentials)
-    script, places = bare(BareAuthorization, world.hub), [ours.card() for _ in range(8)]
-
-    measured = (speed(ours, script, places, 1, seconds=1) for _ in range(8))  # another program's moods are no reason
-
-    assert any(each.ratio >= GOAL for each in measured)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from tests.bench.against_bare import GOAL, bare, speed
+from tests.bench.against_bare import bare
 from tests.bench.bare_transfer import BareTransfer
 from tests.bench.same_calls import calls_of
 from tests.bench.transfers import Transfers
-from tests.conftest import DYNAMODB_ENGINE
 from tests.world import World
 
 
@@ -23,14 +20,3 @@ def test_the_bare_script_makes_the_same_calls(world: World) -> None:
         *("BatchGetItem", "BatchGetItem", "TransactWriteItems"),  # until the provider is called
         *("PutItem", "TransactWriteItems"),
     ]
-
-
-@pytest.mark.dynamodb
-@pytest.mark.skipif(not DYNAMODB_ENGINE, reason="the emulator's speed says nothing")
-def test_transfers_have_at_least_0_7_times_the_bare_scripts_speed(world: World) -> None:
-    ours = Transfers(world.hub, world.card_credentials)
-    script, places = bare(BareTransfer, world.hub), [ours.address() for _ in range(8)]
-
-    measured = (speed(ours, script, places, 1, seconds=1) for _ in range(8))  # another program's moods are no reason
-
-    assert any(each.ratio >= GOAL for each in measured)

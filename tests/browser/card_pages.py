@@ -11,8 +11,7 @@ from tests.browser import user
 from tests.browser.visitor import Visitor
 from tests.browser.walks import Step, Walk, opens
 from tests.cards.scenes import EVERYDAY, GERMANY, HOLDER_BLOCK
-
-TIMEOUT = 20
+from tests.patience import PATIENCE_SECONDS
 
 
 def walks() -> tuple[Walk, ...]:
@@ -52,7 +51,7 @@ def walks() -> tuple[Walk, ...]:
 def called(visitor: Visitor, action: str, **members: Any) -> Mapping[str, Any]:
     """What the card API answers the programme manager of the stack."""
     body = {**visitor.stack["programme"]["credentials"]["full"], "action": action, "api_version": "1.2", **members}
-    answer = requests.post(f"{visitor.stack['base_url']}/api", json=body, timeout=TIMEOUT).json()
+    answer = requests.post(f"{visitor.stack['base_url']}/api", json=body, timeout=PATIENCE_SECONDS).json()
     assert answer["status"] == "success", answer
     data: Mapping[str, Any] = answer["data"]
     return data

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Browser, sync_playwright
 
-EXECUTABLE = Path(os.environ.get("CHROMIUM") or "/usr/bin/chromium")
+from tests import needed_programs
+
+EXECUTABLE = Path(needed_programs.PATHS["chromium"])
 MISSING = "" if EXECUTABLE.exists() else f"there is no {EXECUTABLE}: install Chromium, or name one with CHROMIUM"
 """Why there is no browser here; empty when there is one."""
 

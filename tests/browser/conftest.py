@@ -11,12 +11,12 @@ from playwright.sync_api import Browser
 
 from tests.browser import chromium
 from tests.browser.visitor import Visitor, Visitors, visiting
+from tests.needed_programs import require
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Without a browser no test of this room can say anything."""
-    if chromium.MISSING:
-        pytest.skip(chromium.MISSING)
+    require("chromium")
 
 
 @pytest.fixture(scope="session")

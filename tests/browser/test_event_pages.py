@@ -13,8 +13,9 @@ from chalicelib.delivery.client_events import FIRST
 from chalicelib.delivery.delivery_record import client_receiver
 from chalicelib.foundation.clock import milliseconds
 from tests.browser import checks, user
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Visitor, hear_requests
 from tests.foundation.servers import Connection, serving
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.pages
 
@@ -77,7 +78,7 @@ def test_the_list_asks_less_often_while_it_gets_no_answer_and_says_when_the_sess
     page.route(latest, fail)
     for wait, count in ((3, 1), (3, 1), (3, 2), (9, 2), (3, 3)):
         page.clock.run_for(wait * 1000 + 50)
-        page.wait_for_timeout(100)
+        hear_requests(page)
         assert len(asked) == count
     page.unroute(latest)
     page.context.clear_cookies()
@@ -139,7 +140,7 @@ def test_the_page_of_an_event_follows_it_until_it_has_arrived(visitor: Visitor) 
 
     def receive(connection: Connection) -> None:
         connection.request()
-        let_go.wait(10)
+        let_go.wait(PATIENCE_SECONDS)
         connection.answer(b'{"thanks":true}')
 
     with serving(receive) as receiver:

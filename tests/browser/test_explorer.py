@@ -10,6 +10,7 @@ from playwright.sync_api import Route
 
 from tests.browser import psu
 from tests.browser.specification_pages import (
+    Executed,
     answered,
     authorized,
     body,
@@ -22,7 +23,8 @@ from tests.browser.specification_pages import (
     screen,
     show,
 )
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Visitor, hear_requests
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.pages
 
@@ -271,14 +273,16 @@ def test_the_outcome_of_a_deferred_call_is_one_press_away(visitor: Visitor) -> N
     accepted = execute(page)
     assert accepted.status == "202"
     page.get_by_role("button", name="Fetch the outcome").click()
-    for _ in range(100):
+
+    def look() -> Executed | None:
         found = answered(page)
         if found.body["state"] == "done":
-            break
+            return found
         page.get_by_role("button", name="Fetch again").click()
-        page.wait_for_timeout(100)
+        return None
 
-    assert found.body["status"] == 200
+    done = wait_for(look, "the outcome does not come")
+    assert done.body["status"] == 200
     page.get_by_role("button", name="Balance of Girokonto").click()
     assert answered(page).body["balances"]
 
@@ -299,7 +303,7 @@ def test_a_next_step_that_is_pressed_twice_is_done_once(visitor: Visitor) -> Non
     execute(page)
     page.get_by_role("button", name="Fetch the outcome").dblclick()
     page.locator(".x-answer[aria-busy]").wait_for()
-    page.wait_for_timeout(100)
+    hear_requests(page)
 
     assert len(asked) == 1
     asked[0].fulfill(status=200, content_type=JSON, body='{"state": "running"}')

@@ -30,6 +30,7 @@ from tests.browser.specification_pages import (
     screen,
 )
 from tests.browser.visitor import Visitor
+from tests.needed_programs import require
 from tests.sdk.user_programs import SOURCE, mypy
 
 pytestmark = pytest.mark.pages
@@ -88,6 +89,7 @@ class Programs:
 @pytest.fixture
 def programs(visitor: Visitor, tmp_path: Path) -> Iterator[Programs]:
     """The programs of a visitor's page; in the end those in Python are strictly typed."""
+    require("curl")
     made = Programs(visitor.page, tmp_path / "programs")
     yield made
     made.check_types()

@@ -9,8 +9,6 @@ from tests.browser.specification_pages import answered, ready
 from tests.browser.visitor import Visitor
 
 pytestmark = pytest.mark.pages
-SETTLED = 150_000
-"""Milliseconds; a demonstration bank settles after 20 s, in a job that runs each minute."""
 
 
 def test_a_journey_page_notices_by_itself_that_the_bank_ended_the_consent(visitor: Visitor) -> None:
@@ -50,7 +48,7 @@ def test_a_payment_is_made_from_the_form_to_its_final_status_without_copying(vis
 
     if version == 2:  # bank one executes at once
         visitor.page.get_by_text("Not final yet").wait_for()
-    visitor.page.get_by_role("heading", name="Payment completed").wait_for(timeout=SETTLED)
+    visitor.page.get_by_role("heading", name="Payment completed").wait_for()
     assert paid.body["payment_id"] in visitor.page.locator("main").inner_text()
     said = visitor.page.locator("main").inner_text()
     assert ("Confirmed" in said) if version == 1 else ("account completed" in said)

@@ -10,11 +10,9 @@ from playwright.sync_api import Locator
 
 from tests.browser import psu
 from tests.browser.visitor import Visitor
+from tests.patience import wait_for
 
 PASSWORD = "correct horse battery"
-_BETWEEN_RELOADS = 100
-"""Milliseconds."""
-_RELOADS = 50
 
 
 def register(visitor: Visitor) -> str:
@@ -43,15 +41,17 @@ def sign_out(visitor: Visitor) -> None:
 
 def mailed_link(visitor: Visitor, email: str) -> str:
     """The path of the link in the mail to an address. Raises: AssertionError, if none comes."""
-    for _ in range(_RELOADS):
+
+    def look() -> str:
         for file in Path(visitor.stack["mails"]).glob("*.txt"):
             text = file.read_text("utf-8")
             if text.startswith(f"To: {email}\n"):
                 found = re.search(rf"^{re.escape(visitor.stack['base_url'])}(/\S+)$", text, re.MULTILINE)
                 assert found is not None
                 return found[1]
-        visitor.page.wait_for_timeout(_BETWEEN_RELOADS)
-    raise AssertionError("no mail came")
+        return ""
+
+    return wait_for(look, "no mail came")
 
 
 def create_client(
@@ -102,9 +102,11 @@ def refuse(visitor: Visitor, version: int) -> None:
 
 def reload_until(visitor: Visitor, wanted: Locator) -> None:
     """Load the page again and again until something is on it. Raises: AssertionError, if it does not appear."""
-    for _ in range(_RELOADS):
+
+    def look() -> bool:
         if wanted.count():
-            return
-        visitor.page.wait_for_timeout(_BETWEEN_RELOADS)
+            return True
         visitor.page.reload()
-    raise AssertionError(f"{wanted} did not appear")
+        return False
+
+    wait_for(look, f"{wanted} did not appear")

@@ -8,19 +8,27 @@ from contextlib import contextmanager
 from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Request, Response, WebError
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, Response, WebError
 
 from tests.e2e.parties import Tpp
+from tests.patience import PATIENCE_SECONDS
 
 WIDTH, HEIGHT = 1280, 800
-PATIENCE = 15_000
-"""Milliseconds until something that does not come counts as missing; machines that run tests can be slow."""
+PATIENCE = 1000 * PATIENCE_SECONDS
+"""In milliseconds, as Playwright takes it."""
 
 _TABS = 60
 _WITHIN_THE_BROWSER = ("about", "blob", "data")
 _ANSWERED_WITH = "Failed to load resource: the server responded with a status of "
 
 Colours = Literal["light", "dark"]
+
+
+def hear_requests(page: Page) -> None:
+    """Return once every request that the page has made has come to its route: one that is made now comes last."""
+    page.route("**/heard", lambda route: route.fulfill(status=204))
+    with page.expect_response("**/heard"):
+        page.evaluate("void fetch('/heard')")
 
 
 class Visitor:

@@ -16,6 +16,7 @@ import pytest
 from chalicelib.foundation import aws
 from tests.cards.scenes import Scene
 from tests.foundation.servers import Connection, serving
+from tests.patience import PATIENCE_SECONDS
 from tests.tables import Refused, carried_out
 
 
@@ -34,7 +35,7 @@ class SlowEngine:
     def carry_out(self) -> list[int]:
         """Carry out what is held, at least one call; answers the status of each."""
         with self._arrival:
-            assert self._arrival.wait_for(lambda: self._waiting, 60)
+            assert self._arrival.wait_for(lambda: self._waiting, PATIENCE_SECONDS)
             waiting, self._waiting = self._waiting, []
         return [_answer(*call)[0] for call in waiting]
 
@@ -48,7 +49,7 @@ class SlowEngine:
             self._waiting.append((operation, json.loads(body)))
             self.arrived()
             self._arrival.notify_all()
-        connection.stop.wait(60)
+        connection.stop.wait(PATIENCE_SECONDS)
 
 
 @dataclass

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.cards.actions import SIMULATOR_ACTIONS
@@ -52,9 +52,7 @@ json_value = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(odd_text, inner, max_size=4)),
     max_leaves=12,
 )
-relaxed = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+relaxed = settings(max_examples=100)
 NOT_INTERNAL = {int(status) for status in Status} - {9001}
 
 

@@ -19,12 +19,12 @@ from chalicelib.openbanking.protocol.tpp_calls import EVENTS_CURSOR
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.contest import at_once
 from tests.infra.policies import FOLDER, STAGES, granted
+from tests.patience import PATIENCE_SECONDS
 from tests.world import World
 
 RECEIVER = "client#one"
 PUT, DELIVERIES = "dynamodb:PutItem", "arn:aws:dynamodb:*:*:table/causeway-{stage}-deliveries"
 WRITERS, EACH = 6, 25
-PATIENCE_SECONDS = 30
 
 
 @dataclass

@@ -16,12 +16,12 @@ from infra.local.event_runner import schedule_event, sqs_event
 from tests.delivery.deliveries import Receiver, fail
 from tests.figures import counted
 from tests.log_lines import Lines
+from tests.patience import PATIENCE_SECONDS
 from tests.world import START, World
 
 SCHEDULED = schedule_event("sweep", START, "eu-west-1")
 
 
-PATIENCE = 10
 """Seconds after which a test has failed that waits for something that does not come."""
 
 
@@ -114,7 +114,7 @@ def test_a_receiver_that_hangs_does_not_delay_the_other_messages(world: World) -
     arrived = threading.Semaphore(0)
 
     def hang() -> None:
-        assert all(arrived.acquire(timeout=PATIENCE) for _ in others)
+        assert all(arrived.acquire(timeout=PATIENCE_SECONDS) for _ in others)
 
     attempts = dict.fromkeys(others, arrived.release)
     world.hub.delivery.__dict__["worker"] = scripted = Scripted(hangs=hang, **attempts)
@@ -128,7 +128,7 @@ def test_lines_of_messages_beside_each_other_name_their_own_delivery(world: Worl
     bound = threading.Barrier(2)
 
     def say() -> None:
-        bound.wait(PATIENCE)
+        bound.wait(PATIENCE_SECONDS)
         log.info("attempted")
 
     world.hub.delivery.__dict__["worker"] = Scripted(first=say, second=say)

@@ -21,10 +21,10 @@ from causeway import tpp as sdk
 from chalicelib import bootstrap
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.records.bank_record import NewBank
-from infra.tour.polling import wait_for
 from tests.documents import ROOT
 from tests.e2e import sqlite_storage
 from tests.http_servers import free_port
+from tests.patience import PATIENCE_SECONDS, wait_for
 from tests.sdk.lossy_proxy import LossyProxy, lossy_proxy
 from tests.sdk.user_programs import SOURCE
 
@@ -66,7 +66,7 @@ class DurableBank:
         assert self._process is not None
         assert self._process.poll() is None, (self.folder / "log").read_text("utf-8")
         try:
-            return bool(_browser().get(self.url, timeout=5).status_code)
+            return bool(_browser().get(self.url, timeout=PATIENCE_SECONDS).status_code)
         except requests.ConnectionError:
             return False
 
@@ -74,7 +74,7 @@ class DurableBank:
         """End it as a power failure does."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(30)
+            self._process.wait(PATIENCE_SECONDS)
 
     def restart(self) -> None:
         self.kill()
@@ -86,7 +86,7 @@ class DurableBank:
 
     def wait_until_dead(self) -> None:
         assert self._process is not None
-        self._process.wait(30)
+        self._process.wait(PATIENCE_SECONDS)
 
     def books(self, what: str) -> list[str]:
         """The bank's own books: ``accepted`` orders, ``booked`` payments, ``revoked`` consents."""
@@ -98,7 +98,7 @@ class DurableBank:
         """The secret address of the page that the customer sees, opened again after a failure of the network."""
 
         def look() -> str:
-            found = re.search('action="([^"]+)"', _browser().get(url, timeout=30).text)
+            found = re.search('action="([^"]+)"', _browser().get(url, timeout=PATIENCE_SECONDS).text)
             return found[1] if found else ""
 
         return self.url + wait_for(look, f"there is no page at {url}")
@@ -106,7 +106,7 @@ class DurableBank:
     def click(self, page: str, decision: str = "yes") -> str:
         """Where the browser goes; empty if the bank is not able to say it."""
         try:
-            answer = _browser().post(page, data={"decision": decision}, timeout=30, allow_redirects=False)
+            answer = _browser().post(page, data={"decision": decision}, timeout=PATIENCE_SECONDS, allow_redirects=False)
         except requests.ConnectionError:
             return ""
         return answer.headers.get("Location", "")

@@ -7,6 +7,8 @@ from typing import Any
 
 import requests
 
+from tests.patience import PATIENCE_SECONDS
+
 _TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 
 
@@ -19,10 +21,10 @@ class Window:
         self.session.trust_env = False
 
     def get(self, path: str) -> requests.Response:
-        return self.session.get(self.base + path, timeout=60)
+        return self.session.get(self.base + path, timeout=PATIENCE_SECONDS)
 
     def post(self, path: str, shown: requests.Response, **fields: Any) -> requests.Response:
         found = _TOKEN.search(shown.text)
         assert found is not None
         data = {"form_token": found[1], **fields}
-        return self.session.post(self.base + path, data=data, timeout=60, allow_redirects=False)
+        return self.session.post(self.base + path, data=data, timeout=PATIENCE_SECONDS, allow_redirects=False)

@@ -15,16 +15,9 @@ from tests.e2e.parties import Journey, Tpp
 
 @pytest.fixture(scope="session")
 def played(shared_stack: dict[str, Any]) -> Iterator[fault_plays.Plays]:
-    """What a TPP sees of each fault; its tests come last, since it takes 25 seconds in which nothing is to be done."""
+    """What a TPP sees of each fault, all of which are played together."""
     with fault_plays.playing(shared_stack) as plays:
         yield plays
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _played_meanwhile(request: pytest.FixtureRequest) -> None:
-    """The faults are played from the first end-to-end test on, if there is a test of them."""
-    if any("played" in item.fixturenames for item in request.session.items if isinstance(item, pytest.Function)):
-        request.getfixturevalue("played")
 
 
 @pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])

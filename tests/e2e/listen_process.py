@@ -16,8 +16,8 @@ from typing import Any
 
 from standardwebhooks.webhooks import Webhook
 
-from infra.tour.polling import wait_for
 from tests.http_servers import serving
+from tests.patience import PATIENCE_SECONDS, wait_for
 from tests.sdk.user_programs import SOURCE
 
 
@@ -109,7 +109,7 @@ class ListenProcess:
         return self._end()
 
     def _end(self) -> int:
-        code = self._process.wait(60)
+        code = self._process.wait(PATIENCE_SECONDS)
         self._reader.join()
         assert self._process.stderr is not None
         assert self._process.stdout is not None

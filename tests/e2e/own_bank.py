@@ -16,6 +16,7 @@ from chalicelib import bootstrap
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.records.bank_record import NewBank
+from tests.patience import PATIENCE_SECONDS
 
 Scopes = Sequence[str]
 BASES = {1: "/bank", 2: "/bank/v2"}
@@ -68,7 +69,9 @@ class OwnBank:
         }
         with requests.Session() as session:
             session.trust_env = False
-            return session.post(f"{self._base}{BASES[self.version]}{path}", data=body, headers=headers, timeout=60)
+            return session.post(
+                f"{self._base}{BASES[self.version]}{path}", data=body, headers=headers, timeout=PATIENCE_SECONDS
+            )
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from infra.local.background import run_stack
 from tests.conftest import ENDPOINT
 from tests.endpoint import credentials, of_a_stack
 from tests.first_data import wait_for_card_month
+from tests.patience import PATIENCE_SECONDS
 
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE"))}
 PLACE = "/sandbox/clock"
-_MOVE_SECONDS = 180
 
 
 def command(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -77,7 +77,7 @@ class OwnStack:
     def _send(self, method: str, **options: Any) -> requests.Response:
         with requests.Session() as session:
             session.trust_env = False
-            return session.request(method, self.content["base_url"] + PLACE, timeout=_MOVE_SECONDS, **options)
+            return session.request(method, self.content["base_url"] + PLACE, timeout=PATIENCE_SECONDS, **options)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import requests
 
 from infra.tour.browser import Browser, approve_consent
 from infra.tour.orders import payment_orders
-from infra.tour.polling import wait_for
+from tests.patience import PATIENCE_SECONDS, wait_for
 from tests.world import basic
 
 T = TypeVar("T")
@@ -43,13 +43,15 @@ class Tpp:
         headers |= {"Authorization": f"Bearer {bearer}"} if bearer else {}
         with requests.Session() as session:
             session.trust_env = False
-            return session.request(method, self.base + path, json=body, headers=headers, timeout=60)
+            return session.request(method, self.base + path, json=body, headers=headers, timeout=PATIENCE_SECONDS)
 
     def send_form(self, path: str, form: Mapping[str, str]) -> requests.Response:
         """A call whose body is a form."""
         with requests.Session() as session:
             session.trust_env = False
-            return session.post(self.base + path, data=form, headers={"X-Api-Key": self.client_id}, timeout=60)
+            return session.post(
+                self.base + path, data=form, headers={"X-Api-Key": self.client_id}, timeout=PATIENCE_SECONDS
+            )
 
     def later(
         self, method: str, path: str, body: Any = None, bearer: str = "", headers: Mapping[str, str] | None = None

@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE_SECONDS
+
 Values = Mapping[str, Any]
 SCHEMA = """
     CREATE TABLE IF NOT EXISTS remembered (
@@ -21,7 +23,7 @@ SCHEMA = """
 
 
 def open_file(file: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(file, timeout=30, isolation_level=None)
+    connection = sqlite3.connect(file, timeout=PATIENCE_SECONDS, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.executescript(SCHEMA)
     return connection

@@ -12,6 +12,7 @@ import requests
 from tests.cards.cases import of_new_card
 from tests.cards.scenes import DELIVERY, EUR, HOLDER_BLOCK, PIN
 from tests.e2e.parties import at_once
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
@@ -31,7 +32,7 @@ class ProgrammeManager:
         body = {**self._credentials, "action": action, "api_version": "1.2", **members}
         with requests.Session() as session:
             session.trust_env = False
-            return session.post(self._base + path, json=body, timeout=60)
+            return session.post(self._base + path, json=body, timeout=PATIENCE_SECONDS)
 
     def data(self, action: str, **members: Any) -> Any:
         return self._data("/api", action, members)

@@ -32,6 +32,7 @@ from tests.e2e.browser_window import Window
 from tests.e2e.own_stack import OwnStack, command, running
 from tests.e2e.parties import Journey, Tpp, TppWithSecret, at_once
 from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, hashed
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 DAY = 24 * 3600
@@ -263,7 +264,7 @@ def test_signatures_proofs_and_sessions_stay_in_real_time(
             "consent_id"
         ]
         receiver.wait_for_event("consent.authorised", consent_id=consent)
-    page = window.session.get(f"{window.base}/clients", timeout=60, allow_redirects=False)
+    page = window.session.get(f"{window.base}/clients", timeout=PATIENCE_SECONDS, allow_redirects=False)
     assert page.status_code == 200
     assert "Key holder" in page.text
 
@@ -290,11 +291,11 @@ def use_bound_tokens(tpp: Tpp, holder: KeyHolder, bank: Mapping[str, Any]) -> No
     with requests.Session() as session:
         session.trust_env = False
         proof = {"DPoP": prove(holder, "POST", f"{tpp.base}/tpp/token")}
-        tokens = session.post(f"{tpp.base}/tpp/token", data=form, headers=proof, timeout=60).json()
+        tokens = session.post(f"{tpp.base}/tpp/token", data=form, headers=proof, timeout=PATIENCE_SECONDS).json()
         assert tokens["token_type"] == "DPoP", tokens
         token, place = tokens["access_token"], f"{tpp.base}/tpp/accounts"
         sent = {"Authorization": f"DPoP {token}", "DPoP": prove(holder, "GET", place, ath=hashed(token))}
-        read = session.get(place, headers=sent | {"X-Api-Key": tpp.client_id}, timeout=60)
+        read = session.get(place, headers=sent | {"X-Api-Key": tpp.client_id}, timeout=PATIENCE_SECONDS)
     assert read.status_code == 200, read.text
 
 
@@ -344,7 +345,9 @@ def test_each_day_that_passed_is_recorded_and_shown(own_stack: OwnStack) -> None
 
     shown = own_stack.admin("statistics", "show", "--from", first.isoformat(), "--to", last.isoformat())["days"]
     rows = requests.get(
-        f"{own_stack.content['base_url']}/performance", params={"bic": own_stack.content["banks"][0]["bic"]}, timeout=60
+        f"{own_stack.content['base_url']}/performance",
+        params={"bic": own_stack.content["banks"][0]["bic"]},
+        timeout=PATIENCE_SECONDS,
     )
 
     found = sorted((row["aspsp_bic"], row["day"]) for row in shown)
@@ -456,7 +459,7 @@ def test_a_stack_that_is_started_again_keeps_its_time_and_says_so(
     with running(own_stack.folder) as second:
         rows = dict(summarise(second, monkeypatch))
         kept, page = second.time(), Window(second.content["base_url"]).get("/")
-        bank = requests.get(f"{second.content['banks'][0]['domain']}/consents", timeout=60)
+        bank = requests.get(f"{second.content['banks'][0]['domain']}/consents", timeout=PATIENCE_SECONDS)
 
     assert kept["offset_seconds"] == moved["offset_seconds"] >= 2 * DAY
     assert re.search(rf"  {moved['offset_seconds'] // DAY} days( and \d+ (hour|minute)s?)? ahead", rows["Clock"])

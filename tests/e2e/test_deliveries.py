@@ -15,9 +15,9 @@ from chalicelib import bootstrap
 from chalicelib.foundation.identifiers import new_id
 from infra.admin.commands import program
 from infra.tour.browser import Browser, confirm_payment
-from infra.tour.polling import wait_for
 from tests.e2e.parties import Journey, Tpp
 from tests.foundation.servers import Connection, serving
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.e2e
 

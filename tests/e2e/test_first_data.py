@@ -17,9 +17,9 @@ from chalicelib import bootstrap
 from infra.admin import connection
 from infra.admin.commands import program
 from infra.local.bank_days import DAYS
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
-TIMEOUT = 20
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def days_shown(stack: dict[str, Any], bank: dict[str, Any], operator: bootstrap.
     """The page, or a download, of the days before the stack was new."""
     latest = operator.clock.now().date() - timedelta(days=1)
     asked = {"bic": bank["bic"], "from": str(latest - timedelta(days=DAYS - 1)), "to": str(latest), **options}
-    answer = requests.get(f"{stack['base_url']}/performance", params=asked, timeout=TIMEOUT)
+    answer = requests.get(f"{stack['base_url']}/performance", params=asked, timeout=PATIENCE_SECONDS)
     assert answer.status_code == 200
     return answer.text
 
@@ -76,7 +76,7 @@ def test_a_new_stack_has_a_month_of_card_use_with_a_right_ledger(
     now = operator_at_work.clock.time()
     body |= {"date_from": now - 31 * 86_400, "date_to": now - 86_400, "item_count": 100}
 
-    answer = requests.post(f"{stack['base_url']}/api", json=body, timeout=TIMEOUT).json()
+    answer = requests.post(f"{stack['base_url']}/api", json=body, timeout=PATIENCE_SECONDS).json()
 
     assert answer["status"] == "success"
     assert len(answer["data"]) > 40

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from infra.local import stackfile
-from tests import warm_python
+from tests import process_group, warm_python
 from tests.documents import ROOT
 from tests.guides import PythonSession, Reading, Shell, ports_of, steps, translated
 from tests.http_servers import free_port
@@ -62,7 +62,14 @@ def sessions(stack: dict[str, Any], warm: Path, tmp_path: Path) -> Iterator[Mapp
         yield made
 
 
-@pytest.mark.parametrize("name", GUIDES)
+def _programs(text: str) -> set[str]:
+    """The programs that a guide's commands need, of those that a machine may lack."""
+    return {name for step in steps(text) for name in ("curl", "openssl") if re.search(rf"\b{name}\b", step.commands)}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.needs(*_programs(text))) for name, text in GUIDES.items()]
+)
 def test_every_command_of_a_guide_prints_what_stands_beside_it(
     stack: dict[str, Any], sessions: Mapping[str, Shell], tmp_path: Path, name: str
 ) -> None:
@@ -81,6 +88,7 @@ def test_every_command_of_a_guide_prints_what_stands_beside_it(
             pytest.fail(f"{place}\n\n{step.commands}\n{difference}", pytrace=False)
 
 
+@pytest.mark.needs("curl")
 def test_the_guides_bank_that_cannot_start_says_why_and_is_not_waited_for(tmp_path: Path) -> None:
     ended = _run_bank(
         tmp_path, "raise SystemExit('there is no key')", f"HUB=http://127.0.0.1:1 bank 2 key {free_port()}"
@@ -89,6 +97,7 @@ def test_the_guides_bank_that_cannot_start_says_why_and_is_not_waited_for(tmp_pa
     assert (ended.stdout, ended.stderr, ended.returncode) == ("there is no key\n", "", 1)
 
 
+@pytest.mark.needs("curl")
 def test_the_guides_bank_is_not_confused_with_the_one_before_it_at_its_port(tmp_path: Path) -> None:
     """A bank that was told to stop still answers for a moment."""
     port = free_port()
@@ -109,4 +118,4 @@ def _run_bank(folder: Path, program: str, commands: str) -> subprocess.Completed
     (folder / "docs" / "guides").mkdir(parents=True)
     (folder / "docs" / "guides" / "bank.py").write_text(program, "utf-8")
     typed = f"{start[0]}\n{stop[0]}\n{commands}"
-    return subprocess.run(["bash", "-c", typed], cwd=folder, capture_output=True, text=True, timeout=30, check=False)
+    return process_group.run(["bash", "-c", typed], folder)

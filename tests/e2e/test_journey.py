@@ -22,9 +22,9 @@ from chalicelib.openbanking.records.authorization_requests import (
 )
 from infra.tour.guide import BriefGuide, Guide
 from infra.tour.play import run
-from infra.tour.polling import wait_for
 from infra.tour.receiver import listen
 from tests.e2e.parties import SCOPES, Journey, Tpp, at_once
+from tests.patience import PATIENCE_SECONDS, wait_for
 from tests.resources import for_stage
 
 pytestmark = pytest.mark.e2e
@@ -185,7 +185,7 @@ def _client_secret_in_use(stack: dict[str, Any], operator: bootstrap.Hub) -> str
     assert secret is not None
     for shown, status in ((secret, 400), (f"{secret}x", 401)):
         form = {"code": "x", "client_id": client.client_id, "client_secret": shown}
-        answer = requests.post(f"{stack['base_url']}/tpp/token", data=form, timeout=60)
+        answer = requests.post(f"{stack['base_url']}/tpp/token", data=form, timeout=PATIENCE_SECONDS)
         assert answer.status_code == status
     return secret
 
@@ -197,7 +197,7 @@ def _confirmation_secrets(tpp: Tpp, journey: Journey) -> list[str]:
     assert answers[0].text == answers[1].text
     later = tpp.later("POST", "/tpp/direct_payment_initiation", body)
     urls: list[str] = [answer["confirmation_url"] for answer in (answers[0].json(), later["body"])]
-    assert [requests.get(url, timeout=60).status_code for url in urls] == [200, 200]
+    assert [requests.get(url, timeout=PATIENCE_SECONDS).status_code for url in urls] == [200, 200]
     return [url.rpartition("/")[2] for url in urls]
 
 
@@ -229,7 +229,7 @@ def _cancel_secrets_in_use(tpp: Tpp, journey: Journey, operator: bootstrap.Hub) 
         )
     segment = "" if journey.bank["api_version"] == 1 else "/v2"
     for secret in (found[0], found[2], f"{found[1]}x"):
-        requests.get(f"{tpp.base}/bank{segment}/cancel/{secret}", allow_redirects=False, timeout=60)
+        requests.get(f"{tpp.base}/bank{segment}/cancel/{secret}", allow_redirects=False, timeout=PATIENCE_SECONDS)
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import secrets
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,20 @@ import pytest
 
 from infra.local import logfile
 from tests.e2e.browser_window import Window
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.e2e
 
 
 def mail_to(folder: Path, email: str) -> Path:
     """The file of a mail. Raises: AssertionError, if none comes."""
-    for _ in range(100):
-        for file in folder.glob("*.txt"):
-            if file.read_text("utf-8").startswith(f"To: {email}\n"):
-                return file
-        time.sleep(0.1)
-    raise AssertionError("no mail came")
+
+    def look() -> Path | None:
+        return next(
+            (file for file in folder.glob("*.txt") if file.read_text("utf-8").startswith(f"To: {email}\n")), None
+        )
+
+    return wait_for(look, "no mail came")
 
 
 def test_a_forgotten_password_is_replaced_by_a_mail_that_is_a_file(stack: dict[str, Any]) -> None:

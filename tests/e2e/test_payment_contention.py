@@ -16,6 +16,7 @@ from chalicelib.openbanking.records.consents import consent_key
 from chalicelib.openbanking.records.payments import payment_key
 from tests.e2e.own_bank import Initiated, PayingBank
 from tests.e2e.parties import Tpp, at_once
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
@@ -45,7 +46,7 @@ class Payer:
         with requests.Session() as session:
             session.trust_env = False
             url = f"{self._tpp.base}/tpp/payment_initiation"
-            return session.post(url, json=self._order(), headers=headers, timeout=60)
+            return session.post(url, json=self._order(), headers=headers, timeout=PATIENCE_SECONDS)
 
     def status(self, payment_id: str) -> requests.Response:
         return self._tpp.call("GET", f"/tpp/payment_status?payment_id={payment_id}", bearer=self.bearer)
@@ -97,7 +98,7 @@ def overlapping(bank: PayingBank, call: Callable[[], requests.Response], early: 
     enough = threading.Event()
 
     def patient(payment: Initiated) -> Any:
-        assert enough.wait(30)
+        assert enough.wait(PATIENCE_SECONDS)
         return bank.taken(payment)
 
     bank.answer = patient

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra.local import stackfile
+from tests import process_group
 from tests.documents import README, blocks, section
 from tests.e2e.parties import Journey, Tpp
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.needs("curl")]
 
 READ, CARD = blocks(section(README, "## Five minutes with curl"), "sh")
 
@@ -23,9 +23,8 @@ def play(stack: dict[str, Any], folder: Path, commands: str, **environ: str) -> 
     """What the commands print, line by line, in a folder that has what `make run` wrote."""
     stackfile.write(folder / ".local" / "stack.json", stack)
     text = commands.replace("http://127.0.0.1:8000", stack["base_url"])
-    done = subprocess.run(
-        ["bash", "-euc", text], cwd=folder, env={**os.environ, **environ}, capture_output=True, text=True, check=True
-    )
+    done = process_group.run(["bash", "-euc", text], folder, {**os.environ, **environ})
+    assert done.returncode == 0, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 

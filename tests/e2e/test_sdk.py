@@ -35,6 +35,7 @@ from tests.e2e.sdk_users import (
     payer_at,
     pushed_consent,
 )
+from tests.patience import PATIENCE_SECONDS
 from tests.sdk.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -88,7 +89,7 @@ def act(consent: sdk.Consent, stack: dict[str, Any]) -> None:
             pytest.fail(f"an answer without balances: {other}")
     paid = consent.pay(order(stack, consent.version))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
-    status = consent.wait_for_payment(paid.payment_id, timeout=60)
+    status = consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS)
     assert sdk.is_paid(status), status
 
 
@@ -190,7 +191,7 @@ def test_the_asynchronous_client_does_the_same(
             assert len(set(counts)) == 1
             paid = await consent.pay(order(stack, consent.version), prefer_async=True)
             await asyncio.to_thread(confirm_payment, browser(stack, "/payments/callback"), paid.confirmation_url)
-            return await consent.wait_for_payment(paid.payment_id, timeout=60)
+            return await consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS)
 
     async def count(consent: sdk.AsyncConsent) -> int:
         return len([account async for account in consent.accounts()])
@@ -240,7 +241,7 @@ def use(tpp: sdk.Tpp, consent: sdk.Consent, stack: dict[str, Any], bank: dict[st
     assert consent.confirm_funds(funds_request(first)).funds_available is True
     paid = consent.pay_bulk(bulk_of(order(stack, consent.version), str(first.iban)))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
-    assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=60))
+    assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS))
     direct = direct_of(order(stack, consent.version), bank["bic"])
     assert tpp.pay_direct(direct, prefer_async=True).payment_id
 
@@ -249,7 +250,7 @@ def test_a_direct_payment_is_found_by_its_bank(client: sdk.Tpp, stack: dict[str,
     paid = client.pay_direct(direct_of(order(stack, bank["api_version"]), bank["bic"]))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
 
-    assert sdk.is_paid(client.wait_for_payment(paid.payment_id, bic=bank["bic"], timeout=60))
+    assert sdk.is_paid(client.wait_for_payment(paid.payment_id, bic=bank["bic"], timeout=PATIENCE_SECONDS))
 
 
 def test_a_customer_who_declines_gives_no_consent(client: sdk.Tpp, stack: dict[str, Any], bank: dict[str, Any]) -> None:

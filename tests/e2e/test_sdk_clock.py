@@ -15,13 +15,13 @@ from causeway.errors import AuthorizationEnded
 from chalicelib import bootstrap
 from chalicelib.demo_bank.faults import FAULTS
 from chalicelib.foundation.crypto import signatures
-from infra.tour.polling import wait_for
 from tests.e2e.bank_customers import walk_through
 from tests.e2e.bank_process import DurableBank, consent_at, durable_bank
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.own_stack import OwnStack, running
 from tests.e2e.parties import at_once
 from tests.e2e.sdk_users import FAST, browser, consent_of, order, takes_time
+from tests.patience import PATIENCE_SECONDS, wait_for
 from tests.sdk.lossy_proxy import LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -142,7 +142,7 @@ def test_a_payment_that_is_rejected_later_is_waited_for(own_stack: OwnStack, tpp
             paid = consent.pay(order(stack, consent.version))
             walk_through(browser(stack, "/payments/callback"), paid.confirmation_url, REJECTS)
             assert not sdk.is_final(consent.payment_status(paid.payment_id))
-            waits.append(pool.submit(consent.wait_for_payment, paid.payment_id, timeout=60))
+            waits.append(pool.submit(consent.wait_for_payment, paid.payment_id, timeout=PATIENCE_SECONDS))
         own_stack.advance("PT20S")
         ended = [wait.result() for wait in waits]
 

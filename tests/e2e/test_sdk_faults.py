@@ -19,6 +19,7 @@ from chalicelib import bootstrap
 from chalicelib.demo_bank.faults import FAULTS
 from tests.e2e.bank_customers import walk_through
 from tests.e2e.sdk_users import account_id, browser, consent_of, order, takes_time
+from tests.patience import limit_under_test
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 AT_ONCE = sdk.Retries(waits=())
@@ -132,7 +133,7 @@ def check_stays_pending(consent: sdk.Consent, stack: Stack) -> None:
     walk_through(browser(stack, "/payments/callback"), paid.confirmation_url, "payment-stays-pending")
 
     with pytest.raises(WaitTimeout) as caught:
-        consent.wait_for_payment(paid.payment_id, timeout=2)
+        consent.wait_for_payment(paid.payment_id, timeout=limit_under_test(2))
 
     assert isinstance(caught.value.last, sdk.ReportedStatus | sdk.AskedStatus)
     assert not sdk.is_paid(caught.value.last)

@@ -19,6 +19,7 @@ from chalicelib import bootstrap
 from infra.tour.browser import confirm_payment
 from tests.documents import blocks
 from tests.e2e.sdk_users import FAST, account_id, browser, order, pushed_consent
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
 README = Path(__file__).parents[2] / "sdk" / "README.md"
@@ -71,7 +72,7 @@ def act(consent: sdk.Consent, stack: dict[str, Any]) -> str:
     assert consent.balances(account_id(first))
     paid = consent.pay(order(stack, consent.version))
     confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
-    assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=60))
+    assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS))
     before = consent.tokens.access_token
     assert consent.refresh().access_token != before
     assert account_id(next(consent.accounts())) == account_id(first)

@@ -18,10 +18,10 @@ from causeway import tpp as sdk
 from chalicelib import bootstrap
 from chalicelib.openbanking.records.client_record import Client
 from infra.tour.browser import confirm_payment
-from infra.tour.polling import wait_for
 from tests.documents import blocks
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.sdk_users import browser, consent_of, order
+from tests.patience import PATIENCE_SECONDS, wait_for
 from tests.sdk.lossy_proxy import lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -62,7 +62,7 @@ def test_the_events_of_consents_and_payments_are_forwarded(stack: dict[str, Any]
             for consent in consents:
                 paid = consent.pay(order(stack, consent.version))
                 confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url)
-                assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=60))
+                assert sdk.is_paid(consent.wait_for_payment(paid.payment_id, timeout=PATIENCE_SECONDS))
                 consent.revoke()
             recorded = [entry.id for entry in tpp.events()]
         received(receiver, recorded)
@@ -82,7 +82,7 @@ def test_a_process_that_is_killed_while_the_receiver_answers_sends_this_event_ag
 
     def behaviour(event_id: str) -> int:
         if event_id == ids[1]:
-            release.wait(60)
+            release.wait(PATIENCE_SECONDS)
         return 204
 
     with receiving() as receiver:

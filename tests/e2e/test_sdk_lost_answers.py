@@ -14,9 +14,9 @@ import requests
 from causeway import tpp as sdk
 from causeway.errors import AuthorizationEnded, ConnectionLost
 from chalicelib import bootstrap
-from infra.tour.polling import wait_for
 from tests.e2e.own_bank import PayingBank
 from tests.e2e.sdk_users import FAST, IBANS, approve, bulk_of, direct_of, events_of, order, payer_at
+from tests.patience import PATIENCE_SECONDS, limit_under_test, wait_for
 from tests.sdk.lossy_proxy import LOSSES, LOST, Fate, LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -54,7 +54,7 @@ def tpp(network: LossyProxy, operator: bootstrap.Hub) -> Iterator[sdk.Tpp]:
     network.plan = lambda path, attempts: "pass"
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True, events="poll")
     given: Any = {"client_id": made.client.client_id, "client_secret": made.secret, "retries": FAST}
-    with sdk.Tpp(network.url, **given, timeout=10) as client:
+    with sdk.Tpp(network.url, **given, timeout=PATIENCE_SECONDS) as client:
         yield client
 
 
@@ -189,8 +189,11 @@ def test_a_payment_whose_answer_comes_too_late_reaches_the_bank_once(
     before = len(paying.received)
     made = operator.openbanking.clients.create(owner="sdk@example.com", title="SDK", secret=True)
     given: Any = {"client_id": made.client.client_id, "client_secret": made.secret, "retries": FAST}
-    with sdk.Tpp(network.url, **given, timeout=1.0) as hasty:
-        consent = payer_at(paying, hasty)
+    with (
+        sdk.Tpp(network.url, **given) as patient,
+        sdk.Tpp(network.url, **given, timeout=limit_under_test(3.0)) as hasty,
+    ):
+        consent = hasty.consent(payer_at(paying, patient).tokens)
         damage(network, INITIATIONS["single"], "late")
 
         answer = pay(hasty, consent, paying, "single")
@@ -240,6 +243,6 @@ def test_each_event_comes_once_in_its_order_although_pages_are_lost(
 
 def at_the_bank(url: str) -> str:
     """Where the hub sends a browser that opens an authorization URL."""
-    answer = requests.get(url, timeout=30, allow_redirects=False)
+    answer = requests.get(url, timeout=PATIENCE_SECONDS, allow_redirects=False)
     assert parse_qs(urlsplit(answer.headers["Location"]).query)["client_id"]
     return answer.headers["Location"]

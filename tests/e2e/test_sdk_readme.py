@@ -15,6 +15,7 @@ from chalicelib import bootstrap
 from infra.tour.browser import approve_consent, confirm_payment
 from tests.documents import blocks
 from tests.e2e.sdk_users import browser
+from tests.patience import PATIENCE_SECONDS
 from tests.sdk.user_programs import SOURCE, mypy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
@@ -58,7 +59,7 @@ def test_the_tpp_gets_consent_reads_accounts_and_pays(
             told.append(line.strip())
             if found := re.match(r"Confirm at (\S+)", line):
                 confirm_payment(browser(stack, "/payments/callback"), found[1])
-        assert running.wait(60) == 0, running.stderr.read()
+        assert running.wait(PATIENCE_SECONDS) == 0, running.stderr.read()
 
     assert any("DE61100999000004711001 EUR Girokonto" in line for line in told)
     assert told[-1] == "Paid"

@@ -10,13 +10,14 @@ import requests
 
 from chalicelib import bootstrap
 from infra.tour.browser import Browser, approve_consent
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 
 
 @pytest.fixture
 def metadata(stack: dict[str, Any]) -> Any:
-    return requests.get(f"{stack['base_url']}/.well-known/oauth-authorization-server", timeout=10).json()
+    return requests.get(f"{stack['base_url']}/.well-known/oauth-authorization-server", timeout=PATIENCE_SECONDS).json()
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +115,7 @@ def test_authlib_completes_the_flow_with_a_private_key_and_a_pushed_request(
             metadata["pushed_authorization_request_endpoint"],
             data=asked,
             auth=session.client_auth(sign_assertion),
-            timeout=10,
+            timeout=PATIENCE_SECONDS,
         )
         url, _ = session.create_authorization_url(
             metadata["authorization_endpoint"], request_uri=pushed.json()["request_uri"]

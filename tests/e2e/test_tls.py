@@ -14,6 +14,7 @@ from infra.local.development_ca import ClientSubject, DevelopmentCa
 from tests.conftest import ENDPOINT
 from tests.e2e.own_stack import CLEAN, admin
 from tests.endpoint import of_a_stack
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 BIC = "TLSBGB21"
@@ -41,13 +42,13 @@ def caller(tls_stack: dict[str, Any]) -> Iterator[requests.Session]:
 def test_the_service_is_served_over_https_to_who_trusts_the_development_ca(
     tls_stack: dict[str, Any], caller: requests.Session
 ) -> None:
-    answer = caller.get(f"{tls_stack['base_url']}/health", timeout=5)
+    answer = caller.get(f"{tls_stack['base_url']}/health", timeout=PATIENCE_SECONDS)
 
     assert tls_stack["base_url"].startswith("https://127.0.0.1:")
     assert answer.status_code == 200
     assert "Strict-Transport-Security" not in answer.headers
     with pytest.raises(requests.exceptions.SSLError):
-        requests.get(f"{tls_stack['base_url']}/health", timeout=5)
+        requests.get(f"{tls_stack['base_url']}/health", timeout=PATIENCE_SECONDS)
 
 
 def test_the_service_and_the_demonstration_banks_call_each_other_over_https(
@@ -56,8 +57,10 @@ def test_the_service_and_the_demonstration_banks_call_each_other_over_https(
     bank = tls_stack["banks"][0]
     asked = {"bic": bank["bic"], "scopes": ["account.list"]}
     key = {"X-Api-Key": tls_stack["client"]["client_id"]}
-    place_to_go = caller.post(f"{tls_stack['base_url']}/tpp/authorize", json=asked, headers=key, timeout=20).json()
-    page = caller.get(place_to_go["redirect_url"], timeout=20)
+    place_to_go = caller.post(
+        f"{tls_stack['base_url']}/tpp/authorize", json=asked, headers=key, timeout=PATIENCE_SECONDS
+    ).json()
+    page = caller.get(place_to_go["redirect_url"], timeout=PATIENCE_SECONDS)
 
     assert page.status_code == 200, "the bank has asked the service who the TPP is"
     assert page.url.startswith(tls_stack["base_url"])
@@ -76,9 +79,9 @@ def test_a_bank_that_must_show_its_certificate_is_refused_without_it(
     )
     headers = {"X-Api-Key": added["api_key"]}
 
-    without = caller.post(f"{tls_stack['base_url']}/bank/consent", json={}, headers=headers, timeout=5)
+    without = caller.post(f"{tls_stack['base_url']}/bank/consent", json={}, headers=headers, timeout=PATIENCE_SECONDS)
     caller.cert = (made["certificate"], made["key"])
-    shown = caller.post(f"{tls_stack['base_url']}/bank/consent", json={}, headers=headers, timeout=5)
+    shown = caller.post(f"{tls_stack['base_url']}/bank/consent", json={}, headers=headers, timeout=PATIENCE_SECONDS)
 
     assert "client certificate" in without.text
     assert "X-Request-Id must be a UUID" in shown.text, "the certificate comes before this check"
@@ -92,4 +95,4 @@ def test_a_certificate_of_a_stranger_fails_in_the_handshake(
     caller.cert = str(tmp_path / "client.pem")
 
     with pytest.raises(requests.exceptions.ConnectionError):
-        caller.get(f"{tls_stack['base_url']}/health", timeout=5)
+        caller.get(f"{tls_stack['base_url']}/health", timeout=PATIENCE_SECONDS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from infra.admin import connection
 from infra.admin.commands import program
 from infra.local import stackfile
 from tests.e2e.parties import Journey, Tpp
+from tests.patience import wait_for
 
 pytestmark = pytest.mark.e2e
 
@@ -78,9 +78,9 @@ def test_a_revocation_can_be_traced_to_its_arrival_at_the_bank(tpp: Tpp, journey
 
 def _arrived(operate: Operate, request_id: str) -> Any:
     """The trace of a request once a line says that what it caused has arrived."""
-    for _ in range(100):
+
+    def look() -> Any:
         traced = operate("trace", request_id)
-        if any(line["message"] == "delivered" for line in traced["lines"]):
-            return traced
-        time.sleep(0.1)
-    raise AssertionError(f"nothing arrived: {traced}")
+        return traced if any(line["message"] == "delivered" for line in traced["lines"]) else None
+
+    return wait_for(look, "nothing arrived")

@@ -14,6 +14,7 @@ from chalicelib.website.records.attempts import LIMITS
 from infra.tour.browser import Browser, approve_consent
 from tests.e2e.browser_window import Window
 from tests.e2e.parties import at_once
+from tests.patience import PATIENCE_SECONDS
 from tests.website.person import known
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]
@@ -81,4 +82,6 @@ def test_a_callback_that_is_loaded_10_times_at_once_is_exchanged_once(
     assert journey.stage == "tokens"
     bearer = operator.website.journeys.unseal_secrets(journey)["access_token"]
     headers = {"X-Api-Key": client.client_id, "Authorization": f"Bearer {bearer}"}
-    assert requests.get(f"{stack['base_url']}/tpp/consent", headers=headers, timeout=60).status_code == 200
+    assert (
+        requests.get(f"{stack['base_url']}/tpp/consent", headers=headers, timeout=PATIENCE_SECONDS).status_code == 200
+    )

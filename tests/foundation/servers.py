@@ -7,6 +7,7 @@ import datetime
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -15,6 +16,10 @@ from pathlib import Path
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.patience import PATIENCE_SECONDS
+
+_PAUSE_SECONDS = 0.02
 
 Behaviour = Callable[["Connection"], None]
 
@@ -48,10 +53,15 @@ class Connection:
     def answer(self, body: bytes = b"{}", status: str = "200 OK", headers: bytes = b"") -> None:
         self.send(f"HTTP/1.1 {status}\r\nContent-Length: {len(body)}\r\n".encode() + headers + b"\r\n" + body)
 
-    def trickle(self, content: bytes, seconds: float) -> None:
+    def pause(self) -> bool:
+        """Let a moment pass. Returns whether the test has ended."""
+        time.sleep(_PAUSE_SECONDS)
+        return self.stop.is_set()
+
+    def trickle(self, content: bytes) -> None:
         """One byte after the other, until the caller hangs up or the test ends."""
         for byte in content:
-            if self.stop.wait(seconds):
+            if self.pause():
                 return
             self.send(bytes([byte]))
 
@@ -72,10 +82,10 @@ class Server:
             self.requests.append((number, request))
             self._arrival.notify_all()
 
-    def wait(self, count: int) -> None:
+    def wait_for(self, count: int) -> None:
         """Wait until so many requests have arrived; it fails where they do not."""
         with self._arrival:
-            assert self._arrival.wait_for(lambda: len(self.requests) >= count, 60), self.requests
+            assert self._arrival.wait_for(lambda: len(self.requests) >= count, PATIENCE_SECONDS), self.requests
 
     @property
     def url(self) -> str:
@@ -124,7 +134,7 @@ def serving(behaviour: Behaviour, tls: ssl.SSLContext | None = None) -> Iterator
             with contextlib.suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
         for thread in (acceptor, *threads):
-            thread.join(60)
+            thread.join(PATIENCE_SECONDS)
 
 
 @dataclass

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation import jsontext
@@ -21,13 +21,11 @@ VALUES = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(AMOUNTS)
 def test_an_amount_keeps_every_digit(amount: str) -> None:
     assert jsontext.dumps(jsontext.loads(f'{{"amount":{amount}}}')) == f'{{"amount":{amount}}}'
 
 
-@settings(deadline=None)
 @given(VALUES)
 def test_what_was_written_is_read_again(value: Any) -> None:
     again = jsontext.loads(jsontext.dumps(value))
@@ -106,7 +104,6 @@ def test_a_refusal_does_not_quote_the_text() -> None:
     assert "hunter2" not in str(caught.value)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=64))
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     with contextlib.suppress(jsontext.InvalidJson):

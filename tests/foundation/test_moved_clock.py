@@ -22,6 +22,8 @@ from chalicelib.foundation.moved_clock import (
 )
 from chalicelib.foundation.settings import Settings
 from tests.manual_clock import ManualClock
+from tests.patience import PATIENCE_SECONDS
+from tests.watched_lock import WatchedLock
 from tests.world import World
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -89,18 +91,19 @@ def test_nobody_sees_real_time_while_the_offset_is_read_for_the_first_time(real:
 
     def read() -> int:
         reading.set()
-        assert may_end.wait(10)
+        assert may_end.wait(PATIENCE_SECONDS)
         return DAY
 
-    clock, seen = MovedClock(real, read), list[int]()
+    clock, seen, lock = MovedClock(real, read), list[int](), WatchedLock()
+    clock.__dict__["_reading"] = lock
     threads = [threading.Thread(target=lambda: seen.append(clock.offset_seconds)) for _ in range(2)]
     threads[0].start()
-    assert reading.wait(10)
+    assert reading.wait(PATIENCE_SECONDS)
     threads[1].start()
-    threads[1].join(0.2)
+    lock.wait_for_waiting()
     may_end.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE_SECONDS)
 
     assert seen == [DAY, DAY]
 
@@ -111,7 +114,7 @@ def test_the_known_offset_is_used_while_it_is_read_again(real: ManualClock) -> N
     def read() -> int:
         other = threading.Thread(target=lambda: seen.append(clock.offset_seconds))
         other.start()
-        other.join(10)
+        other.join(PATIENCE_SECONDS)
         return 2 * DAY
 
     clock = MovedClock(real, lambda: DAY)

@@ -9,6 +9,7 @@ import pytest
 
 from chalicelib.foundation import aws, log, parallel
 from chalicelib.foundation.parallel import WIDTH, together
+from tests.patience import PATIENCE_SECONDS
 
 
 def test_answers_come_in_the_order_of_the_calls() -> None:
@@ -24,7 +25,7 @@ def test_nothing_to_call_answers_nothing() -> None:
 def test_as_many_calls_as_the_width_are_under_way_at_the_same_time() -> None:
     barrier = threading.Barrier(WIDTH)
 
-    assert sorted(together([lambda: barrier.wait(5)] * WIDTH)) == list(range(WIDTH))
+    assert sorted(together([lambda: barrier.wait(PATIENCE_SECONDS)] * WIDTH)) == list(range(WIDTH))
 
 
 def test_one_call_alone_stays_in_its_thread() -> None:

@@ -19,6 +19,7 @@ from chalicelib.foundation.moved_clock import READ_SECONDS, MovedClock
 from chalicelib.foundation.parallel import together
 from tests.foundation.servers import Connection, Server, serving
 from tests.manual_clock import ManualClock
+from tests.patience import PATIENCE_SECONDS
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -66,7 +67,7 @@ def test_parallel_calls_are_not_waited_for_longer_than_the_limit(clock: ManualCl
     goes_on = threading.Event()
     try:
         with limited(clock, 0.01), pytest.raises(TimeoutError):
-            together([partial(goes_on.wait, 60)] * 2)
+            together([partial(goes_on.wait, PATIENCE_SECONDS)] * 2)
     finally:
         goes_on.set()
 
@@ -77,7 +78,7 @@ def test_parallel_calls_are_not_waited_for_longer_than_the_limit(clock: ManualCl
 def silence(connection: Connection) -> None:
     """Take a request and never answer."""
     while connection.request():
-        connection.stop.wait(60)
+        connection.stop.wait(PATIENCE_SECONDS)
 
 
 def client(service: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -99,7 +100,7 @@ def test_a_call_is_not_waited_for_longer_than_the_limit_and_not_repeated(
         made = client(service, server, monkeypatch)
         with limited(clock, 0.1), pytest.raises(ReadTimeoutError):
             calls[service](made)
-        server.wait(1)
+        server.wait_for(1)
 
     assert len(server.requests) == 1
 
@@ -119,7 +120,7 @@ def test_a_call_that_hangs_leaves_time_for_its_repeat(clock: ManualClock, monkey
         store = Store(client("dynamodb", server, monkeypatch), "any", lambda seconds: None)
         with limited(clock, 60), pytest.raises(AnswerLost):
             store.get("any", {"id": "1"})
-        server.wait(3)
+        server.wait_for(3)
 
     assert len(server.requests) == 3
 

@@ -17,6 +17,7 @@ from schemathesis.checks import CHECKS, load_all_checks
 from schemathesis.core.result import Ok
 
 from tests.fuzzing.parties import BankCredentials, Nobody, Parties, TppCredentials
+from tests.patience import PATIENCE_SECONDS
 
 CHECKED = (
     "status_code_conformance",
@@ -130,7 +131,11 @@ class _Trial:
         credentials = Nobody() if keeps_own else self._credentials(case)
         try:
             response = case.call(
-                base_url=self._parties.base, session=self._session, auth=credentials, timeout=30, allow_redirects=False
+                base_url=self._parties.base,
+                session=self._session,
+                auth=credentials,
+                timeout=PATIENCE_SECONDS,
+                allow_redirects=False,
             )
         except (requests.exceptions.InvalidHeader, UnicodeError):
             return  # not a request that HTTP can carry

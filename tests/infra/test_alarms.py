@@ -31,7 +31,6 @@ from tests.infra.alarm_states import (
     state,
     watched,
 )
-from tests.many import cases
 from tests.openbanking.payer import WEBHOOKS, Payer, taken
 from tests.world import START
 
@@ -65,21 +64,20 @@ def test_an_alarm_tells_the_topic_that_it_goes_off_and_that_it_is_over() -> None
     assert all("AlarmActions" not in alarm for alarm in alarms("prod").values())
 
 
-def test_an_alarm_keeps_to_what_cloudwatch_allows() -> None:
-    with cases() as case:
-        for name, alarm in ALARMS.items():
-            with case(name):
-                metrics = watched(alarm)
-                [period] = {each.period for each in metrics.values()}
-                looks_back = period * alarm["EvaluationPeriods"]
-                assert looks_back <= (LONGEST if period >= HOUR else LONGEST_BELOW_AN_HOUR)
-                assert alarm.get("DatapointsToAlarm", 1) <= alarm["EvaluationPeriods"]
-                assert len(metrics) <= 10
-                assert len(alarm["AlarmDescription"]) <= 1024
-                assert [entry["Id"] for entry in alarm.get("Metrics", ()) if entry.get("ReturnData", True)] in (
-                    [],
-                    ["watched"],
-                )
+def test_an_alarm_keeps_to_what_cloudwatch_allows(subtests: pytest.Subtests) -> None:
+    for name, alarm in ALARMS.items():
+        with subtests.test(name):
+            metrics = watched(alarm)
+            [period] = {each.period for each in metrics.values()}
+            looks_back = period * alarm["EvaluationPeriods"]
+            assert looks_back <= (LONGEST if period >= HOUR else LONGEST_BELOW_AN_HOUR)
+            assert alarm.get("DatapointsToAlarm", 1) <= alarm["EvaluationPeriods"]
+            assert len(metrics) <= 10
+            assert len(alarm["AlarmDescription"]) <= 1024
+            assert [entry["Id"] for entry in alarm.get("Metrics", ()) if entry.get("ReturnData", True)] in (
+                [],
+                ["watched"],
+            )
 
 
 def test_every_alarm_has_its_row_for_the_operator_and_leads_there() -> None:

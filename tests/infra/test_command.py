@@ -17,6 +17,7 @@ from chalicelib.foundation.version import VERSION
 from infra import command
 from infra.deploy import runtime
 from infra.local import stackfile
+from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
 OF_A_STAGE = ("infra.deploy", "infra.deploy.package", "tests.bench")
@@ -132,6 +133,6 @@ def test_ctrl_c_ends_the_tour_with_one_line(tmp_path: Path) -> None:
         assert process.stdout.readline().startswith("The tour plays")
         assert process.stdout.readline().startswith("No stack of yours is used: there is no ")
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=30)
+        _, said = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert (process.returncode, said) == (130, "causeway: interrupted.\n")

@@ -1,201 +1,324 @@
-"""The virtual environment is made once, and again when what it depends on has changed."""
+"""A virtual environment is built beside the old one, and takes its place when it is complete."""
 
 from __future__ import annotations
 
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
 import sys
-import time
-from itertools import groupby
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
-from infra import environment
-from infra.environment import EnvironmentFailed
+ROOT = Path(__file__).parents[2]
+UV = """\
+#!/bin/bash
+[[ $1 == --version ]] && { echo "uv ${UV_VERSION-0.13.9} (somewhere)"; exit; }
+echo "${0#$HOME/} $*" >>$HOME/ran
+if [[ $1 == venv ]]; then mkdir -p "${@: -1}/bin"; ln -s "$HOME/bin/python3.11" "${@: -1}/bin/python"; fi
+if [[ $1 == pip ]]; then . "$HOME/installs"; fi
+"""
+PYTHON = """\
+#!/bin/bash
+case "$*" in
+    "-m pip --version") exit $(cat $HOME/pip) ;;
+    "-m pip install"*)
+        echo "PYTHONPATH=$PYTHONPATH pip ${@:3}" >>$HOME/ran
+        cat .uv.new/requirements.txt >>$HOME/ran
+        mkdir .uv.new/bin
+        cp $HOME/locked-uv .uv.new/bin/uv ;;
+    *"import ensurepip"*) cat $HOME/wheel ;;
+    *) exec {python} "$@" ;;
+esac
+"""
+LOCK = (
+    "chalice==1 \\\n    --hash=sha256:aa\nuv==9.1 \\\n    --hash=sha256:bb \\\n    --hash=sha256:cc\n"
+    "    # via none\nwheel==1 \\\n    --hash=sha256:dd\n"
+)
+VENV = "uv venv --relocatable --python {python} .venv.new"
+INSTALL = "uv pip install --python .venv.new/bin/python"
+PACKAGES = "--require-hashes --requirement requirements-{set}.txt"
+SDK = f"{INSTALL} --offline --no-deps --no-build-isolation --editable ./sdk"
+CREATING = "Creating .venv with Python {version} and {count} packages: takes about half a minute, only once\n"
+
+
+class Project:
+    """A project with two locks, on a machine whose uv and Python record what they are asked to do."""
+
+    def __init__(self, place: Path) -> None:
+        self.home = place
+        self.folder = place / "project"
+        self.environ = {"HOME": str(place), "PATH": f"{place / 'bin'}:/usr/bin:/bin"}
+        for name in ("environment.sh", "pip_settings.py"):
+            (self.folder / "infra").mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / "infra" / name, self.folder / "infra")
+        (self.folder / "sdk").mkdir()
+        (self.folder / "sdk" / "pyproject.toml").write_text("[project]\n")
+        (self.folder / "requirements-run.txt").write_text("chalice==1 \\\n    --hash=sha256:aa\n")
+        (self.folder / "requirements-dev.txt").write_text(LOCK)
+        (place / "bin").mkdir()
+        self.program("bin/uv", UV)
+        self.program("locked-uv", UV)
+        self.python = place / "bin" / "python3.11"
+        self.program("bin/python3.11", PYTHON.replace("{python}", sys.executable))
+        self.program("project/infra/find_python.sh", f"#!/bin/sh\necho {self.python}\n")
+        (place / "pip").write_text("0")
+        self.installs("")
+
+    def program(self, name: str, content: str) -> None:
+        (self.home / name).write_text(content)
+        (self.home / name).chmod(0o755)
+
+    def installs(self, script: str) -> None:
+        """What uv does when it installs; in the script, ``$*`` is what it is asked for."""
+        (self.home / "installs").write_text(script)
+
+    def start(self, packages: str = "run") -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            ["infra/environment.sh", ".venv", packages],
+            cwd=self.folder,
+            env=self.environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def make(self, packages: str = "run", code: int = 0) -> str:
+        """What the script prints on standard error."""
+        process = self.start(packages)
+        output, errors = process.communicate(timeout=60)
+        assert (process.returncode, output) == (code, ""), errors
+        return errors
+
+    def ran(self) -> list[str]:
+        """What uv and pip were asked for since this was called last."""
+        file = self.home / "ran"
+        lines = file.read_text().splitlines() if file.exists() else []
+        file.unlink(missing_ok=True)
+        return [line.removeprefix("bin/") for line in lines]
+
+    def made(self) -> set[str]:
+        """What stands in the project beside its own files; the lock's file is always there."""
+        return {file.name for file in self.folder.iterdir()} - {
+            *("infra", "sdk", "requirements-run.txt", "requirements-dev.txt", ".venv.lock")
+        }
 
 
 @pytest.fixture
-def commands(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    ran: list[list[str]] = []
-
-    def run(command: list[str], complaint: str) -> None:
-        ran.append(command)
-        if "venv" in command:
-            Path(command[-1]).mkdir()
-
-    monkeypatch.setattr(environment, "_run", run)
-    return ran
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
 
 
-def test_a_second_time_there_is_nothing_to_do(
-    tmp_path: Path, commands: list[list[str]], capsys: pytest.CaptureFixture[str]
+def version() -> str:
+    return sys.version.split()[0]
+
+
+def test_an_environment_has_the_packages_with_hashes_and_the_sdk_and_a_repeat_runs_nothing(project: Project) -> None:
+    project.installs("[[ $* != *--offline*--require-hashes* ]]")
+    said = project.make()
+
+    assert said == CREATING.format(version=version(), count=1)
+    packages = PACKAGES.format(set="run")
+    venv = VENV.format(python=project.python)
+    assert project.ran() == [venv, f"{INSTALL} --offline {packages}", f"{INSTALL} {packages}", SDK]
+    assert project.made() == {".venv"}
+    (project.home / "bin" / "uv").unlink()
+    assert project.make() == ""
+    assert project.ran() == []
+
+
+def test_no_network_is_used_if_uvs_cache_has_the_packages(project: Project) -> None:
+    project.make()
+
+    assert all("--offline" in command for command in project.ran()[1:])
+
+
+def test_downloads_are_shown_and_all_else_that_uv_says_is_not(project: Project) -> None:
+    project.installs("echo Resolved 9 packages >&2; echo 'Downloading botocore (16.1MiB)' >&2")
+
+    assert "Downloading botocore (16.1MiB)\n" in project.make()
+    assert "Resolved" not in project.make("dev")
+
+
+def test_all_packages_include_those_that_make_run_needs(project: Project) -> None:
+    project.make("run")
+    project.ran()
+    assert project.make("dev") == CREATING.format(version=version(), count=3)
+    assert f"{INSTALL} --offline {PACKAGES.format(set='dev')}" in project.ran()
+
+    assert project.make("run") == project.make("dev") == ""
+    (project.folder / "requirements-run.txt").write_text("chalice==2\n")
+    project.make("run")
+    assert f"{INSTALL} --offline {PACKAGES.format(set='dev')}" in project.ran()
+    assert project.make("run") == project.make("dev") == ""
+
+
+@pytest.mark.parametrize("changed", ["requirements-run.txt", "sdk/pyproject.toml"])
+def test_changed_requirements_replace_the_environment_and_keep_its_python(project: Project, changed: str) -> None:
+    project.make()
+    project.ran()
+    (project.folder / ".venv" / "pip.conf").touch()
+    (project.folder / ".venv" / "used").touch()
+    (project.folder / changed).write_text("# changed\n")
+    project.program("bin/python3.11", "#!/bin/sh\nexit 1\n")
+    (project.folder / ".venv" / "bin" / "python").unlink()
+    (project.folder / ".venv" / "bin" / "python").symlink_to(sys.executable)
+
+    project.make()
+
+    assert project.ran()[0] == VENV.format(python=".venv/bin/python")
+    assert not (project.folder / ".venv" / "used").exists()
+    assert (project.folder / ".venv" / "pip.conf").exists()
+    assert project.made() == {".venv"}
+
+
+def test_a_working_environment_is_kept_whichever_python_the_shell_offers(project: Project) -> None:
+    project.make()
+    project.ran()
+    (project.folder / ".venv" / "bin" / "python").unlink()
+    (project.folder / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    project.program("bin/python3.11", "#!/bin/sh\nexit 1\n")
+
+    assert project.make() == ""
+    assert project.ran() == []
+
+
+def test_an_environment_whose_python_does_not_run_is_replaced(project: Project) -> None:
+    project.make()
+    project.ran()
+    (project.folder / ".venv" / "bin" / "python").unlink()
+    project.make()
+
+    assert project.ran()[0] == VENV.format(python=project.python)
+
+
+@pytest.mark.parametrize("failing", ["*--require-hashes*", "*--editable*"])
+def test_an_installation_that_fails_leaves_the_old_environment(project: Project, failing: str) -> None:
+    project.make()
+    (project.folder / "requirements-run.txt").write_text("chalice==2\n")
+    project.installs(f"if [[ $* == {failing} ]]; then echo what uv says >&2; exit 2; fi")
+
+    said = project.make(code=1)
+
+    assert said.endswith("what uv says\ncauseway: the packages could not be installed.\n")
+    assert (project.folder / ".venv" / "causeway" / "requirements-run.txt").read_text() != "chalice==2\n"
+    assert project.made() == {".venv"}
+    project.installs("")
+    assert project.make() != ""
+    assert project.make() == ""
+
+
+def test_an_interruption_is_one_line_and_leaves_nothing_half_done(project: Project) -> None:
+    project.installs("echo Downloading botocore >&2; exec sleep 60")
+    process = project.start()
+    assert process.stderr is not None
+    lines = [process.stderr.readline() for _ in range(2)]
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+
+    assert lines[1] == "Downloading botocore\n"
+    assert (process.returncode, errors) == (130, "causeway: interrupted.\n")
+    assert project.made() == set()
+
+
+def test_an_environment_set_aside_by_a_process_that_was_killed_is_put_back(project: Project) -> None:
+    project.make()
+    project.ran()
+    (project.folder / ".venv").rename(project.folder / ".venv.old")
+
+    assert project.make() == ""
+    assert project.ran() == []
+    assert project.made() == {".venv"}
+
+
+def test_a_second_process_waits_for_the_first(project: Project) -> None:
+    with (project.folder / ".venv.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        second = project.start()
+        assert second.stderr is not None
+        assert second.stderr.readline() == "Waiting for another process that is creating an environment\n"
+        assert project.ran() == []
+    second.communicate(timeout=60)
+
+    assert second.returncode == 0
+    assert project.made() == {".venv"}
+
+
+@pytest.mark.parametrize(
+    ("problem", "sentence"),
+    [
+        (
+            "error: Failed to write: No space left on device (os error 28)",
+            "the disk is full: make room, and start again",
+        ),
+        (
+            "cause: Failed to fetch: https://me:secret@index.example/simple/six/; cause: client error (Connect)",
+            "https://index.example cannot be reached: connect to the network, or set an index or a proxy for pip",
+        ),
+        (
+            "cause: Failed to fetch: https://index.example/; client error (Connect): invalid peer certificate: Unknown",
+            "https://index.example has a certificate that this machine does not trust: set `cert` for pip",
+        ),
+    ],
+)
+def test_a_problem_of_the_machine_is_one_sentence(project: Project, problem: str, sentence: str) -> None:
+    project.installs(f"echo '{problem}' >&2; exit 2")
+
+    assert project.make(code=1) == f"{CREATING.format(version=version(), count=1)}causeway: {sentence}.\n"
+
+
+def test_a_disk_that_fills_while_the_cache_is_used_is_not_filled_again(project: Project) -> None:
+    """The second attempt would complain of what the first left."""
+    project.installs(
+        "if [[ $* == *--offline* ]]; then echo 'No space left on device' >&2; else echo half >&2; fi; exit 2"
+    )
+
+    assert project.make(code=1).endswith("causeway: the disk is full: make room, and start again.\n")
+    assert len(project.ran()) == 2
+
+
+@pytest.mark.parametrize("pip", ["", "/wheels/pip.whl"])
+@pytest.mark.parametrize("uv", [None, "0.4.30"])
+def test_pip_gets_the_locked_uv_with_its_hashes_where_path_has_none_or_an_old_one(
+    project: Project, pip: str, uv: str | None
 ) -> None:
-    assert environment.make(tmp_path / "venv") is True
-    said = capsys.readouterr()
-    assert said.err.endswith(" and installing the packages: takes about a minute, only once\n")
-    assert said.out == "", "a target's output may be read by a program"
-    assert environment.make(tmp_path / "venv") is False
-    assert len(commands) == 3
-    assert "--use-pep517" in commands[1]  # or pip warns of packages that it has to build
-    assert commands[2][-2:] == ["--editable", str(environment.ROOT / "sdk")]
+    """An interpreter without pip has pip's wheel as a part of venv."""
+    if uv:
+        project.program("bin/uv", UV.replace("${UV_VERSION-0.13.9}", uv))
+    else:
+        (project.home / "bin" / "uv").unlink()
+    (project.home / "pip").write_text("1" if pip else "0")
+    (project.home / "wheel").write_text(pip)
+
+    said = project.make()
+    getting, *rest = project.ran()
+
+    assert said.splitlines()[1:] == ["Getting uv with pip"]
+    assert getting == (
+        f"PYTHONPATH={pip} pip install --disable-pip-version-check --retries 2 --require-hashes --no-deps "
+        "--only-binary :all: --target .uv.new --requirement .uv.new/requirements.txt"
+    )
+    assert rest[:3] == ["uv==9.1 \\", "    --hash=sha256:bb \\", "    --hash=sha256:cc"]
+    assert rest[3].startswith(".uv/bin/uv venv")
+    assert project.made() == {".uv", ".venv"}
 
 
-def test_a_python_without_venv_is_told_which_package_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    package = f"python{sys.version_info[0]}.{sys.version_info[1]}-venv"
+def test_a_python_without_pip_and_venv_is_told_which_package_has_them(project: Project) -> None:
+    (project.home / "bin" / "uv").unlink()
+    (project.home / "pip").write_text("1")
 
-    with pytest.raises(EnvironmentFailed, match=f"^this Python lacks venv: install {package}$"):
-        environment.make(tmp_path / "venv")
-
-
-def test_changed_requirements_are_installed_into_it_while_others_may_be_using_it(
-    tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    environment.make(tmp_path / "venv")
-    used = tmp_path / "venv" / "used"
-    used.touch()
-    change_requirements(tmp_path, monkeypatch)
-
-    assert environment.make(tmp_path / "venv") is True
-    assert used.exists()
-    assert ["install" in command for command in commands] == [False, True, True, True, True]
-    assert environment.make(tmp_path / "venv") is False
-
-
-def test_another_python_makes_it_anew(
-    tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    environment.make(tmp_path / "venv")
-    used = tmp_path / "venv" / "used"
-    used.touch()
-    monkeypatch.setattr(sys, "version", "3.99.0 (main)")
-
-    assert environment.make(tmp_path / "venv") is True
-    assert not used.exists()
-
-
-def test_an_installation_that_failed_is_made_up_for(
-    tmp_path: Path, commands: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    environment.make(tmp_path / "venv")
-    change_requirements(tmp_path, monkeypatch)
-    with monkeypatch.context() as patch:
-        patch.setattr(environment, "_run", fail)
-        with pytest.raises(EnvironmentFailed):
-            environment.make(tmp_path / "venv")
-
-    assert environment.make(tmp_path / "venv") is True
-    assert environment.make(tmp_path / "venv") is False
-
-
-PIP = """
-import sys, time
-for name in ("chalice==1", "boto3>=1", "boto3<2"):
-    print("Collecting", name, "(from -r requirements.txt)", flush=True)
-    time.sleep(0.02)
-print("Installing collected packages: boto3, chalice", flush=True)
-time.sleep(0.02)
-sys.exit(int(sys.argv[1]))
-"""
-
-
-def install(code: int) -> None:
-    environment._run([sys.executable, "-c", PIP, str(code)], "the packages could not be installed")
-
-
-def test_an_installation_tells_what_it_is_at_in_plain_lines(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert environment.REPORT_SECONDS == 10
-    monkeypatch.setattr(environment, "REPORT_SECONDS", 0)
-    install(0)
-
-    said = [line.partition(" s  ")[2] for line in capsys.readouterr().err.splitlines()]
-    assert [line for line, _ in groupby(said)] == [
-        "collecting packages: 1, chalice",
-        "collecting packages: 2, boto3",
-        "installing 2 packages",
+    assert project.make(code=1).splitlines()[2:] == [
+        "causeway: this Python has neither pip nor venv: install them (Debian, Ubuntu: `apt install python3-venv`)."
     ]
+    assert project.made() == set()
 
 
-def test_an_installation_that_is_soon_over_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    install(0)
+def test_uv_downloads_no_python_and_gets_pips_settings(project: Project) -> None:
+    project.environ |= {"PIP_INDEX_URL": "https://index.example/simple", "PIP_CONFIG_FILE": os.devnull}
+    project.installs('echo "$UV_PYTHON_DOWNLOADS $UV_DEFAULT_INDEX" >>$HOME/ran')
+    project.make()
 
-    assert capsys.readouterr().err == ""
-
-
-def test_on_a_terminal_there_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    install(0)
-    said = capsys.readouterr().err
-
-    assert said.count("\n") == 1
-    assert said.endswith("  0 s  installing 2 packages\n")
-    assert said.startswith("\r\033[K  ")
-
-
-def test_a_command_that_fails_is_a_failure() -> None:
-    with pytest.raises(EnvironmentFailed, match="the packages could not be installed"):
-        install(1)
-
-
-def test_help_makes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as end:
-        environment.main(["--help"])
-
-    assert end.value.code == 0
-    assert capsys.readouterr().out.startswith("usage: python3 infra/environment.py [-h] [folder]\n")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_interruption_is_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def interrupt(folder: Path) -> bool:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(environment, "make", interrupt)
-
-    assert environment.main([str(tmp_path)]) == 130
-    assert capsys.readouterr().err == "causeway: interrupted.\n"
-
-
-def test_a_second_making_says_that_it_waits_for_the_first(
-    tmp_path: Path, commands: list[list[str]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with environment._lock(tmp_path / "venv"):
-        second = Thread(target=environment.make, args=(tmp_path / "venv",))
-        second.start()
-        deadline = time.monotonic() + 5
-        while not (said := capsys.readouterr().err) and time.monotonic() < deadline:
-            time.sleep(0.01)
-        assert commands == []
-    second.join(5)
-
-    assert said == "Waiting for another process that is creating venv\n"
-    assert len(commands) == 3
-
-
-def change_requirements(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    other = folder / "requirements.txt"
-    other.write_text("chalice==9\n")
-    monkeypatch.setattr(environment, "REQUIREMENTS", (other, other))
-
-
-def fail(command: list[str], complaint: str) -> None:
-    raise EnvironmentFailed(complaint)
-
-
-def test_an_installation_that_fails_is_not_taken_for_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(command: list[str], complaint: str) -> None:
-        if "install" in command:
-            raise EnvironmentFailed(complaint)
-        Path(command[-1]).mkdir()
-
-    monkeypatch.setattr(environment, "_run", run)
-    for _ in range(2):
-        with pytest.raises(EnvironmentFailed, match="packages could not be installed"):
-            environment.make(tmp_path / "venv")
+    assert "never https://index.example/simple" in project.ran()

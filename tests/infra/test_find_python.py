@@ -32,7 +32,7 @@ class Machine:
     def __init__(self, place: Path) -> None:
         self.home, self.path = place / "home", [place / "tools"]
         self.variables: dict[str, str] = {}
-        for program in ("bash", "dirname", "env", "cat"):
+        for program in ("bash", "dirname", "env", "cat", "cmp"):
             self.add(place / "tools" / program).symlink_to(shutil.which(program) or "")
 
     @staticmethod
@@ -128,7 +128,8 @@ def test_without_the_deployed_python_a_target_ends_with_one_sentence_before_anyt
     machine: Machine, tmp_path: Path, target: str
 ) -> None:
     project = tmp_path / "project"
-    for name in ("Makefile", "infra/find_python.sh"):
+    made_of = ("Makefile", "infra/environment.sh", "infra/find_python.sh")
+    for name in made_of:
         shutil.copy2(ROOT / name, machine.add(project / name))
 
     done = machine.run(shutil.which("make") or "", "-s", target, folder=project)
@@ -140,7 +141,7 @@ def test_without_the_deployed_python_a_target_ends_with_one_sentence_before_anyt
         f"causeway: Python {runtime.PYTHON} is needed, because Chalice names the runtime in Lambda after the Python "
         f"that runs it, and compiled modules belong to one version: {HOW.replace(VERSION, runtime.PYTHON)}."
     )
-    assert {file.name for file in project.rglob("*")} == {"Makefile", "infra", "find_python.sh"}
+    assert {file.name for file in project.rglob("*")} == {"infra", *(Path(name).name for name in made_of)}
 
 
 def test_localstack_without_its_python_ends_with_one_sentence_before_anything_is_made(

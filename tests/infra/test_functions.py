@@ -11,8 +11,8 @@ from chalice.app import ScheduledEventConfig, SQSEventConfig
 
 from app import app
 from infra.deploy import functions
-from infra.deploy.chalice_command import STAGES
 from infra.deploy.functions import FUNCTIONS, Function
+from infra.deploy.runtime import STAGES
 from infra.local.event_runner import queue_name, schedule_expression
 from tests.documents import DOCUMENTS, OPERATIONS, ROOT, rows, section
 from tests.infra.alarm_states import ALARMS, watched

@@ -10,6 +10,7 @@ import pytest
 
 from infra.strict_http import StrictHandler
 from tests import http_servers
+from tests.patience import PATIENCE_SECONDS
 
 SMUGGLED = b"GET /smuggled HTTP/1.1\r\nHost: localhost\r\n\r\n"
 LENGTH = b"Content-Length: %d\r\n" % len(SMUGGLED)
@@ -58,7 +59,7 @@ def chunked_port() -> Iterator[int]:
 
 def exchange(port: int, sent: bytes) -> bytes:
     """Everything that a server answers to these bytes, until it closes the connection or has nothing more to read."""
-    with socket.create_connection(("127.0.0.1", port), timeout=60) as opened:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(sent)
         opened.shutdown(socket.SHUT_WR)
         received = b""

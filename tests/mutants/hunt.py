@@ -49,7 +49,7 @@ class Hunt:
 
     def failure_without_mutant(self, processes: int) -> str | None:
         """The test that fails in the copy as it is, which would seem to kill every mutant."""
-        return self._failure(["--numprocesses", str(processes), "--dist", "loadscope", "tests"])
+        return self._failure(["--numprocesses", str(processes), "--dist", "loadfile", "tests"])
 
     def _failure(self, tests: list[str]) -> str | None:
         """The first test that fails; ``None`` if all pass."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from chalicelib.openbanking.protocol.errors import ADDITIONAL, VERSION_1, VERSION_2
@@ -21,9 +21,7 @@ json_value = st.recursive(
     max_leaves=12,
 )
 
-relaxed = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+relaxed = settings(max_examples=30)
 
 
 @st.composite

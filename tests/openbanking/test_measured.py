@@ -21,6 +21,7 @@ from tests.openbanking.examples import ROWS
 from tests.openbanking.meter import BIC, LATER, counters, counts, deliver, error, measured, of
 from tests.openbanking.stage import Stage
 from tests.openbanking.unattended import limit_reads
+from tests.patience import PATIENCE_SECONDS
 from tests.world import World
 
 BOTH_VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -266,11 +267,11 @@ def test_deliveries_beside_each_other_count_each_for_itself(world: World) -> Non
 
     class Worker:
         def attempt(self, bic: str) -> None:
-            both.wait(10)
+            both.wait(PATIENCE_SECONDS)
             current_call.record_bank_request(bic, "PISP", world.clock.time(), "answered", 0)
-            both.wait(10)
+            both.wait(PATIENCE_SECONDS)
             current_call.record_failure("bank" if bic == "ALPHGB21" else "caller")
-            both.wait(10)
+            both.wait(PATIENCE_SECONDS)
 
     world.hub.delivery.__dict__["worker"] = Worker()
 

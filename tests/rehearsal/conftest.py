@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from infra.deploy import runtime
-from infra.deploy.chalice_command import STAGES
+from infra.deploy.runtime import STAGES
 from infra.local.process import ChildProcess, python_command
 from tests.rehearsal.project import Project
 

@@ -7,8 +7,8 @@ import pytest
 from chalicelib.delivery.slots import WORKERS
 from infra.deploy import runtime, template
 from infra.deploy.api_stage import LOG_FORMAT
-from infra.deploy.chalice_command import STAGES
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
+from infra.deploy.runtime import STAGES
 from tests.infra.policies import resources
 from tests.rehearsal import account
 from tests.rehearsal.project import ADDRESSES, PROCESSORS, TOPIC, Project, registered

@@ -24,8 +24,8 @@ from samtranslator.translator.transform import transform
 from chalicelib.delivery.slots import WORKERS
 from infra.deploy import layer, package, runtime, shared_objects, template
 from infra.deploy.api_stage import LOG_FORMAT
-from infra.deploy.chalice_command import STAGES
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
+from infra.deploy.runtime import STAGES
 from tests.infra.policies import resources
 from tests.rehearsal.project import REPOSITORY
 

@@ -14,6 +14,8 @@ from chalicelib.foundation.moved_clock import KEY, TABLE, ClockBusy, ClockOffset
 from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, ClockAdvance, ScheduledWork
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
+from tests.patience import PATIENCE_SECONDS
+from tests.watched_lock import WatchedLock
 from tests.world import World
 
 START = datetime(2026, 3, 2, 9, 20, tzinfo=UTC)
@@ -185,14 +187,15 @@ def test_the_log_says_how_far_a_move_came_that_failed(
 
 
 def test_a_move_waits_while_time_is_stopped(clock: MovedClock, offset: ClockOffset) -> None:
-    mover, reached = advance(clock, offset), list[int]()
+    mover, reached, lock = advance(clock, offset), list[int](), WatchedLock()
+    mover.__dict__["_stopped"] = lock
     with mover.stopped():
         assert mover.is_stopped
         mine = threading.Thread(target=lambda: reached.append(mover.advance(DAY).offset_seconds))
         mine.start()
-        mine.join(0.2)
+        lock.wait_for_waiting()
         assert (reached, offset.read()) == ([], 0)
-    mine.join(10)
+    mine.join(PATIENCE_SECONDS)
 
     assert reached == [DAY]
     assert not mover.is_stopped

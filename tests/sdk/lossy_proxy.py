@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import socket
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -15,16 +14,16 @@ from typing import Literal
 import requests
 
 from tests.http_servers import serving
+from tests.patience import PATIENCE_SECONDS
 
 Fate = Literal["pass", "drop", "unavailable", "lose", "cut", "gateway", "garbage", "twice", "late"]
 """``drop``: the connection closes before the other side sees the request. ``unavailable``: a gateway's own 503, without
 asking. ``lose``: the other side answers, and the connection closes. ``cut``: half of the answer arrives. ``gateway``: a
 gateway's own 502 takes the answer's place. ``garbage``: a page with status 200 does. ``twice``: the other side gets the
-request two times, and its second answer arrives. ``late``: the answer arrives after ``LATE_SECONDS``."""
+request two times, and its second answer arrives. ``late``: the answer does not arrive before the client gives up."""
 UNSENT: tuple[Fate, ...] = ("drop", "unavailable")
 LOST: tuple[Fate, ...] = ("lose", "cut", "gateway", "garbage")
 LOSSES: tuple[Fate, ...] = (*UNSENT, *LOST, "twice")
-LATE_SECONDS = 1.2
 PAGE = b"<!doctype html><title>Maintenance</title><p>Back soon!"
 Plan = Callable[[str, int], Fate]
 """The fate of an attempt: a path, and how many attempts of the same request were before it."""
@@ -105,7 +104,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._hang_up()
             return
         if fate == "late":
-            time.sleep(LATE_SECONDS)
+            self.connection.settimeout(PATIENCE_SECONDS)
+            self.connection.recv(1)  # until the client has given up
+            self.close_connection = True
+            return
         if fate in ("gateway", "garbage"):
             self._answer(502 if fate == "gateway" else 200, {"Content-Type": "text/html"}, PAGE)
         elif fate in ("lose", "cut"):
@@ -121,7 +123,9 @@ class _Handler(BaseHTTPRequestHandler):
         with requests.Session() as session:
             session.trust_env = False
             url = self.server.hub + self.path
-            return session.request(self.command, url, data=body, headers=headers, timeout=60, allow_redirects=False)
+            return session.request(
+                self.command, url, data=body, headers=headers, timeout=PATIENCE_SECONDS, allow_redirects=False
+            )
 
     def _answer(self, status: int, headers: dict[str, str], content: bytes) -> None:
         self.send_response_only(status)

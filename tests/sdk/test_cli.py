@@ -18,6 +18,7 @@ from causeway import __version__, cli
 from causeway.listen import Listener
 from causeway.tpp import PrivateKeyJwt
 from tests.http_servers import serving
+from tests.patience import PATIENCE_SECONDS
 from tests.sdk.event_log import event
 from tests.sdk.user_programs import SOURCE
 
@@ -209,7 +210,7 @@ def test_an_interrupt_prints_a_line_and_ends_it_with_0(hub: Hub, tmp_path: Path,
         assert running.stderr is not None
         lines = [running.stdout.readline().strip() for _ in range(4)]
         running.send_signal(number)
-        rest, complaint = running.communicate(timeout=30)
+        rest, complaint = running.communicate(timeout=PATIENCE_SECONDS)
 
     secret = json.loads((tmp_path / "state.json").read_text())["secret"]
     assert lines[:3] == [
@@ -233,6 +234,6 @@ def test_a_reader_of_the_lines_that_leaves_ends_it_without_a_stack_trace(hub: Hu
         assert running.stderr is not None
         running.stdout.close()
         complaint = running.stderr.read()
-        assert running.wait(30) == 1
+        assert running.wait(PATIENCE_SECONDS) == 1
 
     assert complaint == ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -17,10 +16,6 @@ from infra.render.sdk import __main__ as command
 from infra.render.sdk import modules
 from tests.sdk.user_programs import SOURCE, mypy
 
-BUDGET = 0.150
-"""The most seconds that an import may take on a machine that does nothing else."""
-COMPARED, COMPARED_SECONDS = "import asyncio, email.message, http.client, logging, ssl, urllib.request", 0.047
-"""An import of the standard library, and what it takes on such a machine: on a busy one both imports take longer."""
 PROGRAM = """
 from __future__ import annotations
 
@@ -155,20 +150,6 @@ def test_a_program_of_a_user_is_strictly_typed_and_mistakes_are_found(tmp_path: 
     assert len({line for line in wrong if line > first}) == len(MISTAKES), found
 
 
-def seconds(statement: str) -> float:
-    """The least processor time of a fresh interpreter for a statement."""
-    command = [sys.executable, "-I", "-c", f"import sys; sys.path.insert(0, {str(SOURCE)!r}); {statement}"]
-
-    def once() -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run(command, check=True)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    once()
-    return min(once() for _ in range(5))
-
-
 def loaded(statement: str) -> set[str]:
     """The modules that a statement imports."""
     command = [sys.executable, "-c", f"import sys; {statement}; print(*sys.modules)"]
@@ -177,18 +158,15 @@ def loaded(statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "statement",
+    ("statement", "most"),
     [
-        "from causeway.tpp import Tpp",
-        "from causeway.bank import Bank",
-        "from causeway.bank import AccountReferenceV2, HubClient, Refused",
+        ("from causeway.tpp import Tpp", 200),
+        ("from causeway.bank import Bank", 300),
+        ("from causeway.bank import AccountReferenceV2, HubClient, Refused", 200),
     ],
 )
-def test_an_import_takes_less_than_150_ms_on_a_machine_that_does_nothing_else(statement: str) -> None:
-    nothing = seconds("pass")
-    taken, compared = seconds(statement) - nothing, seconds(COMPARED) - nothing
-
-    assert taken / compared < BUDGET / COMPARED_SECONDS, f"{taken:.3f} s, the standard library {compared:.3f} s"
+def test_an_import_loads_few_modules(statement: str, most: int) -> None:
+    assert len(loaded(statement) - loaded("pass")) <= most
 
 
 def test_importing_the_client_imports_neither_httpx_nor_models() -> None:

@@ -29,6 +29,7 @@ from causeway.tpp import (
     SinglePaymentV2,
     is_paid,
 )
+from tests.patience import limit_under_test
 from tests.sdk.scripted_hub import NO_RETRIES, Clock, ScriptedHub, answer, failure, token_answer, tokens
 
 pytestmark = pytest.mark.usefixtures("clock")
@@ -345,7 +346,7 @@ def test_waiting_for_a_payment_ends_in_time_with_the_last_status(clock: Clock) -
     hub = ScriptedHub(*(answer(body=pending) for _ in range(50)))
 
     with pytest.raises(WaitTimeout) as caught:
-        hub.tpp().consent(tokens(version=1)).wait_for_payment("P1", timeout=60)
+        hub.tpp().consent(tokens(version=1)).wait_for_payment("P1", timeout=limit_under_test(60))
 
     assert caught.value.last.payment_status == 1
     assert clock.moment - started <= 60
@@ -363,7 +364,7 @@ def test_waiting_in_vain_for_a_payment_that_the_bank_does_not_know_says_what_the
     hub = ScriptedHub(*(answer(502, body=refused) for _ in range(50)))
 
     with pytest.raises(WaitTimeout, match="the last answer was: 502 ASPSP_UNKNOWN_ERROR") as caught:
-        hub.tpp().consent(tokens()).wait_for_payment("P1", timeout=20)
+        hub.tpp().consent(tokens()).wait_for_payment("P1", timeout=limit_under_test(20))
 
     assert caught.value.advice == caught.value.last.advice
 

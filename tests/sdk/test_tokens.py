@@ -13,6 +13,7 @@ import pytest
 from causeway.errors import AuthorizationEnded, ConfigurationError, ConnectionLost, UnexpectedAnswer
 from causeway.tpp import Tokens
 from tests.sdk.scripted_hub import START, Clock, ScriptedHub, answer, failure, token_answer, tokens
+from tests.watched_lock import WatchedLock
 
 pytestmark = pytest.mark.usefixtures("clock")
 ACCOUNTS: dict[str, list[str]] = {"accounts": []}
@@ -282,19 +283,17 @@ def test_a_token_that_lasts_until_the_consents_end_is_not_refreshed() -> None:
 
 
 def test_a_failed_refresh_is_the_failure_of_all_who_waited_for_it() -> None:
-    waiting = threading.Semaphore(0)
+    lock = WatchedLock()
 
     def refuse_when_all_wait(request: httpx.Request) -> httpx.Response:
-        for _ in range(10):
-            assert waiting.acquire(timeout=30)
-        threading.Event().wait(0.1)  # until the last has begun to wait
+        lock.wait_for_waiting(9)
         raise httpx.ConnectError("refused")
 
     hub = ScriptedHub(refuse_when_all_wait, *(httpx.ConnectError("refused") for _ in range(5)))
     consent = hub.tpp().consent(tokens(expires_in=-10))
+    consent._session.__dict__["_lock"] = lock
 
     def read() -> bool:
-        waiting.release()
         with pytest.raises(ConnectionLost):
             list(consent.accounts())
         return True

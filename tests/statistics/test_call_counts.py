@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import get_args
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation.dynamodb.items import pack, unpack
@@ -58,7 +58,6 @@ def rank(durations: list[float], percent: int) -> float:
     return sorted(durations)[max(math.ceil(len(durations) * percent / 100), 1) - 1]
 
 
-@settings(deadline=None)
 @given(DURATIONS.filter(bool), st.integers(1, 100))
 def test_a_percentile_is_never_too_low_and_too_high_by_less_than_a_bucket(durations: list[float], percent: int) -> None:
     found, truth = histogram(durations).percentile(percent), rank(durations, percent)
@@ -69,7 +68,6 @@ def test_a_percentile_is_never_too_low_and_too_high_by_less_than_a_bucket(durati
     assert found <= Decimal(max(truth, 1) * 2 ** (1 / STEPS)) + rounding
 
 
-@settings(deadline=None)
 @given(DURATIONS, DURATIONS, DURATIONS)
 def test_what_is_added_up_in_any_order_is_the_same(first: list[float], second: list[float], third: list[float]) -> None:
     forth, back = Histogram(), Histogram()
@@ -82,7 +80,6 @@ def test_what_is_added_up_in_any_order_is_the_same(first: list[float], second: l
     assert forth.count == len(first + second + third)
 
 
-@settings(deadline=None)
 @given(DURATIONS)
 def test_what_was_stored_is_read_again(durations: list[float]) -> None:
     kept = histogram(durations)
@@ -123,7 +120,6 @@ def test_percentiles_tell_slow_ones_from_fast_ones() -> None:
 TALLIES = st.builds(CallCounts, **{name: st.integers(0, 10**9) for name in COUNTED})
 
 
-@settings(deadline=None)
 @given(TALLIES, TALLIES, TALLIES)
 def test_counts_are_added_up_in_any_order(first: CallCounts, second: CallCounts, third: CallCounts) -> None:
     forth, back = CallCounts(), CallCounts()
@@ -136,7 +132,6 @@ def test_counts_are_added_up_in_any_order(first: CallCounts, second: CallCounts,
     assert forth.bank_requests == first.bank_requests + second.bank_requests + third.bank_requests
 
 
-@settings(deadline=None)
 @given(TALLIES)
 def test_counts_that_were_stored_are_read_again(tally: CallCounts) -> None:
     item = unpack(pack(tally.to_item()))

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation.dynamodb.items import pack, unpack
@@ -56,7 +56,6 @@ def hourly(events: list[Event]) -> HourlyCounters:
     return made
 
 
-@settings(deadline=None)
 @given(EVENTS, st.integers(1, 5), st.randoms(use_true_random=False))
 def test_counters_of_several_instances_come_to_the_same_in_any_order(
     events: list[Event], instances: int, chance: random.Random
@@ -74,7 +73,6 @@ def test_counters_of_several_instances_come_to_the_same_in_any_order(
     assert list(total.replies()) == list(hourly(events).replies())
 
 
-@settings(deadline=None)
 @given(EVENTS)
 def test_stored_counters_are_read_again(events: list[Event]) -> None:
     kept = hourly(events)
@@ -85,7 +83,6 @@ def test_stored_counters_are_read_again(events: list[Event]) -> None:
     assert item["expires_at"] == HOUR + KEPT_DAYS * 86_400
 
 
-@settings(deadline=None)
 @given(EVENTS)
 def test_what_is_included_stays_as_it_is(events: list[Event]) -> None:
     one, other = hourly(events), hourly(events)
@@ -245,7 +242,6 @@ def model(replies: Iterable[Reply]) -> list[int]:
 near_midnight = st.lists(st.tuples(st.integers(-40, 60), st.booleans() | st.just(False)), max_size=40)
 
 
-@settings(deadline=None)
 @given(near_midnight)
 def test_it_is_as_a_model_says_that_goes_second_by_second(replies: list[Reply]) -> None:
     spans = downtime_spans(counters_of(replies), DAY)
@@ -255,7 +251,6 @@ def test_it_is_as_a_model_says_that_goes_second_by_second(replies: list[Reply]) 
     assert all(before[1] < after[0] for before, after in pairwise(spans))
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(-7200, END + 3600), st.booleans()), max_size=40), st.randoms())
 def test_who_counted_what_and_in_which_order_counters_come_makes_no_difference(
     replies: list[Reply], chance: object

@@ -19,6 +19,7 @@ from chalicelib.statistics.measurements import BATCH_SIZE, MAX_UNWRITTEN, WRITE_
 from tests.figures import counted, figures
 from tests.log_lines import Lines
 from tests.manual_clock import ManualClock
+from tests.patience import PATIENCE_SECONDS
 from tests.statistics.client_calls import HOUR
 
 BIC = "ALPHGB21"
@@ -419,14 +420,14 @@ def test_an_answer_waits_only_so_long_for_a_storage_that_hangs(
 ) -> None:
     monkeypatch.setattr(measurements, "WRITE_TIMEOUT", 0.01)
     goes_on, went_on = threading.Event(), threading.Event()
-    table.before = lambda: goes_on.wait(10)
+    table.before = lambda: goes_on.wait(PATIENCE_SECONDS)
     table.after = went_on.set
 
     ask(instance, clock)
     assert table.items == {}
     goes_on.set()
 
-    assert went_on.wait(10)
+    assert went_on.wait(PATIENCE_SECONDS)
     assert table.total.calls == 1
 
 

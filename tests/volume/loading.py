@@ -15,6 +15,7 @@ from threading import local
 from urllib.parse import urlsplit
 
 from chalicelib.foundation.dynamodb.store import Item
+from tests.patience import PATIENCE_SECONDS
 
 BATCH = 25
 _CONNECTIONS = 4
@@ -65,6 +66,6 @@ def _connection() -> http.client.HTTPConnection:
     """This thread's connection."""
     if not hasattr(_thread, "connection"):
         address = urlsplit(os.environ["AWS_ENDPOINT_URL_DYNAMODB"])
-        _thread.connection = http.client.HTTPConnection(address.netloc, timeout=60)
+        _thread.connection = http.client.HTTPConnection(address.netloc, timeout=PATIENCE_SECONDS)
     connection: http.client.HTTPConnection = _thread.connection
     return connection

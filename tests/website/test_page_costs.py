@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.website.openapi_documents import SCREENS
-from chalicelib.website.page_links import PAGES
+from tests.bench.pages import FOR_VISITORS, PLACES
 from tests.website.page_costs import BYTES
 from tests.website.person import Person
 from tests.world import World
-
-PLACES = [
-    *(place for place, methods in PAGES.items() if "GET" in methods and "{" not in place and "callback" not in place),
-    *(f"/specifications/{screen.name}" for screen in SCREENS),
-]
-FOR_VISITORS = ("/register", "/sign-in")
-"""Pages from which a signed-in user is sent on."""
 
 
 @pytest.mark.parametrize("place", PLACES)

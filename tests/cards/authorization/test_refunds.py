@@ -190,7 +190,7 @@ def test_many_small_refunds_bring_no_more_than_the_purchase_took(yen: Scene) -> 
     assert card.tries_to(REFUND, link, 1, YEN).status_code == 5004
 
 
-@settings(max_examples=6, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=6, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
 @given(
     collected=st.lists(st.integers(1, 400), min_size=1, max_size=3),
     refunds=st.lists(st.integers(1, 200), min_size=1, max_size=6),

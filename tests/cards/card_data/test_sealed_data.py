@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from chalicelib.cards.card_data.keys import CardKeys
@@ -17,7 +17,7 @@ from tests.manual_clock import ManualClock
 from tests.world import START
 
 PAN = "4111111111111111"
-within = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=30)
+within = settings(max_examples=30)
 TEXTS = st.text(min_size=1, max_size=127).map("§{}".format)
 """Texts that stand nowhere else. Hypothesis also draws constants of the source code, such as addresses, and whatever is
 sealed as a password must not be found in any table when the tests end.

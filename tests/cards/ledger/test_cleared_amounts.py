@@ -63,7 +63,7 @@ def test_sixty_refunds_of_a_yen_bring_the_thirty_eight_cents_that_the_purchase_t
     assert [sum(brought[:count]) for count in range(61)] == [38 * count // 60 for count in range(61)]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(PARTS, PARTS, RATES, PAIRS)
 @example([3], [1, 1, 1], Decimal("0.0060"), (JPY, EUR))
 @example([1, 1, 1], [1, 1, 1], Decimal("0.0060"), (JPY, EUR))
@@ -82,7 +82,7 @@ def test_at_unchanged_rates_the_last_refund_brings_the_remainder(
     assert total == shop.debited
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 500)), max_size=30), st.integers(1, 500), RATES, PAIRS)
 @example([(False, 5), *[(True, 1)] * 10], 10, Decimal("0.0063"), (JPY, EUR))
 def test_the_last_refund_brings_the_remainder_whatever_was_cleared_between_refunds(
@@ -121,7 +121,7 @@ def test_a_refund_at_a_worse_rate_is_not_made_up_for_by_a_later_one() -> None:
     assert brought == [10_00 * 10, 20_00 * 10]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(PARTS, PARTS, RATES, MARKUPS, PAIRS)
 def test_a_refund_in_parts_brings_what_it_brings_whole(
     collected: list[int], refunds: list[int], rate: Decimal, markup: Decimal, pair: tuple[int, int]
@@ -136,7 +136,7 @@ def test_a_refund_in_parts_brings_what_it_brings_whole(
     assert total == whole.gives_back(sum(collected), rate).holder_amount
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(PARTS, st.lists(st.tuples(st.integers(1, 300), RATES), min_size=1, max_size=30), RATES, MARKUPS, PAIRS)
 def test_whatever_becomes_of_rates_no_refunds_bring_more_than_their_share_of_what_was_taken(
     collected: list[int], refunds: list[tuple[int, Decimal]], rate: Decimal, markup: Decimal, pair: tuple[int, int]

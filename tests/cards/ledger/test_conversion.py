@@ -179,7 +179,7 @@ def test_no_digit_of_the_longest_amounts_and_rates_is_lost() -> None:
     assert convert(999_999_999_999_999, rate, EUR, USD) == int(exact + Fraction(1, 2))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(AMOUNTS, RATES, CURRENCIES, CURRENCIES)
 def test_a_conversion_is_the_fraction_rounded_half_up(amount: int, rate: Decimal, of: int, to: int) -> None:
     digits = {EUR: 2, USD: 2, JPY: 0, KWD: 3, CLF: 4}
@@ -188,7 +188,7 @@ def test_a_conversion_is_the_fraction_rounded_half_up(amount: int, rate: Decimal
     assert convert(amount, rate, of, to) == (2 * exact.numerator + exact.denominator) // (2 * exact.denominator)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(AMOUNTS, AMOUNTS, RATES, CURRENCIES, CURRENCIES)
 def test_more_money_is_never_converted_to_less(one: int, other: int, rate: Decimal, of: int, to: int) -> None:
     less, more = sorted((one, other))
@@ -247,7 +247,7 @@ def test_both_amounts_of_a_conversion_are_rounded_the_same_way(
     assert (made.base_amount, made.holder_amount) == (base_amount, holder_amount)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.lists(AMOUNTS, min_size=1, max_size=9), RATES)
 def test_payments_in_parts_never_gain_what_rounding_leaves(amounts: list[int], rate: Decimal) -> None:
     """What arrives in parts is at most what leaves as a whole, and what leaves in parts at least what arrives whole."""
@@ -292,7 +292,7 @@ def test_what_has_no_minor_units_is_not_converted() -> None:
         convert_at_base_rate(gold, 100, XAU, EUR)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(AMOUNTS, RATES, st.decimals(0, 100, places=4), st.booleans())
 def test_a_conversion_is_never_better_for_the_holder_than_its_base(
     amount: int, rate: Decimal, markup: Decimal, debit: bool

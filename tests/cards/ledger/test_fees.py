@@ -181,7 +181,7 @@ def test_a_fixed_price_needs_no_rate_for_the_movements_currency() -> None:
     assert charged(10_00, entry(fixed=25), currency=GBP) == [25]
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(
     st.integers(0, 10**12),
     st.integers(0, 10**6),

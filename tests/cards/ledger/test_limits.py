@@ -114,7 +114,7 @@ def test_a_single_transaction_is_a_window_of_no_time() -> None:
     assert window_bounds(ONCE, NOON) == (NOON, NOON)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.integers(0, at("2100-01-01 00:00:00")), st.sampled_from([DAY, WEEK, MONTH, YEAR]))
 def test_windows_are_those_of_the_calendar(now: int, duration: int) -> None:
     start, end = (datetime.fromtimestamp(second, UTC) for second in window_bounds(duration, now))
@@ -508,7 +508,7 @@ MOVEMENTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(MOVEMENTS, st.sampled_from([DAY, WEEK, MONTH, YEAR]))
 def test_what_is_used_and_what_is_left_are_what_is_set(movements: list[Any], duration: int) -> None:
     """Held against a plain list of what passed, while movements are released and windows roll."""
@@ -533,7 +533,7 @@ def test_what_is_used_and_what_is_left_are_what_is_set(movements: list[Any], dur
         assert left.date_valid == window_bounds(duration, owner.now)[1]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(MOVEMENTS)
 def test_releasing_everything_undoes_everything(movements: list[Any]) -> None:
     owner = Owner(entry(1, amount=200, count=4, country_count=2, duration=YEAR), entry(2, amount=150, duration=ONCE))

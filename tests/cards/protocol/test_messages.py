@@ -14,7 +14,6 @@ from tests.cards.field_values import MISSING, UNKNOWN
 from tests.cards.protocol.request_checks import read, refusal, refusal_if_any
 from tests.cards.specification import TABLES
 from tests.cards.whole_requests import BY_ACTION, EVERY_ACTION, Members
-from tests.many import cases
 
 EVERY_WITH_MEMBERS = pytest.mark.parametrize("action", [action for action in BY_ACTION if TABLES[action].request])
 EVERY = pytest.mark.parametrize("action", BY_ACTION)
@@ -85,49 +84,46 @@ def test_the_least_request_is_enough(action: str) -> None:
 
 
 @EVERY_WITH_MEMBERS
-def test_a_member_takes_what_it_may_be(action: str) -> None:
-    with cases() as case:
-        for name in TABLES[action].request:
-            with case(name):
-                member = TABLES[action].request[name]
-                whole = with_member(action, name)
-                for label, (value, meant) in field_values.taken(member).items():
-                    found = read(action, whole | _beside(name, meant) | {name: as_sent(value)})
-                    assert getattr(found, name) == meant, label
+def test_a_member_takes_what_it_may_be(action: str, subtests: pytest.Subtests) -> None:
+    for name in TABLES[action].request:
+        with subtests.test(name):
+            member = TABLES[action].request[name]
+            whole = with_member(action, name)
+            for label, (value, meant) in field_values.taken(member).items():
+                found = read(action, whole | _beside(name, meant) | {name: as_sent(value)})
+                assert getattr(found, name) == meant, label
 
 
 @EVERY_WITH_MEMBERS
-def test_a_member_refuses_everything_else_and_tells_nothing_of_it(action: str) -> None:
-    with cases() as case:
-        for name in TABLES[action].request:
-            with case(name):
-                member = TABLES[action].request[name]
-                whole = with_member(action, name)
-                wrong = []
-                for value, expected in field_values.refused(member):
-                    sent = whole | {name: as_sent(value)}
-                    code, message = refusal_if_any(action, sent)
-                    if code != expected or name not in message:
-                        wrong.append((value, expected, code, message[:120]))
-                    elif len(str(value)) > 4:
-                        assert str(value) not in message, "a message never quotes a value"
-                assert not wrong
+def test_a_member_refuses_everything_else_and_tells_nothing_of_it(action: str, subtests: pytest.Subtests) -> None:
+    for name in TABLES[action].request:
+        with subtests.test(name):
+            member = TABLES[action].request[name]
+            whole = with_member(action, name)
+            wrong = []
+            for value, expected in field_values.refused(member):
+                sent = whole | {name: as_sent(value)}
+                code, message = refusal_if_any(action, sent)
+                if code != expected or name not in message:
+                    wrong.append((value, expected, code, message[:120]))
+                elif len(str(value)) > 4:
+                    assert str(value) not in message, "a message never quotes a value"
+            assert not wrong
 
 
 @EVERY_WITH_MEMBERS
-def test_a_missing_member_is_told_and_null_is_as_good_as_absent(action: str) -> None:
-    with cases() as case:
-        for name in TABLES[action].request:
-            with case(name):
-                member, whole = TABLES[action].request[name], with_member(action, name)
-                absent, null = ({key: value for key, value in whole.items() if key != name}, whole | {name: None})
-                if member.mandatory:
-                    for sent in (absent, null):
-                        code, message = refusal(action, sent)
-                        assert (code, name in message) == (MISSING, True)
-                else:
-                    assert refusal_if_any(action, absent) == refusal_if_any(action, null)
-                    assert member.requirement == "C" or name in PAIRED or refusal_if_any(action, absent)[0] is None
+def test_a_missing_member_is_told_and_null_is_as_good_as_absent(action: str, subtests: pytest.Subtests) -> None:
+    for name in TABLES[action].request:
+        with subtests.test(name):
+            member, whole = TABLES[action].request[name], with_member(action, name)
+            absent, null = ({key: value for key, value in whole.items() if key != name}, whole | {name: None})
+            if member.mandatory:
+                for sent in (absent, null):
+                    code, message = refusal(action, sent)
+                    assert (code, name in message) == (MISSING, True)
+            else:
+                assert refusal_if_any(action, absent) == refusal_if_any(action, null)
+                assert member.requirement == "C" or name in PAIRED or refusal_if_any(action, absent)[0] is None
 
 
 @EVERY

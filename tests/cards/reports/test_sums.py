@@ -178,7 +178,7 @@ def test_every_type_of_row_has_its_sign(shops: Scene, program: int) -> None:
 
 
 @PROGRAMMES
-@settings(max_examples=4, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+@settings(max_examples=4, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
 @given(
     group=st.sampled_from([FREE, SEPARATE, BLENDED]),
     moves=st.lists(st.tuples(st.sampled_from(sorted(MOVES)), AMOUNTS), min_size=3, max_size=8),

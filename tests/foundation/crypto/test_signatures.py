@@ -6,7 +6,6 @@ import base64
 import json
 import subprocess
 from pathlib import Path
-from shutil import which
 
 import pytest
 from cryptography.hazmat.primitives import serialization
@@ -48,7 +47,7 @@ def test_the_published_vector_verifies() -> None:
     assert signatures.key_id(public) == VECTOR["key_id"]
 
 
-@pytest.mark.skipif(which("openssl") is None, reason="openssl is not installed")
+@pytest.mark.needs("openssl")
 def test_openssl_verifies_the_published_vector(tmp_path: Path) -> None:
     (tmp_path / "key").write_text(VECTOR["public_key"])
     (tmp_path / "signature").write_bytes(base64.b64decode(VECTOR["signature"]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation.crypto.vault import Unsealable, Vault
@@ -28,7 +28,6 @@ KEYS = OneKey()
 VAULT = Vault(KEYS)
 
 
-@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.text(st.characters(exclude_categories=["Cs"])))
 def test_what_is_sealed_opens_at_its_place(text: str, context: str) -> None:
     assert VAULT.unseal(VAULT.seal(text, context), context) == text

@@ -131,7 +131,7 @@ NUMBERS = [
 ]
 
 
-@settings(deadline=None, max_examples=200)
+@settings(max_examples=200)
 @given(st.one_of(*TEXTS, *NUMBERS, st.none(), st.booleans(), st.lists(st.none(), max_size=1)))
 def test_a_schema_never_forbids_what_is_taken(value: object) -> None:
     for name in TYPES:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import time
+import tracemalloc
 import unicodedata
 from decimal import Decimal
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation import jsontext
@@ -376,7 +376,6 @@ def test_each_character_of_the_usual_scripts_is_judged_by_its_category(block: in
             assert belongs
 
 
-@settings(deadline=None)
 @given(st.text(max_size=12))
 def test_a_name_is_letters_marks_spaces_and_punctuation(value: str) -> None:
     def belongs(character: str) -> bool:
@@ -393,13 +392,15 @@ def test_a_name_is_letters_marks_spaces_and_punctuation(value: str) -> None:
 
 @pytest.mark.parametrize("text", ["1E+999999999", "1E-999999999", "-1E+999999999999"])
 def test_a_huge_exponent_is_refused_without_being_written_out(text: str) -> None:
-    started = time.monotonic()
+    tracemalloc.start()
+    try:
+        assert refused(Number, Decimal(text)) == ("length", "must have at most 8 digits")
+        _, most_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most_bytes < 1_000_000
 
-    assert refused(Number, Decimal(text)) == ("length", "must have at most 8 digits")
-    assert time.monotonic() - started < 0.5
 
-
-@settings(deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**12), max_value=10**12))
 def test_a_number_is_taken_by_its_digits_and_never_changed(value: Decimal) -> None:
     digits = sum(map(str.isdigit, f"{value:f}"))
@@ -409,7 +410,6 @@ def test_a_number_is_taken_by_its_digits_and_never_changed(value: Decimal) -> No
         assert refused(Number, value)[0] == "length"
 
 
-@settings(deadline=None)
 @given(st.text(max_size=12))
 def test_text_is_taken_if_it_is_printable_and_of_its_length(value: str) -> None:
     try:
@@ -421,7 +421,6 @@ def test_text_is_taken_if_it_is_printable_and_of_its_length(value: str) -> None:
         assert value.isprintable()
 
 
-@settings(deadline=None)
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
 def test_whatever_comes_is_taken_or_refused_in_words(value: object) -> None:
     for model in (*EVERY, Book):

@@ -8,12 +8,10 @@ import socket
 import ssl
 import struct
 import threading
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -37,17 +35,20 @@ from tests.foundation.http.connections import (
     AMPLE,
     BODY,
     EITHER_WAY,
-    SLACK,
     good,
     half_an_answer,
     hang_up,
+    let_time_run_out,
     once,
     post,
-    within,
+    set_clock_of_calls,
 )
 from tests.foundation.servers import Connection, bare_chain, self_signed, server_context, serving, unused_port
+from tests.manual_clock import ManualClock
+from tests.patience import PATIENCE_SECONDS, limit_under_test, wait_for
+from tests.world import START
 
-SHORT = 0.3
+SHORT = limit_under_test(0.3)
 """Over connections that are kept, and over those of a single request."""
 
 
@@ -259,23 +260,23 @@ def silence(connection: Connection) -> None:
 def trickled_body(connection: Connection) -> None:
     connection.request()
     connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-    connection.trickle(b"x" * 1000, 0.03)
+    connection.trickle(b"x" * 1000)
 
 
 def trickled_chunks(connection: Connection) -> None:
     connection.request()
     connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-    connection.trickle(b"1\r\nx\r\n" * 200, 0.03)
+    connection.trickle(b"1\r\nx\r\n" * 200)
 
 
 def trickled_headers(connection: Connection) -> None:
     connection.request()
-    connection.trickle(b"HTTP/1.1 200 OK\r\n" + b"X-Header: value\r\n" * 50, 0.03)
+    connection.trickle(b"HTTP/1.1 200 OK\r\n" + b"X-Header: value\r\n" * 50)
 
 
 def endless_interim_answers(connection: Connection) -> None:
     connection.request()
-    while not connection.stop.wait(0.01):
+    while not connection.pause():
         connection.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
@@ -288,8 +289,13 @@ def flood_of_interim_answers(connection: Connection) -> None:
 def endless_trailers(connection: Connection) -> None:
     connection.request()
     connection.send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
-    while not connection.stop.wait(0.01):
+    while not connection.pause():
         connection.send(b"X-Trailer: value\r\n")
+
+
+@pytest.fixture
+def time_runs_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_time_run_out(monkeypatch)
 
 
 ENDLESS = [
@@ -303,24 +309,31 @@ ENDLESS = [
 ]
 
 
+@pytest.mark.usefixtures("time_runs_out")
 @pytest.mark.parametrize("repeat", [False, True])
 @pytest.mark.parametrize("behaviour", ENDLESS)
 def test_an_answer_that_does_not_come_in_time_is_given_up_and_not_asked_for_again(
     behaviour: Callable[[Connection], None], repeat: bool
 ) -> None:
     with serving(behaviour) as server, pytest.raises(TimedOut, match="no answer came in time"):
-        post(server.url, repeat=repeat, total=SHORT)
+        post(server.url, repeat=repeat)
 
+    server.wait_for(1)
     assert len(server.requests) == 1
 
 
-def test_time_is_counted_over_both_tries() -> None:
+def test_time_is_counted_over_both_tries(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = ManualClock(START)
+    set_clock_of_calls(monkeypatch, clock)
+
     def late(connection: Connection) -> None:
         connection.request()
-        connection.stop.wait(SHORT * 0.7)
+        clock.advance(AMPLE * 0.7)
+        if connection.number == 2:
+            connection.trickle(b"HTTP/1.1 200 OK\r\n")
 
     with serving(late) as server, pytest.raises(TimedOut):
-        post(server.url, repeat=True, total=SHORT)
+        post(server.url, repeat=True)
 
     assert len(server.requests) == 2
 
@@ -328,12 +341,12 @@ def test_time_is_counted_over_both_tries() -> None:
 # -- what a slow call does
 
 
-def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[float]]:
-    """A check that is due early in a call, and the times at which it ran."""
-    ran: list[float] = []
+def slow_checks(check: Callable[[], None]) -> tuple[SlowCheck, list[str]]:
+    """A check that is due early in a call, and its runs."""
+    ran: list[str] = []
 
     def run() -> None:
-        ran.append(time.monotonic())
+        ran.append("run")
         check()
 
     return SlowCheck(SHORT / 3, run), ran
@@ -346,10 +359,11 @@ def test_a_slow_call_that_its_check_gives_up_ends_at_once(behaviour: Callable[[C
         raise GivenUp("too slow")
 
     slow_check, ran = slow_checks(give_up)
+    outbound = Outbound(public_only=False, total_seconds=AMPLE)
     with serving(behaviour) as server:
         with pytest.raises(GivenUp, match="too slow"):
-            Outbound(public_only=False).post(server.url, BODY, {}, repeat=True, fresh=fresh, slow_check=slow_check)
-        server.wait(1)
+            outbound.post(server.url, BODY, {}, repeat=True, fresh=fresh, slow_check=slow_check)
+        server.wait_for(1)
 
     assert len(ran) == 1
     assert len(server.requests) == 1
@@ -361,13 +375,13 @@ def test_a_slow_call_that_its_check_lets_go_on_gets_its_answer(fresh: bool) -> N
 
     def late(connection: Connection) -> None:
         while connection.request():
-            assert checked.wait(60)
+            assert checked.wait(PATIENCE_SECONDS)
             connection.answer(b'{"status":"success"}')
 
     slow_check, ran = slow_checks(checked.set)
     with serving(late) as server:
-        outbound = Outbound(public_only=False)
-        for check in (slow_check, SlowCheck(60, slow_check.check)):
+        outbound = Outbound(public_only=False, total_seconds=AMPLE)
+        for check in (slow_check, SlowCheck(AMPLE, slow_check.check)):
             reply = outbound.post(server.url, BODY, {}, repeat=False, fresh=fresh, slow_check=check)
             assert reply.body == b'{"status":"success"}'
 
@@ -376,12 +390,13 @@ def test_a_slow_call_that_its_check_lets_go_on_gets_its_answer(fresh: bool) -> N
 
 def test_a_slow_call_still_has_its_time_limit_after_its_check(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check takes as long as the call may, on the clock of the connection."""
-    passed = [0.0]
-    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + sum(passed))
-    monkeypatch.setattr(module, "time", clock)
-    slow_check, ran = slow_checks(lambda: passed.append(60))
+    clock = ManualClock(START)
+    set_clock_of_calls(monkeypatch, clock)
+    slow_check, ran = slow_checks(lambda: clock.advance(AMPLE))
     with serving(silence) as server, pytest.raises(TimedOut):
-        Outbound(public_only=False, total_seconds=60).post(server.url, BODY, {}, repeat=False, slow_check=slow_check)
+        Outbound(public_only=False, total_seconds=AMPLE).post(
+            server.url, BODY, {}, repeat=False, slow_check=SlowCheck(0, slow_check.check)
+        )
 
     assert len(ran) == 1
 
@@ -389,7 +404,9 @@ def test_a_slow_call_still_has_its_time_limit_after_its_check(monkeypatch: pytes
 def test_a_call_that_is_answered_in_time_runs_no_check() -> None:
     slow_check, ran = slow_checks(lambda: None)
     with serving(good) as server:
-        Outbound(public_only=False).post(server.url, BODY, {}, repeat=False, slow_check=SlowCheck(60, slow_check.check))
+        Outbound(public_only=False, total_seconds=AMPLE).post(
+            server.url, BODY, {}, repeat=False, slow_check=SlowCheck(AMPLE, slow_check.check)
+        )
 
     assert ran == []
 
@@ -485,7 +502,7 @@ def test_a_resolver_that_hangs_does_not_hold_the_call(monkeypatch: pytest.Monkey
     released = threading.Event()
 
     def hang(*arguments: Any, **options: Any) -> Any:
-        released.wait(5)
+        released.wait(PATIENCE_SECONDS)
         return []
 
     monkeypatch.setattr(socket, "getaddrinfo", hang)
@@ -557,7 +574,7 @@ def test_headers_that_make_no_sense_never_raise_anything_of_another_kind(head: b
         connection.send(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
 
     with serving(serve) as server, contextlib.suppress(OutboundError):
-        assert len(post(server.url, total=1).body) <= 2
+        assert len(post(server.url).body) <= 2
 
 
 BREAKS = [
@@ -644,7 +661,7 @@ def test_a_kept_connection_that_was_closed_in_the_meantime_is_replaced() -> None
     with serving(one_answer) as server:
         for number in (1, 2, 3):
             outbound.post(server.url, BODY, {}, repeat=False)
-            wait_until(lambda: _is_closed(outbound))
+            wait_for(lambda: _is_closed(outbound))
             assert server.served[-1] == number
 
 
@@ -664,16 +681,21 @@ def test_a_kept_connection_that_died_unseen_costs_one_repeat() -> None:
 
 
 def test_calls_of_many_threads_do_not_share_deadlines() -> None:
+    fast_ended = threading.Event()
+
     def serve(connection: Connection) -> None:
         while request := connection.request():
-            connection.stop.wait(0.2 if b"slow" in request else 0)
+            if b"slow" in request:
+                assert fast_ended.wait(PATIENCE_SECONDS)
             connection.answer(b'"slow"' if b"slow" in request else b'"fast"')
 
-    outbound = Outbound(public_only=False, total_seconds=2)
+    outbound = Outbound(public_only=False, total_seconds=AMPLE)
     found: list[tuple[bytes, bytes]] = []
 
     def call(body: bytes) -> None:
         found.append((body, outbound.post(server.url, body, {}, repeat=False).body))
+        if len(found) == 8:
+            fast_ended.set()
 
     with serving(serve) as server:
         threads = [threading.Thread(target=call, args=(body,)) for body in [b'"slow"', b'"fast"'] * 8]
@@ -689,8 +711,7 @@ def test_calls_of_many_threads_do_not_share_deadlines() -> None:
 
 
 def post_fresh(url: str, total: float = AMPLE, body: bytes = BODY) -> Reply:
-    with within(total + SLACK):
-        return Outbound(public_only=False, total_seconds=total).post(url, body, {}, repeat=False, fresh=True)
+    return Outbound(public_only=False, total_seconds=total).post(url, body, {}, repeat=False, fresh=True)
 
 
 def test_a_fresh_request_has_a_connection_of_its_own_that_nobody_uses_again() -> None:
@@ -714,7 +735,7 @@ def test_a_fresh_connection_is_closed_after_its_answer() -> None:
 
     with serving(serve) as server:
         post_fresh(server.url)
-        wait_until(lambda: closed == [b""])
+        wait_for(lambda: closed == [b""])
 
 
 def test_fresh_requests_of_many_threads_never_share_a_connection() -> None:
@@ -736,18 +757,20 @@ def test_a_fresh_connection_that_breaks_may_have_carried_the_request(behaviour: 
         post_fresh(server.url)
 
 
+@pytest.mark.usefixtures("time_runs_out")
 @pytest.mark.parametrize("behaviour", ENDLESS)
 def test_a_fresh_request_without_an_answer_in_time_may_have_arrived(behaviour: Callable[[Connection], None]) -> None:
     with serving(behaviour) as server, pytest.raises(TimedOut):
-        post_fresh(server.url, SHORT)
+        post_fresh(server.url)
 
 
+@pytest.mark.usefixtures("time_runs_out")
 def test_a_party_that_does_not_read_is_given_up_in_time_and_may_have_seen_a_part() -> None:
     def deaf(connection: Connection) -> None:
         connection.stop.wait()
 
     with serving(deaf) as server, pytest.raises(TimedOut):
-        post_fresh(server.url, SHORT, b" " * 50_000_000)
+        post_fresh(server.url, body=b" " * 50_000_000)
 
 
 def test_a_refused_fresh_connection_was_never_reached() -> None:
@@ -765,7 +788,7 @@ def test_when_connecting_takes_all_the_time_nothing_is_sent(
 
     def connect_late(connection: Any) -> None:
         connect(connection)
-        module.current_call.moment = time.monotonic()
+        module.current_call.moment = 0.0
 
     monkeypatch.setattr(kind, "connect", connect_late)
     context = tls if scheme == "https" else None
@@ -949,7 +972,7 @@ def test_a_slow_call_over_tls_that_its_check_lets_go_on_gets_its_answer(certific
 
     def late(connection: Connection) -> None:
         connection.request()
-        assert checked.wait(60)
+        assert checked.wait(PATIENCE_SECONDS)
         connection.answer(b'{"status":"success"}')
 
     slow_check, ran = slow_checks(checked.set)
@@ -992,7 +1015,7 @@ def hanging_handshake(connection: Connection) -> None:
 
 
 def trickled_handshake(connection: Connection) -> None:
-    connection.trickle(b"\x16\x03\x03\x3f\xff" + b"\x02\x00\x3f\xfb" + b"\x03" * 200, 0.03)
+    connection.trickle(b"\x16\x03\x03\x3f\xff" + b"\x02\x00\x3f\xfb" + b"\x03" * 200)
 
 
 @EITHER_WAY
@@ -1003,12 +1026,13 @@ def test_a_handshake_that_does_not_end_is_given_up(behaviour: Callable[[Connecti
 
 
 @pytest.mark.usefixtures("trusted")
-def test_over_tls_the_same_limits_hold(tls: ssl.SSLContext) -> None:
+def test_over_tls_the_same_limits_hold(tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(good, tls) as server:
         assert post(server.url).status == 200
-    with serving(trickled_body, tls) as server, pytest.raises(TimedOut):
-        post(server.url, total=SHORT)
     with serving(half_an_answer, tls) as server, pytest.raises(ConnectionDropped):
+        post(server.url)
+    let_time_run_out(monkeypatch)
+    with serving(trickled_body, tls) as server, pytest.raises(TimedOut):
         post(server.url)
 
 
@@ -1062,10 +1086,3 @@ def _is_closed(outbound: Outbound) -> bool:
     assert pool.pool is not None
     kept = [connection for connection in pool.pool.queue if connection is not None and connection.sock is not None]
     return all(not connection.is_connected for connection in kept)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 2
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.002)

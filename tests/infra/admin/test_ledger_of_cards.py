@@ -20,7 +20,6 @@ from infra.admin import connection, ledger_verification
 from tests.cards.contest import at_once, processes
 from tests.cards.scenes import EUR, GBP, MadeCard, Scene
 from tests.infra.admin.command_line import done, run
-from tests.many import cases
 from tests.openbanking.faults import Snapshot
 from tests.world import World
 
@@ -188,18 +187,19 @@ BREAKS: list[tuple[Tamper, str]] = [
 ]  # fmt: skip
 
 
-def test_what_does_not_fit_between_cards_and_accounts_is_named(spent: Spent, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_fit_between_cards_and_accounts_is_named(
+    spent: Spent, monkeypatch: pytest.MonkeyPatch, subtests: pytest.Subtests
+) -> None:
     monkeypatch.setattr(account_proof, "LOOKS", 1)
     beginning = Snapshot(spent.scene.world, ("ledger", "card-activity"))
-    with cases() as case:
-        for tamper, sentence in BREAKS:
-            with case(sentence):
-                beginning.restore()
-                tamper(spent)
-                printed = run("ledger", "verify", "--json")
-                found = json.loads(printed.stdout)["broken"]
-                assert printed.exit_code == 1
-                assert re.match(sentence, f"{found['account']}: {found['problem']}"), found
+    for tamper, sentence in BREAKS:
+        with subtests.test(sentence):
+            beginning.restore()
+            tamper(spent)
+            printed = run("ledger", "verify", "--json")
+            found = json.loads(printed.stdout)["broken"]
+            assert printed.exit_code == 1
+            assert re.match(sentence, f"{found['account']}: {found['problem']}"), found
 
 
 def test_a_hold_that_no_row_knows_of_is_found(spent: Spent) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -44,8 +43,9 @@ from tests.infra.conformance.broken_lists import (
     WritesIbansWithBlanks,
 )
 from tests.infra.conformance.small_bank import OTHER_KEY, STATUSES, Answer, Consent, Members, Payment, SmallBank
-
-SLOW_SECONDS = 0.6
+from tests.manual_clock import ManualClock
+from tests.patience import PATIENCE_SECONDS
+from tests.world import START
 
 
 @dataclass(frozen=True)
@@ -143,9 +143,13 @@ class AnswersAsText(SmallBank):
 
 
 class AnswersLate(SmallBank):
+    """Time passes when it answers, on the clock of the kit's calls."""
+
+    clock = ManualClock(START)
+
     def finish(self, webhook: Webhook, answer: Answer) -> Answer:
         if webhook is self.version.relayed["account_balance"]:
-            time.sleep(SLOW_SECONDS)
+            self.clock.advance(PATIENCE_SECONDS)
         return answer
 
 

@@ -31,10 +31,11 @@ from tests.infra.conformance.small_bank import (
     SORT_CODE,
     SmallBank,
 )
+from tests.patience import PATIENCE_SECONDS
 
 HUB_KEY = signatures.load_private_key(signatures.generate_private_pem())
-LIMITS = Limits(answer=2.0, report=0.15, arrival=0.15)
-"""Short ones: the small bank answers at once, and a broken one never."""
+LIMITS = Limits(answer=PATIENCE_SECONDS, report=0.15, arrival=0.15)
+"""Reports and arrivals come before the PSU is done, or never."""
 
 
 class InstantPsu:
@@ -47,16 +48,16 @@ class InstantPsu:
         with requests.Session() as browser:
             browser.trust_env = False
             if task.action == "revoke":
-                browser.post(f"{self._bank.own}/end", timeout=10)
+                browser.post(f"{self._bank.own}/end", timeout=PATIENCE_SECONDS)
                 return PsuOutcome("done")
             form = task.url
             if task.action == "consent":
-                page = browser.get(task.url, timeout=10)
+                page = browser.get(task.url, timeout=PATIENCE_SECONDS)
                 if page.status_code != 200:
                     return PsuOutcome("failed", f"the bank's page has status {page.status_code}")
                 form = urljoin(task.url, page.text)
             decision = "no" if task.decision == "refuse" else "yes"
-            ended = browser.post(form, data={"decision": decision}, timeout=10)
+            ended = browser.post(form, data={"decision": decision}, timeout=PATIENCE_SECONDS)
             return PsuOutcome("done" if ended.status_code == 200 else "failed", f"status {ended.status_code}")
 
 
@@ -88,11 +89,11 @@ def file_of(bank: SmallBank, more: str = "") -> BankUnderTest:
 
 
 @contextmanager
-def playing(bank: SmallBank, more: str = "", limits: Limits = LIMITS) -> Iterator[Session]:
+def playing(bank: SmallBank, more: str = "") -> Iterator[Session]:
     """A session of the kit with a running bank."""
     described = file_of(bank, more)
     bank.hub = described.public_url
-    with kit.open_session(described, HUB_KEY, StringIO(), psu=InstantPsu(bank), limits=limits) as session:
+    with kit.open_session(described, HUB_KEY, StringIO(), psu=InstantPsu(bank), limits=LIMITS) as session:
         session.other_key = OTHER_KEY  # making one takes time
         yield session
 
@@ -102,14 +103,14 @@ def play(bank: SmallBank, only: str = "", more: str = "") -> Run:
     return play_checks(bank, select(checks_of(bank.version), only), more)
 
 
-def play_mandatory(bank: SmallBank, check_id: str, limits: Limits) -> Run:
+def play_mandatory(bank: SmallBank, check_id: str) -> Run:
     """A run of all mandatory checks, and of one other."""
     chosen = [each for each in checks_of(bank.version) if each.level == "mandatory" or each.check_id == check_id]
-    return play_checks(bank, chosen, limits=limits)
+    return play_checks(bank, chosen)
 
 
-def play_checks(bank: SmallBank, chosen: Sequence[Check], more: str = "", limits: Limits = LIMITS) -> Run:
-    with playing(bank, more, limits) as session:
+def play_checks(bank: SmallBank, chosen: Sequence[Check], more: str = "") -> Run:
+    with playing(bank, more) as session:
         return kit.run(session, chosen, lambda _: None)
 
 

@@ -27,6 +27,7 @@ from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from tests.http_servers import serving
+from tests.patience import PATIENCE_SECONDS
 
 NUMBER, SORT_CODE = "01234567", "040004"
 IBAN = make_iban("GB", f"DEMO{SORT_CODE}{NUMBER}")
@@ -97,7 +98,7 @@ class SmallBank:
 
     def accepts_signature(self, body: bytes, given: str) -> bool:
         if self.hub_key is None:
-            published = requests.get(f"{self.hub}/bank/public_key", timeout=5).text
+            published = requests.get(f"{self.hub}/bank/public_key", timeout=PATIENCE_SECONDS).text
             self.hub_key = signatures.load_public_key(published)
         return signatures.verify([self.hub_key], body, given)
 
@@ -184,7 +185,9 @@ class SmallBank:
             "X-Signature": signatures.sign(self.signing_key(), self.signed_bytes(body)),
             "Content-Type": "application/json",
         }
-        answer = requests.post(f"{self.hub}{self.version.base}{path}", data=body, headers=headers, timeout=10)
+        answer = requests.post(
+            f"{self.hub}{self.version.base}{path}", data=body, headers=headers, timeout=PATIENCE_SECONDS
+        )
         answer.raise_for_status()
         back = {self.version.spell(name): name for name in _MEMBERS}
         return {back.get(name, name): value for name, value in answer.json().items()}

@@ -7,7 +7,6 @@ import re
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,6 +21,7 @@ from tests.http_servers import free_port
 from tests.infra.conformance.broken_lists import CountsPendingInPages
 from tests.infra.conformance.playing import play
 from tests.infra.conformance.small_bank import SmallBank, running
+from tests.patience import wait_for
 
 GUIDES = ROOT / "docs" / "guides"
 API_KEY = "key-for-the-conformance-kit"
@@ -106,10 +106,8 @@ def _guide_bank(folder: Path, number: int, ports: dict[str, str]) -> Iterator[No
 
 
 def _wait_for(port: int) -> None:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
+    def listens() -> bool:
         with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.05)
-    raise TimeoutError("the bank does not listen")
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    wait_for(listens, "the bank does not listen")

@@ -19,11 +19,12 @@ from tests.documents import ROOT
 from tests.http_servers import free_port
 from tests.infra.conformance.playing import HUB_KEY, LIMITS, file_of
 from tests.infra.conformance.small_bank import SmallBank, running
+from tests.patience import PATIENCE_SECONDS
 
 TASK = Task("consent", "http://bank/consent?x=1", "approve", lambda: False)
 
 
-def script(folder: Path, code: str, seconds: float = 10) -> ScriptPsu:
+def script(folder: Path, code: str, seconds: float = PATIENCE_SECONDS) -> ScriptPsu:
     file = folder / "psu.py"
     file.write_text(code, "utf-8")
     return ScriptPsu([sys.executable, str(file)], seconds)
@@ -72,7 +73,7 @@ def test_a_long_output_without_lines_keeps_its_end(tmp_path: Path) -> None:
 
 def test_the_guides_command_says_in_one_line_that_the_bank_does_not_respond() -> None:
     bank = f"http://127.0.0.1:{free_port()}"
-    guide = ScriptPsu([sys.executable, str(ROOT / "docs/guides/psu.py"), bank], 20)
+    guide = ScriptPsu([sys.executable, str(ROOT / "docs/guides/psu.py"), bank], PATIENCE_SECONDS)
     outcome = guide.act(Task("consent", f"{bank}/consent?x=1", "approve", bool))
 
     assert outcome.state == "failed"
@@ -82,7 +83,7 @@ def test_the_guides_command_says_in_one_line_that_the_bank_does_not_respond() ->
 
 
 def test_a_command_that_does_not_end_is_a_failure(tmp_path: Path) -> None:
-    outcome = script(tmp_path, "import time; time.sleep(30)", seconds=0.3).act(TASK)
+    outcome = script(tmp_path, "import time; time.sleep(600)", seconds=0.3).act(TASK)
 
     assert outcome == PsuOutcome("failed", "psu.command did not end within 0.3 s for: consent approve")
 

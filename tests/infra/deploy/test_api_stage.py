@@ -11,7 +11,8 @@ import pytest
 from moto import mock_aws
 
 from infra.deploy import api_stage, limits, template
-from infra.deploy.chalice_command import STAGES, stage_settings
+from infra.deploy.chalice_command import stage_settings
+from infra.deploy.runtime import STAGES
 from tests.resources import for_stage
 
 LOG = "arn:aws:logs:eu-west-1:123456789012:log-group:/aws/apigateway/causeway-dev"

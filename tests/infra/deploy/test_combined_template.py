@@ -9,9 +9,9 @@ import pytest
 
 from infra.deploy import package, template
 from infra.deploy.api_stage import LOG_FORMAT
-from infra.deploy.chalice_command import STAGES
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 from infra.deploy.package import NotMergeable
+from infra.deploy.runtime import STAGES
 from tests.infra.deploy.chalice_template import APPLICATION, CONFIG, packaged_stage
 
 

@@ -12,7 +12,7 @@ from chalice.app import SQSEventConfig
 
 from app import app
 from chalicelib.delivery.slots import SLOTS, WORKERS
-from infra.deploy import chalice_command, functions, limits
+from infra.deploy import functions, limits, runtime
 from infra.deploy.functions import FUNCTIONS
 from infra.deploy.limits import CONCURRENCY, REQUESTS, UNRESERVED, Account, LimitsNotPossible, check, reservations
 from tests.documents import CAPACITY, DEPLOYMENT, blocks, rows, section
@@ -72,7 +72,7 @@ def test_the_operator_reads_the_limits_that_are_set() -> None:
 def test_nothing_is_reserved_unless_the_operator_says_so() -> None:
     committed = json.loads(functions.CONFIG.read_text("utf-8"))
 
-    assert [reservations(committed, stage) for stage in chalice_command.STAGES] == [{}, {}]
+    assert [reservations(committed, stage) for stage in runtime.STAGES] == [{}, {}]
 
 
 def test_the_example_of_the_document_reserves_what_the_account_has() -> None:
@@ -209,7 +209,7 @@ def test_the_command_says_whether_the_account_allows_the_limits(
 ) -> None:
     (tmp_path / ".chalice").mkdir()
     (tmp_path / ".chalice/config.json").write_text(json.dumps(config(lambda_functions=reserved)), "utf-8")
-    monkeypatch.setattr(limits, "ROOT", tmp_path)
+    monkeypatch.setattr(limits, "CONFIG", tmp_path / ".chalice" / "config.json")
     monkeypatch.setattr("boto3.client", lambda service: Lambda(quota))
 
     assert limits.main(["prod"]) == code

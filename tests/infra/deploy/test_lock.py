@@ -16,8 +16,7 @@ from infra.deploy import lock
 from infra.deploy.lock import LockFailed
 from tests.documents import ROOT
 
-LOCKS = [lock.RUNTIME, lock.DEVELOPMENT]
-each_lock = pytest.mark.parametrize("name", LOCKS)
+each_lock = pytest.mark.parametrize("name", lock.LOCKS)
 
 
 def required(name: str) -> dict[str, str]:
@@ -38,14 +37,16 @@ def test_every_distribution_of_a_lock_has_hashes(name: str) -> None:
     assert all(pin.hashes for pin in lock.read(ROOT / f"{name}.txt").values())
 
 
-def test_tests_run_with_what_is_deployed() -> None:
-    runtime, development = (lock.read(ROOT / f"{name}.txt") for name in LOCKS)
+def test_tests_and_make_run_use_what_is_deployed() -> None:
+    locks = [lock.read(ROOT / f"{name}.txt") for name in lock.LOCKS]
+    runtime, run, development = ({pin.name: (pin.version, pin.hashes) for pin in pins.values()} for pins in locks)
 
-    assert {name: development[name] for name in runtime} == runtime
+    assert run.items() >= runtime.items()
+    assert development.items() >= run.items()
 
 
 def test_a_lock_names_no_index(tmp_path: Path) -> None:
-    for name in LOCKS:
+    for name in lock.LOCKS:
         assert "://" not in (ROOT / f"{name}.txt").read_text("utf-8")
 
 
@@ -89,7 +90,8 @@ def requirements(folder: Path, runtime: str, development: str) -> Path:
     project = folder / "project"
     project.mkdir()
     (project / f"{lock.RUNTIME}.in").write_text(f"{runtime}\n", "utf-8")
-    (project / f"{lock.DEVELOPMENT}.in").write_text(f"-r {lock.RUNTIME}.in\n{development}\n", "utf-8")
+    (project / f"{lock.RUN}.in").write_text(f"-r {lock.RUNTIME}.in\n", "utf-8")
+    (project / f"{lock.DEVELOPMENT}.in").write_text(f"-r {lock.RUN}.in\n{development}\n", "utf-8")
     return project
 
 
@@ -99,44 +101,44 @@ def test_a_version_that_development_requires_is_deployed_too(tmp_path: Path) -> 
 
     lock.write(project)
 
-    runtime, development = (lock.read(project / f"{name}.txt") for name in LOCKS)
+    runtime, run, development = (lock.read(project / f"{name}.txt") for name in lock.LOCKS)
     assert {name: pin.version for name, pin in runtime.items()} == {"service": "1", "shared": "1"}
-    assert development == runtime
+    assert development == run == runtime
 
 
 @pytest.mark.usefixtures("index")
 def test_versions_are_the_newest_that_the_requirements_allow(tmp_path: Path) -> None:
     project = requirements(tmp_path, "service==1", "")
     lock.write(project)
-    (project / f"{lock.RUNTIME}.txt").write_text("shared==1\n", "utf-8")
-    (project / f"{lock.DEVELOPMENT}.txt").write_text("shared==1\n", "utf-8")
+    for name in lock.LOCKS:
+        (project / f"{name}.txt").write_text("shared==1\n", "utf-8")
 
     lock.write(project)
 
-    assert [lock.read(project / f"{name}.txt")["shared"].version for name in LOCKS] == ["2", "2"]
+    assert [lock.read(project / f"{name}.txt")["shared"].version for name in lock.LOCKS] == ["2"] * 3
 
 
 @pytest.mark.usefixtures("index")
 @pytest.mark.parametrize(
     ("runtime", "development"), [("service==1", "shared==3"), ("service==1\nunknown==1", ""), ("a package", "")]
 )
-def test_both_locks_stay_as_they_were_if_requirements_have_no_solution(
+def test_all_locks_stay_as_they_were_if_requirements_have_no_solution(
     tmp_path: Path, runtime: str, development: str
 ) -> None:
     project = requirements(tmp_path, runtime, development)
-    for name in LOCKS:
+    for name in lock.LOCKS:
         (project / f"{name}.txt").write_text("as it was\n", "utf-8")
 
     with pytest.raises(LockFailed, match=r"uv could not lock requirements-dev\.in"):
         lock.write(project)
 
-    assert [(project / f"{name}.txt").read_text("utf-8") for name in LOCKS] == ["as it was\n"] * 2
+    assert [(project / f"{name}.txt").read_text("utf-8") for name in lock.LOCKS] == ["as it was\n"] * 3
 
 
 @pytest.mark.usefixtures("index")
-def test_both_locks_stay_as_they_were_if_only_the_second_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_locks_stay_as_they_were_if_only_the_second_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     project = requirements(tmp_path, "service==1", "shared==1")
-    for name in LOCKS:
+    for name in lock.LOCKS:
         (project / f"{name}.txt").write_text("as it was\n", "utf-8")
     runs, run = [], subprocess.run
 
@@ -150,4 +152,4 @@ def test_both_locks_stay_as_they_were_if_only_the_second_fails(tmp_path: Path, m
     with pytest.raises(LockFailed, match="uv was stopped"):
         lock.write(project)
 
-    assert [(project / f"{name}.txt").read_text("utf-8") for name in LOCKS] == ["as it was\n"] * 2
+    assert [(project / f"{name}.txt").read_text("utf-8") for name in lock.LOCKS] == ["as it was\n"] * 3

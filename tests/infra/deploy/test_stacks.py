@@ -16,6 +16,7 @@ from infra.deploy import __main__ as deploy
 from infra.deploy import chalice_command, limits, runtime, stacks, template
 from infra.deploy.functions import FUNCTIONS
 from infra.deploy.stacks import StackFailed
+from tests.patience import PATIENCE_SECONDS
 
 
 def refusal(message: str) -> ClientError:
@@ -148,7 +149,7 @@ class Slow(CloudFormation):
         self.heard, self.answers = heard, answers
 
     def wait(self, **_: Any) -> None:
-        assert self.heard.wait(10)
+        assert self.heard.wait(PATIENCE_SECONDS)
 
     def describe_stack_resources(self, **_: Any) -> dict[str, Any]:
         if not self.answers:

@@ -16,6 +16,7 @@ from infra.deploy.chalice_command import ROOT
 from infra.local import server
 from infra.local.compression import accepts_gzip, compress
 from tests.http_servers import serving
+from tests.patience import PATIENCE_SECONDS
 
 SMALLEST = 1024
 LARGE, SMALL = "a" * SMALLEST, "a" * (SMALLEST - 1)
@@ -51,7 +52,7 @@ def port() -> Iterator[int]:
 
 def fetch(port: int, path: str, accepted: str | None = "gzip", method: str = "GET") -> tuple[Any, bytes]:
     """The response's headers, and its body as it was sent."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
     connection.putrequest(method, path, skip_accept_encoding=True)
     if accepted is not None:
         connection.putheader("Accept-Encoding", accepted)

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -20,12 +19,12 @@ from infra.local.process import ChildProcess, python_command
 from tests.conftest import DYNAMODB_ENGINE
 from tests.documents import EVERYTHING
 from tests.http_servers import free_port
+from tests.patience import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.faults
 
 ROOT = stackfile.ROOT
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE", "CAUSEWAY_"))}
-_SECONDS = 180
 _COMMAND = re.compile(r"(?:[A-Z_]+=[^ `]+ )*make run(?: [A-Z]+=[\w-]+)*")
 DOCUMENTED = sorted(set(_COMMAND.findall(EVERYTHING)))
 """The commands, such as ``AWS_ENDPOINT_URL=http://… make run``."""
@@ -70,15 +69,17 @@ def start(command: str, folder: Path, *, toured: bool) -> Started:
             start_new_session=True,
         )
         try:
-            deadline = time.monotonic() + _SECONDS
-            while "\nready at " not in (said := (folder / "output").read_text("utf-8")):
+
+            def is_ready() -> bool:
+                said = (folder / "output").read_text("utf-8")
                 assert process.poll() is None, said
-                assert time.monotonic() < deadline, said
-                time.sleep(0.1)
+                return "\nready at " in said
+
+            wait_for(is_ready, f"{command} is not ready")
             content = stackfile.find_running(file) or {}
             tour = tour_in_second_terminal(second) if toured else ""
             os.kill(content["pid"], signal.SIGTERM)
-            code = process.wait(_SECONDS)
+            code = process.wait(PATIENCE_SECONDS)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -88,7 +89,7 @@ def start(command: str, folder: Path, *, toured: bool) -> Started:
 
 def tour_in_second_terminal(environ: dict[str, str]) -> str:
     done = subprocess.run(
-        ["make", "tour"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=_SECONDS
+        ["make", "tour"], cwd=ROOT, env=environ, capture_output=True, text=True, check=False, timeout=PATIENCE_SECONDS
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -21,6 +21,7 @@ from moto.sqs.models import sqs_backends
 from infra.local.emulator import Emulator
 from infra.local.process import ChildProcess, python_command
 from infra.local.sqs import ACCOUNT
+from tests.patience import PATIENCE_SECONDS
 
 
 def client(service: str, url: str) -> Any:
@@ -60,7 +61,7 @@ def test_messages_are_sent_and_received_while_a_table_is_in_use() -> None:
 
     def application(environ: Any, start_response: Any) -> list[bytes]:
         begun.set()
-        assert ended.wait(60)
+        assert ended.wait(PATIENCE_SECONDS)
         start_response("200 OK", [])
         return []
 
@@ -69,13 +70,13 @@ def test_messages_are_sent_and_received_while_a_table_is_in_use() -> None:
         emulator = Emulator(application)
         using = threading.Thread(target=emulator, args=({"HTTP_X_AMZ_TARGET": "DynamoDB_20120810.PutItem"}, b"{}"))
         using.start()
-        assert begun.wait(60)
+        assert begun.wait(PATIENCE_SECONDS)
         for action, members in (("SendMessage", {"MessageBody": "hello"}), ("ReceiveMessage", {})):
             request = json.dumps({"QueueUrl": f"http://127.0.0.1/{ACCOUNT}/emulated", **members}).encode()
             answer = emulator({"HTTP_X_AMZ_TARGET": f"AmazonSQS.{action}"}, request)
             assert answer[0] == "200 OK"
         ended.set()
-        using.join(60)
+        using.join(PATIENCE_SECONDS)
     assert json.loads(answer[2])["Messages"][0]["Body"] == "hello"
 
 
@@ -86,7 +87,7 @@ def test_a_waiting_receiver_keeps_nobody_from_working(emulator: str) -> None:
     poll = threading.Thread(target=lambda: received.append(sqs.receive_message(QueueUrl=url, WaitTimeSeconds=20)))
     poll.start()
     client("sqs", emulator).send_message(QueueUrl=url, MessageBody="hello")
-    poll.join(60)
+    poll.join(PATIENCE_SECONDS)
     assert received[0]["Messages"][0]["Body"] == "hello"
 
 
@@ -101,7 +102,7 @@ def test_a_short_poll_of_an_empty_queue_returns_at_once(emulator: str) -> None:
 )
 def test_what_a_web_page_could_send_does_not_reach_the_emulator(emulator: str, headers: str) -> None:
     address = urlsplit(emulator)
-    with socket.create_connection((address.hostname, address.port), timeout=60) as opened:
+    with socket.create_connection((address.hostname, address.port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(f"POST / HTTP/1.1\r\n{headers}\r\n\r\n".encode())
         received = b"".join(iter(lambda: opened.recv(65536), b""))
 

@@ -17,6 +17,7 @@ from infra.local.card_player import StepFailed
 from infra.local.first_data import COMPLETE, INCOMPLETE, PLAYING, RESUMED_SECONDS, CardMonth, begin
 from tests.cards.scenes import MANAGER, Scene
 from tests.log_lines import Lines
+from tests.patience import PATIENCE_SECONDS
 from tests.world import World
 
 BIC = "ALPHGB21"
@@ -42,7 +43,7 @@ def month(world: World, state: str = PLAYING) -> tuple[CardMonth, list[dict[str,
 
 
 def finished(playing: CardMonth) -> None:
-    playing._thread.join(60)
+    playing._thread.join(PATIENCE_SECONDS)
     assert not playing._thread.is_alive()
 
 
@@ -128,7 +129,7 @@ def test_a_stack_that_ends_waits_for_the_current_step_only(world: World, monkeyp
     monkeypatch.setattr(first_data, "play_month", steps)
     playing, reported = month(world)
     playing.start()
-    assert at_work.wait(10)
+    assert at_work.wait(PATIENCE_SECONDS)
     playing.stop()
 
     assert not playing._thread.is_alive()

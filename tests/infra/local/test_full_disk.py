@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from infra.local import stackfile
 from infra.local.process import python_command
 from tests.conftest import ENDPOINT
 from tests.e2e.own_stack import CLEAN, running
+from tests.patience import PATIENCE_SECONDS, wait_for
 
 pytestmark = [
     pytest.mark.faults,
@@ -25,7 +25,6 @@ pytestmark = [
 
 LARGEST_FILE = 8 * 1024
 """In KiB; a new stack needs about half of it."""
-_SECONDS = 60
 
 
 def start(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
@@ -35,11 +34,7 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
     limited = ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(LARGEST_FILE), *command]
     with (folder / "out").open("wb") as output, (folder / "err").open("wb") as errors:
         process = subprocess.Popen(limited, cwd=stackfile.ROOT, env=CLEAN, stdout=output, stderr=errors)
-    deadline = time.monotonic() + _SECONDS
-    while (content := stackfile.find_running(file)) is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    return process, content
+    return process, wait_for(lambda: stackfile.find_running(file), "the stack does not start")
 
 
 def fill_the_disk(content: dict[str, Any]) -> None:
@@ -58,7 +53,7 @@ def test_a_full_disk_ends_a_stack_with_one_sentence_and_leaves_its_ledger_whole(
     process, content = start(tmp_path)
     try:
         fill_the_disk(content)
-        code = process.wait(_SECONDS)
+        code = process.wait(PATIENCE_SECONDS)
     finally:
         process.kill()
         process.wait()

@@ -12,10 +12,8 @@ import pytest
 from infra.local.event_runner import POLLERS
 from infra.local.message_queue import Message, MessageQueue
 from tests.manual_clock import ManualClock
+from tests.patience import PATIENCE_SECONDS, wait_for
 from tests.world import START
-
-PATIENCE = 60
-"""Seconds after which a test has failed that waits for something that does not come."""
 
 
 @pytest.fixture
@@ -144,23 +142,21 @@ class Consumers:
                     self._queue.remove(found)
                     self.got.append(found.message_id)
                 else:
-                    self._queue.wait(PATIENCE)
+                    self._queue.wait(PATIENCE_SECONDS)
 
     def until(self, reached: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + PATIENCE
-        while time.monotonic() < deadline:
+        def look() -> bool:
             with self._lock:
-                if reached():
-                    return
-            time.sleep(0.001)
-        raise AssertionError("it does not come")
+                return reached()
+
+        wait_for(look)
 
     def stop(self) -> None:
         with self._lock:
             self._stopped = True
             self._queue._arrival.notify_all()
         for thread in self._threads:
-            thread.join(PATIENCE)
+            thread.join(PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.05])

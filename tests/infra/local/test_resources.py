@@ -17,6 +17,7 @@ from infra.deploy.stacks import StackFailed
 from infra.local import resources
 from infra.local.process import ChildProcess, python_command
 from tests import endpoint
+from tests.patience import PATIENCE_SECONDS
 from tests.resources import for_stage
 
 
@@ -33,7 +34,7 @@ def addresses() -> Iterator[list[str]]:
 def emulators(addresses: list[str]) -> list[str]:
     """Two emulators that hold nothing."""
     for address in addresses:
-        requests.post(f"{address}/moto-api/reset", timeout=5).raise_for_status()
+        requests.post(f"{address}/moto-api/reset", timeout=PATIENCE_SECONDS).raise_for_status()
     return addresses
 
 

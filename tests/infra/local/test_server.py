@@ -16,6 +16,7 @@ from chalice.config import Config
 from infra.local import server
 from infra.strict_http import LARGEST_BODY
 from tests import http_servers
+from tests.patience import PATIENCE_SECONDS
 
 
 @contextlib.contextmanager
@@ -55,14 +56,14 @@ def port() -> Iterator[int]:
 
 @pytest.fixture
 def connection(port: int) -> Iterator[http.client.HTTPConnection]:
-    opened = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    opened = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_SECONDS)
     yield opened
     opened.close()
 
 
 def raw(port: int, request: bytes) -> tuple[bytes, bytes]:
     """The head and the body that the server sends before it closes the connection."""
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as opened:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(request)
         received = b""
         while chunk := opened.recv(65536):
@@ -75,6 +76,18 @@ def post(length: str, body: bytes = b"") -> bytes:
     return (
         b"POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n" + length.encode() + b"\r\n\r\n" + body
     )
+
+
+def test_a_caller_that_expects_100_continue_gets_it_before_it_sends_the_body(port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
+        head, _, body = post("Content-Length: 2", b"{}").partition(b"\r\n\r\n")
+        opened.sendall(head + b"\r\nExpect: 100-continue\r\n\r\n")
+        interim = opened.recv(len(b"HTTP/1.1 100 Continue\r\n\r\n"), socket.MSG_WAITALL)
+        opened.sendall(body)
+        answer = opened.recv(65536)
+
+    assert interim == b"HTTP/1.1 100 Continue\r\n\r\n"
+    assert answer.startswith(b"HTTP/1.1 ")
 
 
 def test_a_connection_serves_many_requests(connection: http.client.HTTPConnection) -> None:
@@ -171,7 +184,7 @@ def test_a_refusal_arrives_although_the_body_is_still_being_sent(port: int) -> N
 
 
 def test_a_body_that_ends_early_is_refused(port: int) -> None:
-    with socket.create_connection(("127.0.0.1", port), timeout=5) as opened:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as opened:
         opened.sendall(post("Content-Length: 10", b"abc"))
         opened.shutdown(socket.SHUT_WR)
         assert opened.recv(65536).startswith(b"HTTP/1.1 400")

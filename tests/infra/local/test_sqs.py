@@ -15,6 +15,7 @@ from infra.local.event_runner import POLLERS
 from infra.local.message_queue import MessageQueue
 from infra.local.sqs import ACCOUNT, Sqs
 from tests.manual_clock import ManualClock
+from tests.patience import PATIENCE_SECONDS
 from tests.world import START
 
 URL = f"http://127.0.0.1:1/{ACCOUNT}/"
@@ -231,7 +232,7 @@ def test_a_consumer_that_waits_gets_the_message_that_is_sent(sqs: Sqs) -> None:
     consumer = threading.Thread(target=lambda: found.extend(received(sqs, WaitTimeSeconds=20)))
     consumer.start()
     send(sqs, "hello")
-    consumer.join(60)
+    consumer.join(PATIENCE_SECONDS)
 
     assert bodies(found) == ["hello"]
 
@@ -260,7 +261,7 @@ def test_sixteen_consumers_receive_ten_thousand_messages_once_each_and_wait_for_
         for consumer in consumers:
             consumer.start()
         for consumer in consumers:
-            consumer.join(120)
+            consumer.join(PATIENCE_SECONDS)
         backend.delete_queue("work")
 
     assert sorted(map(int, found)) == [*range(10_000)]

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +23,7 @@ from infra.local.server import take_port
 from tests.conftest import DYNAMODB_ENGINE, ENDPOINT
 from tests.endpoint import of_a_stack
 from tests.local_stack import answering
+from tests.patience import PATIENCE_SECONDS, wait_for
 
 ROOT = stackfile.ROOT
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
@@ -33,7 +33,9 @@ Kept = tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]
 
 def run(*options: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "infra.local", *options]
-    return subprocess.run(command, cwd=ROOT, env=CLEAN, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        command, cwd=ROOT, env=CLEAN, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
 
 
 def test_a_taken_port_is_one_sentence(tmp_path: Path) -> None:
@@ -85,7 +87,7 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
         stackfile.write(file, stale)
         with run_stack(CLEAN, output, folder=folder, elsewhere=elsewhere) as content:
             running, file_mode = stackfile.find_running(file), file.stat().st_mode & 0o777
-            health = requests.get(f"{content['base_url']}/health", timeout=5).status_code
+            health = requests.get(f"{content['base_url']}/health", timeout=PATIENCE_SECONDS).status_code
             service_log = Path(content["log"]).read_text()
     return Ended(content, running, health, file_mode, service_log, folder)
 
@@ -146,7 +148,7 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
     with run_stack(CLEAN, folder=folder, elsewhere=elsewhere) as content:
         before = _kept(content)
         os.kill(content["pid"], signal.SIGKILL)
-    options = ["--port", "0", "--stack-file", str(file), "--engine", "emulator", "--quiet"]
+    options = ["--port", "0", "--stack-file", str(file), "--engine", "emulator"]
     command = [sys.executable, "-m", "infra.local", *options]
     with subprocess.Popen(command, cwd=ROOT, env=CLEAN | elsewhere, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -154,8 +156,13 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
             assert any(line.startswith("ready at") for line in process.stdout)
             content = stackfile.read(file) or {}
             after = _kept(content)
-            answer = _answer_of_a_slow_caller(content, lambda: process.send_signal(signal.SIGTERM))
-            exit_code = process.wait(30)
+
+            def end() -> None:
+                process.send_signal(signal.SIGTERM)
+                assert any(line.startswith("waiting for requests in flight: 1") for line in process.stdout or ())
+
+            answer = _answer_of_a_slow_caller(content, end)
+            exit_code = process.wait(PATIENCE_SECONDS)
         finally:
             process.kill()
     return Returned(before, after, answer, exit_code, file)
@@ -183,23 +190,25 @@ def test_a_start_on_an_endpoint_that_never_answers_ends_when_it_is_told_to(tmp_p
         process = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, text=True)
         with process, silent.accept()[0]:  # it has asked, and would wait for a minute
             process.send_signal(signal.SIGINT)
-            said, _ = process.communicate(timeout=20)
+            said, _ = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert (process.returncode, said) == (130, "ending…\nended\n")
 
 
 def _answer_of_a_slow_caller(stack: dict[str, Any], meanwhile: Callable[[], None]) -> bytes:
-    """The answer to a request that needs the records, and whose body ends a second after ``meanwhile``."""
+    """The answer to a request that needs the records: its headers are read before ``meanwhile``, its body after it."""
     body = json.dumps({"bic": "DEMOGB21", "scopes": ["account.list"]}).encode()
     head = (
         "POST /tpp/authorize HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n"
+        "Expect: 100-continue\r\n"
         f"X-Api-Key: {stack['client']['client_id']}\r\nContent-Length: {len(body)}\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", int(stack["environment"]["PORT"])), timeout=30) as caller:
-        caller.sendall(head.encode() + body[:-1])
-        time.sleep(0.5)  # until its headers have been read
+    with socket.create_connection(("127.0.0.1", int(stack["environment"]["PORT"])), timeout=PATIENCE_SECONDS) as caller:
+        caller.sendall(head.encode())
+        interim = b"HTTP/1.1 100 Continue\r\n\r\n"
+        assert caller.recv(len(interim), socket.MSG_WAITALL) == interim
+        caller.sendall(body[:-1])
         meanwhile()
-        time.sleep(1)
         caller.sendall(body[-1:])
         return b"".join(iter(lambda: caller.recv(65536), b""))
 
@@ -217,7 +226,9 @@ def test_an_endpoint_where_nobody_answers_is_one_sentence(tmp_path: Path) -> Non
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
     command = [sys.executable, "-m", "infra.local", "--port", "0", "--stack-file", str(tmp_path / "stack.json")]
     environ = {**CLEAN, "AWS_ENDPOINT_URL": address, "LOCALSTACK": "1"}
-    result = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    result = subprocess.run(
+        command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=PATIENCE_SECONDS, check=False
+    )
 
     assert result.returncode == 1
     assert result.stderr == f"causeway: nothing responds at {address} (LOCALSTACK=1): is LocalStack running?\n"
@@ -288,13 +299,10 @@ def test_no_signal_leaves_children_behind(
     content = stackfile.find_running(file)
     assert content is not None
     process.send_signal(number)
-    code = process.wait(20)
+    code = process.wait(PATIENCE_SECONDS)
     assert code == (-number if number == signal.SIGKILL else 0)
     left = content["base_url"] if ENDPOINT else content["environment"]["AWS_ENDPOINT_URL"]
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline and _answers(left):
-        time.sleep(0.05)
-    assert not _answers(left)
+    wait_for(lambda: not _answers(left), "a child is left")
     if number != signal.SIGKILL:
         kept = "" if ENDPOINT else ", data kept in .*/(emulator|dynoxide)/"
         assert re.search(rf"ending…\nended{kept}\n$", process.stdout.read())
@@ -302,7 +310,7 @@ def test_no_signal_leaves_children_behind(
 
 def _answers(address: str) -> bool:
     try:
-        requests.get(address, timeout=5)
+        requests.get(address, timeout=PATIENCE_SECONDS)
     except requests.ConnectionError:
         return False
     return True
@@ -409,9 +417,9 @@ def test_a_stack_starts_anew_when_it_is_told_to(
 def _kept(content: dict[str, Any]) -> Kept:
     """Of a running stack; the call has the service open what it sealed before."""
     base = content["base_url"]
-    public_key = requests.get(f"{base}/bank/public_key", timeout=5).text
+    public_key = requests.get(f"{base}/bank/public_key", timeout=PATIENCE_SECONDS).text
     authorize = {"bic": "DEMOGB21", "scopes": ["account.list"]}
     caller = {"X-Api-Key": content["client"]["client_id"]}
-    answer = requests.post(f"{base}/tpp/authorize", json=authorize, headers=caller, timeout=20)
-    page = requests.get(answer.json()["redirect_url"], timeout=20)
+    answer = requests.post(f"{base}/tpp/authorize", json=authorize, headers=caller, timeout=PATIENCE_SECONDS)
+    page = requests.get(answer.json()["redirect_url"], timeout=PATIENCE_SECONDS)
     return content["user"], public_key, page.status_code, content["programme"], content["other_programme"]

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from botocore.exceptions import ConnectionClosedError
 from rich.console import Console
 
 from chalicelib.foundation import log, metrics
@@ -104,7 +105,7 @@ def test_on_a_terminal_there_are_neither_json_lines_nor_figures(
     handlers = list(logger.handlers)
     monkeypatch.setattr(metrics, "_output", metrics._output)
     try:
-        terminal_log.attach()
+        terminal_log.attach(lambda _: False)
         log.info("swept", queued=0)
         metrics.Metrics("local").write({"Calls": 1})
         log.info("request", **REQUEST)
@@ -114,3 +115,31 @@ def test_on_a_terminal_there_are_neither_json_lines_nor_figures(
     (line,) = capsys.readouterr().out.splitlines()
     assert "GET" in line
     assert "{" not in line
+
+
+@pytest.mark.parametrize(
+    ("cause", "ends_after", "lines"),
+    [
+        (ConnectionClosedError(endpoint_url="http://127.0.0.1:1"), 0.2, 0),
+        (ConnectionClosedError(endpoint_url="http://127.0.0.1:1"), None, 1),
+        (ValueError("a mistake"), 0, 0),
+        (ValueError("a mistake"), 0.2, 1),
+    ],
+)
+def test_a_failure_that_an_engines_end_causes_is_not_shown(
+    cause: Exception, ends_after: float | None, lines: int
+) -> None:
+    """The stack ends with one sentence, which gives the reason; a connection ends before its engine."""
+    written = io.StringIO()
+    handler = TerminalLog(
+        Console(file=written, width=200), lambda seconds: ends_after is not None and ends_after <= seconds
+    )
+    logger = logging.getLogger(log.logger().name)
+    logger.addHandler(handler)
+    problem = RuntimeError("storage did not respond")
+    problem.__cause__ = cause
+    logger.error("card month not played", exc_info=problem)
+    logger.removeHandler(handler)
+
+    assert written.getvalue().count("card month not played") == lines
+    assert bool(written.getvalue()) is bool(lines)

@@ -25,6 +25,7 @@ from infra.local.development_ca import ClientSubject, DevelopmentCa
 from infra.local.tls import LocalTls, TlsFailed
 from tests.certificates import Authority, seconds
 from tests.http_servers import serving
+from tests.patience import PATIENCE_SECONDS
 
 SUBJECT = ClientSubject("api.bank.example")
 BUNDLES = ("TPP_CA_BUNDLE", "BANK_CA_BUNDLE")
@@ -67,7 +68,9 @@ def with_certificate(local_tls: LocalTls, folder: Path, pem: str, key: str) -> s
 
 
 def identity(port: int, context: ssl.SSLContext, host: str = "127.0.0.1") -> dict[str, Any]:
-    with contextlib.closing(http.client.HTTPSConnection(host, port, context=context, timeout=5)) as connection:
+    with contextlib.closing(
+        http.client.HTTPSConnection(host, port, context=context, timeout=PATIENCE_SECONDS)
+    ) as connection:
         connection.request("GET", "/identity")
         found: dict[str, Any] = json.loads(connection.getresponse().read())
         return found
@@ -107,7 +110,10 @@ def test_a_certificate_of_a_stranger_fails_in_the_handshake(port: int, local_tls
 def test_a_plain_request_gets_a_closed_connection_and_leaves_no_trace(
     port: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.DEBUG), socket.create_connection(("127.0.0.1", port), timeout=5) as plain:
+    with (
+        caplog.at_level(logging.DEBUG),
+        socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as plain,
+    ):
         plain.sendall(b"GET /identity HTTP/1.1\r\nHost: localhost\r\n\r\n")
         received = b"".join(iter(lambda: plain.recv(1024), b""))
 
@@ -116,7 +122,7 @@ def test_a_plain_request_gets_a_closed_connection_and_leaves_no_trace(
 
 
 def test_a_handshake_that_does_not_begin_keeps_nobody_waiting(port: int, local_tls: LocalTls) -> None:
-    with socket.create_connection(("127.0.0.1", port), timeout=5):
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS):
         assert identity(port, trusting(local_tls))["sourceIp"] == "127.0.0.1"
 
 

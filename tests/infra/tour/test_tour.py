@@ -13,6 +13,7 @@ from chalicelib.foundation.crypto import event_signing
 from infra.tour import polling
 from infra.tour.polling import TourFailed, wait_for
 from infra.tour.receiver import EventReceiver, listen
+from tests.patience import PATIENCE_SECONDS
 
 SECRET = event_signing.new_secret()
 
@@ -30,7 +31,7 @@ def send(receiver: EventReceiver, type_: str, message_id: str, secret: str = SEC
     headers = event_signing.headers([secret], message_id, int(time.time()), body)
     with requests.Session() as session:
         session.trust_env = False
-        return session.post(receiver.url, data=body, headers=headers, timeout=5).status_code
+        return session.post(receiver.url, data=body, headers=headers, timeout=PATIENCE_SECONDS).status_code
 
 
 def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_come(receiver: EventReceiver) -> None:
@@ -63,7 +64,10 @@ def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_tour(receiver: 
 def test_what_is_not_an_event_at_all_is_refused(receiver: EventReceiver) -> None:
     with requests.Session() as session:
         session.trust_env = False
-        assert session.post(receiver.url, data=b"\xff", headers={"webhook-id": "m1"}, timeout=5).status_code == 400
+        assert (
+            session.post(receiver.url, data=b"\xff", headers={"webhook-id": "m1"}, timeout=PATIENCE_SECONDS).status_code
+            == 400
+        )
 
 
 def test_waiting_in_vain_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

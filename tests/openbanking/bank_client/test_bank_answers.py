@@ -12,7 +12,6 @@ from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, R
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.protocol import refusals
 from tests.log_lines import Lines
-from tests.many import cases
 from tests.openbanking.bank_client.bank_answers import handed_on, in_camel_case, odd_answers
 from tests.openbanking.broken_rules import NO_LIST, NO_OBJECT, NO_TEXT
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, spelled, with_value, without
@@ -82,12 +81,13 @@ def with_members(*, mandatory: bool) -> pytest.MarkDecorator:
 
 
 @with_members(mandatory=True)
-def test_a_mistyped_mandatory_member_is_a_failure_of_the_bank(stage: Stage, row: Row) -> None:
-    with cases() as case:
-        for member, label, value in mistyped(row, mandatory=True):
-            with case(f"{member.path}-{label}"):
-                answer = stage.ask(row, answer=with_value(row.answer, member, value))
-                assert member.path.partition(".")[0].removesuffix("[]") in details_of(answer)
+def test_a_mistyped_mandatory_member_is_a_failure_of_the_bank(
+    stage: Stage, row: Row, subtests: pytest.Subtests
+) -> None:
+    for member, label, value in mistyped(row, mandatory=True):
+        with subtests.test(f"{member.path}-{label}"):
+            answer = stage.ask(row, answer=with_value(row.answer, member, value))
+            assert member.path.partition(".")[0].removesuffix("[]") in details_of(answer)
 
 
 @pytest.mark.parametrize(("row", "member"), each_member(mandatory=False))
@@ -100,16 +100,17 @@ def test_an_optional_member_may_be_missing_or_null(stage: Stage, row: Row, membe
 
 
 @with_members(mandatory=False)
-def test_a_mistyped_optional_member_passes_and_is_logged(stage: Stage, row: Row, lines: Lines) -> None:
-    with cases() as case:
-        for member, label, value in mistyped(row, mandatory=False):
-            with case(f"{member.path}-{label}"):
-                given, before = with_value(row.answer, member, value), len(odd_answers(lines))
-                answer = stage.ask(row, answer=given)
-                assert answer.status == 200, answer
-                assert spelled(answer.text) == spelled(told(handed_on(row, given)))
-                if (member.name, value) != ("additional_data", {}):  # whose form is the bank's
-                    assert len(odd_answers(lines)) > before
+def test_a_mistyped_optional_member_passes_and_is_logged(
+    stage: Stage, row: Row, lines: Lines, subtests: pytest.Subtests
+) -> None:
+    for member, label, value in mistyped(row, mandatory=False):
+        with subtests.test(f"{member.path}-{label}"):
+            given, before = with_value(row.answer, member, value), len(odd_answers(lines))
+            answer = stage.ask(row, answer=given)
+            assert answer.status == 200, answer
+            assert spelled(answer.text) == spelled(told(handed_on(row, given)))
+            if (member.name, value) != ("additional_data", {}):  # whose form is the bank's
+                assert len(odd_answers(lines)) > before
 
 
 def too_long(member: Member) -> Any:
@@ -320,18 +321,19 @@ MISBEHAVIOUR: dict[str, tuple[Made, str, str]] = {
 
 
 @EVERY_ROW
-def test_a_bank_that_misbehaves_is_a_bad_gateway_with_its_own_words(stage: Stage, row: Row) -> None:
-    with cases() as case:
-        for label, (made, said, outcome) in MISBEHAVIOUR.items():
-            with case(label):
-                answer = stage.ask(row, answer=made(row))
-                assert said in details_of(answer)
-                assert AGAIN not in answer.body["title"]
-                if row.is_payment:
-                    assert outcome in answer.body["title"]
-                    assert ("X-Request-Id" in answer.body["title"]) is (outcome == UNKNOWN)
-                else:
-                    assert answer.body["title"] == refusals.BANK_FAILED.sentence
+def test_a_bank_that_misbehaves_is_a_bad_gateway_with_its_own_words(
+    stage: Stage, row: Row, subtests: pytest.Subtests
+) -> None:
+    for label, (made, said, outcome) in MISBEHAVIOUR.items():
+        with subtests.test(label):
+            answer = stage.ask(row, answer=made(row))
+            assert said in details_of(answer)
+            assert AGAIN not in answer.body["title"]
+            if row.is_payment:
+                assert outcome in answer.body["title"]
+                assert ("X-Request-Id" in answer.body["title"]) is (outcome == UNKNOWN)
+            else:
+                assert answer.body["title"] == refusals.BANK_FAILED.sentence
 
 
 TOKEN_REFUSED: dict[str, Made] = {

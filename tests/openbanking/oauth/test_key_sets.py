@@ -21,9 +21,11 @@ from chalicelib.openbanking.oauth.key_sets import (
     STALE_SECONDS,
     KeySets,
 )
+from tests.foundation.http.connections import AMPLE, let_time_run_out
 from tests.foundation.servers import Connection, serving
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
+from tests.patience import PATIENCE_SECONDS
 from tests.world import World
 
 URI = "http://127.0.0.1:1/jwks"
@@ -136,7 +138,7 @@ class ConcurrentCallers:
 
     def answer(self, others: int, url: str, **limits: Any) -> Reply:
         for _ in range(others):
-            assert self.waiting_or_done.acquire(timeout=60)
+            assert self.waiting_or_done.acquire(timeout=PATIENCE_SECONDS)
         return self.fetching(url, **limits)
 
 
@@ -252,11 +254,11 @@ def flood(connection: Connection) -> None:
 def trickle(connection: Connection) -> None:
     connection.request()
     connection.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
-    connection.trickle(b" " * 1000, 0.02)
+    connection.trickle(b" " * 1000)
 
 
-def get(url: str, *, public_only: bool = False, seconds: float = 5.0) -> Any:
-    return Outbound(public_only=public_only).get(url, largest=MAX_KEY_SET_BYTES, total_seconds=seconds)
+def get(url: str, *, public_only: bool = False) -> Any:
+    return Outbound(public_only=public_only).get(url, largest=MAX_KEY_SET_BYTES, total_seconds=AMPLE)
 
 
 def test_a_document_is_fetched() -> None:
@@ -269,9 +271,10 @@ def test_a_document_of_10_mb_is_not_read() -> None:
         get(server.url)
 
 
-def test_a_document_that_trickles_is_given_up() -> None:
+def test_a_document_that_trickles_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    let_time_run_out(monkeypatch)
     with serving(trickle) as server, pytest.raises(TimedOut):
-        get(server.url, seconds=0.3)
+        get(server.url)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ from chalicelib.openbanking.protocol.bank_calls import (
 )
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_ID, LONGEST_PAGE_KEY, LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
-from tests.many import cases
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, with_value
 from tests.openbanking.specification import Member
 from tests.openbanking.stage import Stage
@@ -62,11 +61,10 @@ def takes(read: Callable[[str], object], text: str) -> bool:
 
 
 @pytest.mark.parametrize("named", IN_REQUESTS)
-def test_every_request_and_consent_takes_the_same_identifiers(named: str) -> None:
-    with cases() as case:
-        for text in (*GOOD, *BAD, ""):
-            with case(f"{text[:20]!r} {len(text)}"):
-                assert takes(IN_REQUESTS[named], text) is (text in GOOD)
+def test_every_request_and_consent_takes_the_same_identifiers(named: str, subtests: pytest.Subtests) -> None:
+    for text in (*GOOD, *BAD, ""):
+        with subtests.test(f"{text[:20]!r} {len(text)}"):
+            assert takes(IN_REQUESTS[named], text) is (text in GOOD)
 
 
 ID_PLACES = [
@@ -88,36 +86,38 @@ def member_of(row: Row, path: str) -> Member:
 
 
 @pytest.mark.parametrize(("webhook", "path"), ID_PLACES)
-def test_a_bank_may_say_what_a_request_can_name_and_nothing_else(stage: Stage, webhook: str, path: str) -> None:
+def test_a_bank_may_say_what_a_request_can_name_and_nothing_else(
+    stage: Stage, webhook: str, path: str, subtests: pytest.Subtests
+) -> None:
     row = BY_WEBHOOK[webhook]
     member = member_of(row, path)
     is_number = member.type == "N"
     good = ("0", "4711", "007", "9" * LONGEST_ID) if is_number else GOOD
     bad = ("9" * (LONGEST_ID + 1),) if is_number else BAD
-    with cases() as case:
-        for text in (*good, *bad):
-            with case(f"{text[:20]!r} {len(text)}"):
-                answer = stage.ask(row, answer=with_value(row.answer, member, text))
-                assert (answer.status == 200) is (text in good), answer
-                if text in bad:
-                    assert f"{member.shown} must " in answer.body["additionalErrors"][0]["details"]
+    for text in (*good, *bad):
+        with subtests.test(f"{text[:20]!r} {len(text)}"):
+            answer = stage.ask(row, answer=with_value(row.answer, member, text))
+            assert (answer.status == 200) is (text in good), answer
+            if text in bad:
+                assert f"{member.shown} must " in answer.body["additionalErrors"][0]["details"]
 
 
 @pytest.mark.parametrize("booking_status", ["booked", "pending", "both"])
-def test_a_page_key_that_is_handed_on_can_be_sent_back(stage: Stage, booking_status: str) -> None:
+def test_a_page_key_that_is_handed_on_can_be_sent_back(
+    stage: Stage, booking_status: str, subtests: pytest.Subtests
+) -> None:
     row = BY_WEBHOOK["/v2_account_transactions"]
     good = (*TEXTS, "x" * LONGEST_PAGE_KEY, "\U0001f600" * LONGEST_PAGE_KEY)
-    with cases() as case:
-        for text in (*good, *UNPRINTABLE, "x" * (LONGEST_PAGE_KEY + 1)):
-            with case(f"{text[:20]!r} {len(text)}"):
-                request = {**row.request, "booking_status": booking_status}
-                answer = stage.ask(row, request, answer=row.answer | {"page_key": text})
-                assert (answer.status == 200) is (text in good), answer
-                if answer.status == 200:
-                    assert stage.ask(row, request | {"page_key": answer.body["page_key"]}).status == 200
-                    assert jsontext.loads(stage.received(row)[-1].body)["page_key"] == text
-                else:
-                    assert "page_key must be printable text of at most 1024 characters" in str(answer.body)
+    for text in (*good, *UNPRINTABLE, "x" * (LONGEST_PAGE_KEY + 1)):
+        with subtests.test(f"{text[:20]!r} {len(text)}"):
+            request = {**row.request, "booking_status": booking_status}
+            answer = stage.ask(row, request, answer=row.answer | {"page_key": text})
+            assert (answer.status == 200) is (text in good), answer
+            if answer.status == 200:
+                assert stage.ask(row, request | {"page_key": answer.body["page_key"]}).status == 200
+                assert jsontext.loads(stage.received(row)[-1].body)["page_key"] == text
+            else:
+                assert "page_key must be printable text of at most 1024 characters" in str(answer.body)
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "p" * LONGEST_PAYMENT_ID, *UNPRINTABLE, "p" * (LONGEST_PAYMENT_ID + 1)])

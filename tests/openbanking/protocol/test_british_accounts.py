@@ -9,7 +9,6 @@ import pytest
 from chalicelib.foundation.dynamodb.store import Put
 from chalicelib.foundation.jsontext import Number
 from chalicelib.openbanking.records.consents import consent_key
-from tests.many import cases
 from tests.openbanking.examples import BY_WEBHOOK, Json
 from tests.openbanking.spelling import code_of
 from tests.openbanking.stage import Stage, error_of
@@ -61,13 +60,14 @@ def consent(stage: Stage, version: int, *numbers: Any) -> Any:
 
 
 @VERSIONS
-def test_an_account_number_of_another_form_is_refused_when_the_consent_is_given(stage: Stage, version: int) -> None:
-    with cases() as case:
-        for number in NONE:
-            with case(repr(number)):
-                answer = consent(stage, version, "31926819", number)
-                assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_MODEL_TYPE"), answer
-                assert f"{MEMBER[version]}.1" in answer.text
+def test_an_account_number_of_another_form_is_refused_when_the_consent_is_given(
+    stage: Stage, version: int, subtests: pytest.Subtests
+) -> None:
+    for number in NONE:
+        with subtests.test(repr(number)):
+            answer = consent(stage, version, "31926819", number)
+            assert code_of(answer, version) == (400, 4001 if version == 1 else "INVALID_MODEL_TYPE"), answer
+            assert f"{MEMBER[version]}.1" in answer.text
 
 
 @VERSIONS

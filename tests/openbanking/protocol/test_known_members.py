@@ -9,7 +9,6 @@ import pytest
 
 from chalicelib.foundation.jsontext import Number
 from tests.log_lines import Lines
-from tests.many import cases
 from tests.openbanking.bank_client.bank_answers import handed_on, in_camel_case, odd_answers
 from tests.openbanking.examples import ROWS, Json, Row, spelled, value_of, with_value
 from tests.openbanking.specification import Member
@@ -117,26 +116,27 @@ def with_unknown(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.version == 2 and "funds" not in row.webhook], ids=str)
-def test_of_a_member_in_two_spellings_snake_case_counts_and_it_is_logged(stage: Stage, row: Row, lines: Lines) -> None:
+def test_of_a_member_in_two_spellings_snake_case_counts_and_it_is_logged(
+    stage: Stage, row: Row, lines: Lines, subtests: pytest.Subtests
+) -> None:
     spellings = [(member, in_camel_case({member.name: 0}).popitem()[0]) for member in row.table.answer]
-    with cases() as case:
-        for member, camel in spellings:
-            with case(member.path):
-                if camel == member.name:
-                    continue
-                given, before = row.answer, len(odd_answers(lines))
-                holder: Any = given
-                for step in member.place[:-1]:
-                    holder = holder[step]
-                for both in ({camel: [{}], **holder}, {**holder, camel: "other"}):
-                    holder.clear()
-                    holder.update(both)
-                    answer = stage.ask(row, answer=given)
-                    assert answer.status == 200, answer
-                    assert spelled(answer.text) == spelled(told(handed_on(row, row.answer)))
-                problems = odd_answers(lines)[before:]
-                assert len(problems) == 2
-                assert all(problem.startswith(f"{member.shown} is present in both spellings") for problem in problems)
+    for member, camel in spellings:
+        with subtests.test(member.path):
+            if camel == member.name:
+                continue
+            given, before = row.answer, len(odd_answers(lines))
+            holder: Any = given
+            for step in member.place[:-1]:
+                holder = holder[step]
+            for both in ({camel: [{}], **holder}, {**holder, camel: "other"}):
+                holder.clear()
+                holder.update(both)
+                answer = stage.ask(row, answer=given)
+                assert answer.status == 200, answer
+                assert spelled(answer.text) == spelled(told(handed_on(row, row.answer)))
+            problems = odd_answers(lines)[before:]
+            assert len(problems) == 2
+            assert all(problem.startswith(f"{member.shown} is present in both spellings") for problem in problems)
 
 
 def test_two_spellings_of_an_unknown_member_are_two_members(stage: Stage) -> None:

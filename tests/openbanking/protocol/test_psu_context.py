@@ -13,7 +13,6 @@ from chalicelib.openbanking.protocol.psu_context import (
     PsuContext,
     read_psu_headers,
 )
-from tests.many import cases
 
 OWED = (
     "PSU-IP-Address",
@@ -74,23 +73,21 @@ def test_the_ten_headers_are_those_of_the_berlin_group() -> None:
     assert tuple(row.name for row in PSU_HEADERS) == OWED
 
 
-def test_each_good_value_is_passed_on_as_it_was_sent() -> None:
-    with cases() as case:
-        for name, values in GOOD.items():
-            for value in values:
-                with case(f"{name}: {value[:40]}"):
-                    assert read_psu_headers({name.lower(): value}) == PsuContext({name: value})
-                    assert read_psu_headers({name.lower(): f" {value}\t"}) == PsuContext({name: value})
+def test_each_good_value_is_passed_on_as_it_was_sent(subtests: pytest.Subtests) -> None:
+    for name, values in GOOD.items():
+        for value in values:
+            with subtests.test(f"{name}: {value[:40]}"):
+                assert read_psu_headers({name.lower(): value}) == PsuContext({name: value})
+                assert read_psu_headers({name.lower(): f" {value}\t"}) == PsuContext({name: value})
 
 
-def test_each_wrong_value_is_refused_by_the_name_of_its_header_and_never_quoted() -> None:
-    with cases() as case:
-        for row in PSU_HEADERS:
-            for value in [*BAD[row.name], *NOWHERE]:
-                with case(f"{row.name}: {value[:40]!r}"):
-                    with pytest.raises(InvalidPsuHeaders) as refused:
-                        read_psu_headers({row.name.lower(): value})
-                    assert str(refused.value) == f"{row.name} must be {row.form}"
+def test_each_wrong_value_is_refused_by_the_name_of_its_header_and_never_quoted(subtests: pytest.Subtests) -> None:
+    for row in PSU_HEADERS:
+        for value in [*BAD[row.name], *NOWHERE]:
+            with subtests.test(f"{row.name}: {value[:40]!r}"):
+                with pytest.raises(InvalidPsuHeaders) as refused:
+                    read_psu_headers({row.name.lower(): value})
+                assert str(refused.value) == f"{row.name} must be {row.form}"
 
 
 @pytest.mark.parametrize(

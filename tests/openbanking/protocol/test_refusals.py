@@ -13,7 +13,6 @@ import pytest
 from chalicelib.demo_bank import refusals as of_demo_banks
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.refusals import RefusalRow
-from tests.many import cases
 from tests.source_code import MODULES, tree, within
 
 TABLES = {"chalicelib.openbanking.protocol.refusals": refusals, "chalicelib.demo_bank.refusals": of_demo_banks}
@@ -50,34 +49,32 @@ def test_no_sentence_stands_twice() -> None:
         assert found[row.sentence] + (found[shape] if shape != row.sentence else 0) <= 1, row.sentence
 
 
-def test_a_refusal_gets_its_sentence_from_a_table() -> None:
-    with cases() as case:
-        for module in [each for each in REFUSING if each not in TABLES]:
-            for call in [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]:
-                if isinstance(call.func, ast.Name) and call.func.id in ("Refusal", "RefusalRow"):
-                    with case(f"{module}:{call.lineno}"):
-                        given = [*call.args, *(keyword.value for keyword in call.keywords)]
-                        assert not [each for each in given if isinstance(each, ast.Constant | ast.JoinedStr)]
+def test_a_refusal_gets_its_sentence_from_a_table(subtests: pytest.Subtests) -> None:
+    for module in [each for each in REFUSING if each not in TABLES]:
+        for call in [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]:
+            if isinstance(call.func, ast.Name) and call.func.id in ("Refusal", "RefusalRow"):
+                with subtests.test(f"{module}:{call.lineno}"):
+                    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+                    assert not [each for each in given if isinstance(each, ast.Constant | ast.JoinedStr)]
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_a_refusal_is_given_what_its_sentence_names(table: str) -> None:
+def test_a_refusal_is_given_what_its_sentence_names(table: str, subtests: pytest.Subtests) -> None:
     own = rows(TABLES[table])
-    with cases() as case:
-        for module in REFUSING:
-            names = imported_as(module, table)
-            called: set[int] = set()
-            for call in [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]:
-                name = name_of(call.func, names)
-                if name in own:
-                    called.add(id(call.func))
-                    with case(f"{module}:{call.lineno}"):
-                        assert {each.arg for each in call.keywords} - OPTIONS == placeholders(own[name])
-            for node in ast.walk(tree(module)):
-                name = name_of(node, names)
-                if name in own and id(node) not in called:  # called elsewhere, without values
-                    with case(f"{module}:{name}"):
-                        assert placeholders(own[name]) == set()
+    for module in REFUSING:
+        names = imported_as(module, table)
+        called: set[int] = set()
+        for call in [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]:
+            name = name_of(call.func, names)
+            if name in own:
+                called.add(id(call.func))
+                with subtests.test(f"{module}:{call.lineno}"):
+                    assert {each.arg for each in call.keywords} - OPTIONS == placeholders(own[name])
+        for node in ast.walk(tree(module)):
+            name = name_of(node, names)
+            if name in own and id(node) not in called:  # called elsewhere, without values
+                with subtests.test(f"{module}:{name}"):
+                    assert placeholders(own[name]) == set()
 
 
 @pytest.mark.parametrize("table", TABLES)

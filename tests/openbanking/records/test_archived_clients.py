@@ -12,7 +12,6 @@ from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.openbanking.api.oauth_api import oauth_routes
 from chalicelib.openbanking.api.tpp_api import tpp_routes
 from chalicelib.openbanking.records.clients import ClientChanged
-from tests.many import cases
 from tests.world import Sent, World
 
 
@@ -31,7 +30,9 @@ def another_change_first(store: Store, meanwhile: Callable[[], object]) -> Itera
         yield
 
 
-def test_every_call_of_an_archived_client_is_refused_with_whatever_it_still_has(world: World) -> None:
+def test_every_call_of_an_archived_client_is_refused_with_whatever_it_still_has(
+    world: World, subtests: pytest.Subtests
+) -> None:
     """By the routes themselves, so that no call can be forgotten: tokens, introspection, deferred outcomes, events."""
     made = world.hub.openbanking.clients.create(owner="a@example.com", title="Gone", secret=True, events="poll")
     world.client, world.client_secret = made.client, made.secret
@@ -57,13 +58,12 @@ def test_every_call_of_an_archived_client_is_refused_with_whatever_it_still_has(
         for method in views
         if "well-known" not in path and method in ("GET", "POST") and "{action}" not in path
     ]
-    with cases() as case:
-        for method, path in routes:
-            for shown in (None, bearer):
-                with case((method, path, shown and "with a token")):
-                    body = bodies.get(path, {}) if method == "POST" else None
-                    answer = world.tpp(method, path, body, bearer=shown)
-                    assert answer.status in (400, 401) if path == "/oauth/authorize" else answer.status == 401, answer
+    for method, path in routes:
+        for shown in (None, bearer):
+            with subtests.test(f"{method} {path}{' with a token' if shown else ''}"):
+                body = bodies.get(path, {}) if method == "POST" else None
+                answer = world.tpp(method, path, body, bearer=shown)
+                assert answer.status in (400, 401) if path == "/oauth/authorize" else answer.status == 401, answer
     assert {path for _, path in routes} >= {*bodies, f"/tpp/requests/{pending}", "/tpp/events", "/tpp/accounts"}
     assert len(world.banks[2].received) == received
     assert world.hub.openbanking.consent_list.find(tokens["consent_id"]).status == "authorised"  # type: ignore[union-attr]

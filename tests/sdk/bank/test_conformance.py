@@ -17,6 +17,7 @@ from infra.conformance.checks import checks_of
 from infra.conformance.psu import PsuOutcome, Task
 from infra.conformance.session import Limits
 from tests.http_servers import free_port
+from tests.patience import PATIENCE_SECONDS
 from tests.sdk.bank import full_bank
 from tests.sdk.bank.full_bank import API_KEY, CURRENCY, IBANS, KEY, NUMBERS, SORT_CODE, public_pem
 
@@ -32,13 +33,13 @@ class FormPsu:
     def act(self, task: Task) -> PsuOutcome:
         with requests.Session() as browser:
             browser.trust_env = False
-            page = browser.get(task.url or f"{self._base_url}/consents", timeout=10)
+            page = browser.get(task.url or f"{self._base_url}/consents", timeout=PATIENCE_SECONDS)
             action = re.search(r'action="([^"]+)"', page.text)
             if action is None:
                 return PsuOutcome("failed", f"status {page.status_code}: {page.text}")
             form = [("decision", "no" if task.decision == "refuse" else "yes")]
             form += re.findall(r'type="(?:checkbox|radio)" name="(\w+)" value="(\w+)" checked', page.text)
-            ended = browser.post(urljoin(page.url, unescape(action[1])), data=form, timeout=10)
+            ended = browser.post(urljoin(page.url, unescape(action[1])), data=form, timeout=PATIENCE_SECONDS)
             return PsuOutcome("done" if ended.status_code == 200 else "failed", f"status {ended.status_code}")
 
 

@@ -17,7 +17,6 @@ from chalicelib.website.cards.simulation_forms import (
     read_members,
 )
 from chalicelib.website.cards.simulations import BY_ACTION, SIMULATIONS, Simulation
-from tests.many import cases
 
 LINK, CARD = "000000000012", 7
 OFFERED = {
@@ -49,15 +48,14 @@ def meant(action: str, **written: str) -> dict[str, Any]:
     return read_members(BY_ACTION[action], CARD, lambda name: written.get(name, ""))
 
 
-def test_every_form_is_sent_as_it_is_and_is_a_request() -> None:
-    with cases() as case:
-        for form in SIMULATIONS:
-            with case(form.action):
-                action = {**ACTIONS, **SIMULATOR_ACTIONS}[form.action]
-                written = unchanged(form) | ({"amount": "5"} if form.action in ASKING else {})
-                made = read_members(form, CARD, partial(_field_text, written))
-                action.request.read_fields(made)
-                assert {each.name for each in form.fields} <= action.request.model_fields.keys()
+def test_every_form_is_sent_as_it_is_and_is_a_request(subtests: pytest.Subtests) -> None:
+    for form in SIMULATIONS:
+        with subtests.test(form.action):
+            action = {**ACTIONS, **SIMULATOR_ACTIONS}[form.action]
+            written = unchanged(form) | ({"amount": "5"} if form.action in ASKING else {})
+            made = read_members(form, CARD, partial(_field_text, written))
+            action.request.read_fields(made)
+            assert {each.name for each in form.fields} <= action.request.model_fields.keys()
 
 
 def test_what_the_network_does_to_a_card_has_a_form() -> None:

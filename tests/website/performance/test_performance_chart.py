@@ -9,7 +9,7 @@ from decimal import Decimal
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.statistics.call_counts import CallCounts, Latencies
@@ -385,7 +385,6 @@ def test_the_named_days_are_at_equal_distances_but_for_a_day_in_the_middle() -> 
         assert not apart or max(apart) - min(apart) <= 1, length
 
 
-@settings(deadline=None)
 @given(
     length=st.integers(1, 366),
     days=st.dictionaries(

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Creates a virtual environment with uv, with what requirements-SET.txt lists and the SDK; does nothing if it is there.
+#
+#   infra/environment.sh FOLDER SET [VERSION [REASON]]
+#
+# SET is `run`, or `dev`, which includes it. A new environment is built beside the old one and takes its place when it is
+# complete: programs that use the old one go on, and whatever fails changes nothing. It keeps the Python of the old one.
+# uv is the one on PATH from OLDEST_UV on, or the locked one, which pip gets into .uv. VERSION and REASON are those of
+# find_python.sh.
+set -euo pipefail
+exec 8>&2 # for people, because a program may parse the standard output, and errors go to a log
+cd "$(dirname "$0")/.."
+folder=$1 set=$2
+shift 2
+new=$folder.new old=$folder.old
+OLDEST_UV=0.5
+export UV_PYTHON_DOWNLOADS=never
+
+say() { echo "$*" >&8; }
+
+fail() { say "causeway: $1." && exit 1; }
+
+runs() { "$folder/bin/python" -ISc 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+is_complete() {
+    local file
+    for file in requirements-run.txt "requirements-$set.txt" sdk/pyproject.toml; do
+        cmp -s "$file" "$folder/causeway/${file##*/}" || return 1
+    done
+    runs
+}
+
+lock() { "$python" -ISc "import fcntl; fcntl.flock(9, $1)" 2>/dev/null; }
+
+find_uv() {
+    for uv in uv .uv/bin/uv; do
+        [[ $("$uv" --version 2>/dev/null) =~ ^uv\ ([0-9]+)\.([0-9]+) ]] &&
+            ((BASH_REMATCH[1] > 0 || BASH_REMATCH[2] >= ${OLDEST_UV#*.})) && return
+    done
+    return 1
+}
+
+find_pip_wheel() {
+    "$python" -Ic 'import ensurepip, glob, sysconfig
+folders = [sysconfig.get_config_var("WHEEL_PKG_DIR"), ensurepip.__path__[0] + "/_bundled"]
+print([wheel for folder in folders if folder for wheel in glob.glob(folder + "/pip-*.whl")][0])' 2>/dev/null
+}
+
+get_uv() {
+    local wheel=
+    say "Getting uv with pip"
+    "$python" -m pip --version &>/dev/null || wheel=$(find_pip_wheel) ||
+        fail "this Python has neither pip nor venv: install them (Debian, Ubuntu: \`apt install python3-venv\`)"
+    rm -rf .uv.new
+    mkdir .uv.new
+    sed -n '/^uv==/,/[^\\]$/p' requirements-dev.txt >.uv.new/requirements.txt
+    PYTHONPATH=$wheel PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 "$python" -m pip install --disable-pip-version-check --retries 2 \
+        --require-hashes --no-deps --only-binary :all: --target .uv.new --requirement .uv.new/requirements.txt &>"$log" ||
+        explain
+    rm -rf .uv
+    mv .uv.new .uv
+    find_uv || fail "the uv in .uv does not run"
+}
+
+# uv with pip's settings; shows what it downloads, and keeps all that it says for `explain`.
+with_uv() {
+    "$python" -I infra/pip_settings.py "$uv" "$@" 2>&1 | tee "$log" | { grep -E '^ *Downloading ' || true; } >&8
+}
+
+install() { with_uv pip install --python "$new/bin/python" "$@"; }
+
+build() {
+    rm -rf "$new"
+    with_uv venv --relocatable --python "$python" "$new" || return 1
+    # First from uv's cache alone, which needs no network
+    local packages=(--require-hashes --requirement "requirements-$set.txt")
+    install --offline "${packages[@]}" || { ! is_disk_full && install "${packages[@]}"; } || return 1
+    install --offline --no-deps --no-build-isolation --editable ./sdk || return 1
+    mkdir "$new/causeway" && cp requirements-run.txt "requirements-$set.txt" sdk/pyproject.toml "$new/causeway" &&
+        { [[ ! -e $folder/pip.conf ]] || cp "$folder/pip.conf" "$new"; }
+}
+
+is_disk_full() { grep -qiE 'no space left|disk quota|os error 28' "$log"; }
+
+explain() {
+    local address
+    address=$(grep -oE 'https?://[^/ )]+' "$log" | head -n 1 | sed 's,//.*@,//,') || true
+    if is_disk_full; then
+        fail "the disk is full: make room, and start again"
+    elif grep -qiE 'certificate' "$log"; then
+        fail "${address:-the package index} has a certificate that this machine does not trust: set \`cert\` for pip"
+    elif grep -qiE 'dns error|connect error|client error|tunnel error|timed out|new connection|unreachable' "$log"; then
+        fail "${address:-the package index} cannot be reached: connect to the network, or set an index or a proxy for pip"
+    fi
+    cat "$log" >&2
+    fail "the packages could not be installed"
+}
+
+[[ $set == dev || ! -e $folder/causeway/requirements-dev.txt ]] || is_complete || set=dev # nothing is taken away
+! is_complete || exit 0
+
+if runs; then python=$folder/bin/python; else python=$(infra/find_python.sh "$@"); fi
+exec 9>.venv.lock
+if ! lock "fcntl.LOCK_EX | fcntl.LOCK_NB"; then
+    say "Waiting for another process that is creating an environment"
+    lock fcntl.LOCK_EX
+fi
+[[ -e $folder || ! -e $old ]] || mv "$old" "$folder"
+! is_complete || exit 0
+
+log=$(mktemp)
+trap 'rm -rf "$new" .uv.new "$log"' EXIT
+trap 'say "causeway: interrupted."; exit 130' INT TERM
+say "Creating $folder with $("$python" -V) and $(grep -c '^[a-z].*==' "requirements-$set.txt") packages: takes about half a minute, only once"
+find_uv || get_uv
+build 2>>"$log" || explain
+rm -rf "$old"
+[[ ! -e $folder && ! -L $folder ]] || mv "$folder" "$old"
+mv "$new" "$folder"
+rm -rf "$old"

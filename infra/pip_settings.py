@@ -1,0 +1,94 @@
+"""pip's settings as uv's variables: uv reads no configuration of pip.
+
+Uses only the standard library, because it installs the other packages. As a script, it runs a command with the
+variables: ``python3 -I infra/pip_settings.py uv pip install …``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from configparser import Error, RawConfigParser
+from pathlib import Path
+
+Settings = dict[str, str]
+PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+
+
+def uv_variables(environ: Mapping[str, str]) -> Settings:
+    """The variables with which uv does what pip is configured to do; those of uv that ``environ`` has are left out.
+
+    Raises:
+        configparser.Error: a configuration file of pip cannot be parsed.
+    """
+    variables = dict(_translate(_read_settings(environ), environ))
+    return {name: value for name, value in variables.items() if not name.startswith("UV_") or name not in environ}
+
+
+def _translate(settings: Settings, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    names = {
+        "index-url": "UV_DEFAULT_INDEX",
+        "extra-index-url": "UV_INDEX",
+        "no-index": "UV_NO_INDEX",
+        "trusted-host": "UV_INSECURE_HOST",
+        "retries": "UV_HTTP_RETRIES",
+        "client-cert": "SSL_CLIENT_CERT",
+    }
+    yield from ((name, " ".join(settings[key].split())) for key, name in names.items() if settings.get(key))
+    if settings.get("extra-index-url"):
+        yield "UV_INDEX_STRATEGY", "unsafe-best-match"  # as pip does; hashes make it safe
+    if timeout := settings.get("timeout"):
+        yield "UV_HTTP_TIMEOUT", str(round(float(timeout)))
+    if links := [link for link in settings.get("find-links", "").split() if "://" in link or Path(link).exists()]:
+        yield "UV_FIND_LINKS", ",".join(links)  # pip ignores a folder that is missing
+    if proxy := settings.get("proxy"):
+        yield from ((name, proxy if "://" in proxy else f"http://{proxy}") for name in PROXIES)
+    certificates = [settings.get("cert"), *map(environ.get, ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE"))]
+    bundle = next(filter(None, certificates), None)
+    if bundle:
+        yield ("SSL_CERT_DIR" if Path(bundle).is_dir() else "SSL_CERT_FILE"), bundle
+    else:
+        yield "UV_NATIVE_TLS", "true"  # as pip, trust the certificates that this machine trusts
+
+
+def _read_settings(environ: Mapping[str, str]) -> Settings:
+    """What ``pip install`` would use: files, then variables; the section ``install`` is stronger than ``global``."""
+    parser = RawConfigParser()
+    parser.read(_find_files(environ), encoding="utf-8")
+    sections = [parser.items(name) for name in ("global", "install") if parser.has_section(name)]
+    variables = [(name[4:], value) for name, value in environ.items() if name.startswith("PIP_")]
+    settings = {_normalize(name): value for section in (*sections, variables) for name, value in section}
+    if settings.get("no-index", "").lower() in {"0", "n", "no", "f", "false", "off"}:
+        del settings["no-index"]
+    return settings
+
+
+def _normalize(name: str) -> str:
+    return name.lower().replace("_", "-").removeprefix("--").removeprefix("default-")
+
+
+def _find_files(environ: Mapping[str, str]) -> list[Path]:
+    """pip's configuration files, the strongest last: the machine's, the user's, this Python's, and PIP_CONFIG_FILE."""
+    home, given = Path(environ.get("HOME") or Path.home()), environ.get("PIP_CONFIG_FILE", "")
+    if given == os.devnull:
+        return []
+    if sys.platform == "darwin":
+        machine = [Path("/Library/Application Support/pip")]
+        mac = home / "Library" / "Application Support" / "pip"
+        user = mac if mac.is_dir() else home / ".config" / "pip"
+    else:
+        folders = (environ.get("XDG_CONFIG_DIRS") or "/etc/xdg").split(os.pathsep)
+        machine = [*(Path(folder) / "pip" for folder in folders), Path("/etc")]
+        user = Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "pip"
+    of_user = [] if given and Path(given).exists() else [home / ".pip", user]
+    files = [folder / "pip.conf" for folder in (*machine, *of_user, Path(sys.prefix))]
+    return [*files, Path(given)] if given else files
+
+
+if __name__ == "__main__":
+    try:
+        found = uv_variables(os.environ)
+    except (Error, ValueError) as error:
+        sys.exit(f"causeway: pip's configuration cannot be read: {' '.join(str(error).split())}")
+    os.execvpe(sys.argv[1], sys.argv[1:], os.environ | found)  # noqa: S606 - the command is the caller's

@@ -1,0 +1,137 @@
+"""Whatever pip is configured to do, uv does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from infra import pip_settings
+
+ROOT = Path(__file__).parents[2]
+SCRIPT = ROOT / "infra" / "pip_settings.py"
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """A user without a configuration, on a machine without one."""
+    return {"HOME": str(tmp_path), "XDG_CONFIG_DIRS": str(tmp_path / "xdg"), "SSL_CERT_FILE": "/ca.pem"}
+
+
+def translate(environ: dict[str, str]) -> dict[str, str]:
+    """uv's variables without the certificate that every machine has here."""
+    found = pip_settings.uv_variables(environ)
+    return {name: value for name, value in found.items() if (name, value) != ("SSL_CERT_FILE", "/ca.pem")}
+
+
+def configure(file: Path, content: str) -> Path:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content, "utf-8")
+    return file
+
+
+@pytest.fixture(autouse=True)
+def no_configuration_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    find = pip_settings._find_files
+    monkeypatch.setattr(
+        pip_settings, "_find_files", lambda environ: [file for file in find(environ) if tmp_path in file.parents]
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "expected"),
+    [
+        ("index-url", "https://a.example/simple", {"UV_DEFAULT_INDEX": "https://a.example/simple"}),
+        (
+            "extra-index-url",
+            "https://a.example/1\nhttps://a.example/2",
+            {"UV_INDEX": "https://a.example/1 https://a.example/2", "UV_INDEX_STRATEGY": "unsafe-best-match"},
+        ),
+        ("trusted-host", "a.example b.example:8", {"UV_INSECURE_HOST": "a.example b.example:8"}),
+        ("no-index", "true", {"UV_NO_INDEX": "true"}),
+        ("no-index", "false", {}),
+        ("default-timeout", "180", {"UV_HTTP_TIMEOUT": "180"}),
+        ("timeout", "0.6", {"UV_HTTP_TIMEOUT": "1"}),
+        ("retries", "7", {"UV_HTTP_RETRIES": "7"}),
+        ("cert", "/own.pem", {"SSL_CERT_FILE": "/own.pem"}),
+        ("client-cert", "/client.pem", {"SSL_CLIENT_CERT": "/client.pem"}),
+        ("find-links", "https://a.example/ /missing", {"UV_FIND_LINKS": "https://a.example/"}),
+        ("proxy", "proxy.example:80", dict.fromkeys(pip_settings.PROXIES, "http://proxy.example:80")),
+        ("progress-bar", "off", {}),
+    ],
+)
+def test_a_setting_is_passed_on_from_a_file_and_from_a_variable(
+    environ: dict[str, str], tmp_path: Path, setting: str, value: str, expected: dict[str, str]
+) -> None:
+    variable = f"PIP_{setting.upper().replace('-', '_')}"
+    assert translate({**environ, variable: value}) == expected
+
+    configure(tmp_path / ".config/pip/pip.conf", f"[global]\n{setting} = " + value.replace("\n", "\n    "))
+    assert translate(environ) == expected
+
+
+def test_the_strongest_of_several_settings_is_pips(environ: dict[str, str], tmp_path: Path) -> None:
+    """In pip's order: a variable, PIP_CONFIG_FILE, the user's file, the machine's; ``install`` before ``global``."""
+    configure(tmp_path / "xdg/pip/pip.conf", "[global]\nindex-url=machine\n")
+    assert translate(environ) == {"UV_DEFAULT_INDEX": "machine"}
+    configure(tmp_path / ".pip/pip.conf", "[global]\nindex-url=user\n")
+    assert translate(environ) == {"UV_DEFAULT_INDEX": "user"}
+    environ["PIP_CONFIG_FILE"] = str(configure(tmp_path / "given", "[global]\nretries=1\n"))
+    assert translate(environ) == {"UV_DEFAULT_INDEX": "machine", "UV_HTTP_RETRIES": "1"}
+    configure(tmp_path / "xdg/pip/pip.conf", "[install]\nindex_url=machine-install\n[global]\nindex-url=machine\n")
+    configure(tmp_path / "given", "[global]\nindex-url=given\n")
+    assert translate(environ) == {"UV_DEFAULT_INDEX": "machine-install"}
+    environ["PIP_INDEX_URL"] = "variable"
+    assert translate(environ) == {"UV_DEFAULT_INDEX": "variable"}
+
+
+def test_no_file_is_read_if_pip_is_told_to_read_none(environ: dict[str, str], tmp_path: Path) -> None:
+    configure(tmp_path / ".config/pip/pip.conf", "[global]\nindex-url=user\n")
+
+    assert translate({**environ, "PIP_CONFIG_FILE": os.devnull}) == {}
+
+
+@pytest.mark.parametrize("variable", ["REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"])
+def test_the_certificates_of_pips_http_library_are_used(environ: dict[str, str], tmp_path: Path, variable: str) -> None:
+    assert translate({**environ, variable: "/library.pem"}) == {"SSL_CERT_FILE": "/library.pem"}
+    assert translate({**environ, variable: "/library.pem", "PIP_CERT": "/pip.pem"}) == {"SSL_CERT_FILE": "/pip.pem"}
+    assert translate({**environ, variable: str(tmp_path)}) == {"SSL_CERT_DIR": str(tmp_path)}
+
+
+def test_without_certificates_of_its_own_those_of_the_machine_are_trusted(environ: dict[str, str]) -> None:
+    del environ["SSL_CERT_FILE"]
+
+    assert translate(environ) == {"UV_NATIVE_TLS": "true"}
+
+
+def test_a_variable_of_uv_is_stronger_than_pips_setting(environ: dict[str, str]) -> None:
+    assert translate({**environ, "PIP_INDEX_URL": "pip", "UV_DEFAULT_INDEX": "uv"}) == {}
+
+
+def run_script(environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-I",
+        str(SCRIPT),
+        sys.executable,
+        "-c",
+        "import os; print(os.environ['UV_HTTP_RETRIES'])",
+    ]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+
+
+def test_the_script_runs_a_command_with_the_variables(environ: dict[str, str]) -> None:
+    assert run_script({**environ, "PIP_RETRIES": "7"}).stdout == "7\n"
+
+
+def test_a_configuration_that_cannot_be_read_is_one_sentence(environ: dict[str, str], tmp_path: Path) -> None:
+    configure(tmp_path / ".config/pip/pip.conf", "index-url=user\n")
+    done = run_script(environ)
+
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
+    assert done.stderr.startswith(
+        "causeway: pip's configuration cannot be read: File contains no section headers. file:"
+    )

@@ -1,0 +1,73 @@
+"""``make run`` and what its readers start beside it need the packages of ``requirements-run.txt``, and no others."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.utils import canonicalize_name
+
+from infra.deploy import lock
+
+ROOT = Path(__file__).parents[2]
+STARTED = (
+    *("infra/local", "infra/admin", "infra/tour", "infra/conformance", "infra/customers", "infra/programme"),
+    *("infra/render", "infra/retention", "infra/yaml_file.py", "infra/deploy/functions.py", "infra/deploy/template.py"),
+    *("app.py", "chalicelib", "sdk/src", "docs/guides"),
+)
+"""What runs in the environment of ``make run``: the stack, the operator's commands, the tour, the guides' programs."""
+OWN = ("app", "chalicelib", "infra", "causeway")
+MOTO = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+from infra.local import emulator
+emulator.load_moto()
+"""
+"""Loads the emulator where the modules that are the arguments cannot be imported."""
+
+
+@pytest.fixture(scope="module")
+def other_modules() -> set[str]:
+    """The modules that are installed here and are not in the packages of ``make run``."""
+    locked = lock.read(ROOT / f"{lock.RUN}.txt")
+    return {
+        module
+        for module, distributions in packages_distributions().items()
+        if module not in OWN and not any(canonicalize_name(each) in locked for each in distributions)
+    }
+
+
+def imported(place: Path) -> Iterator[str]:
+    """The modules that a program imports, in functions too, by their absolute names."""
+    for file in place.rglob("*.py") if place.is_dir() else [place]:
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                yield from (each.name for each in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                yield node.module
+
+
+def test_what_make_run_starts_imports_no_other_packages(other_modules: set[str]) -> None:
+    modules = {module.partition(".")[0] for place in STARTED for module in imported(ROOT / place)}
+
+    assert {"starlette", "httpx", "yaml"} <= modules
+    assert {"pytest", "mypy"} <= other_modules
+    assert modules & other_modules == set()
+
+
+def test_the_emulator_needs_no_other_packages(other_modules: set[str]) -> None:
+    command = [sys.executable, "-c", MOTO, *other_modules]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    assert (done.returncode, done.stderr) == (0, "")
