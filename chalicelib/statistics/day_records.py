@@ -260,15 +260,3 @@ class Summary:
 def measured(records: Iterable[DayRecord]) -> list[DayRecord]:
     """The records that are not made up."""
     return [record for record in records if not record.made_up]
-
-
-def summarize(records: Iterable[DayRecord]) -> Summary:
-    """Combine the figures of several days."""
-    records = list(records)
-    known = [record for record in records if record.availability is not None]
-    return Summary(
-        DAY_SECONDS * len(known),
-        sum(record.down_seconds for record in known),
-        CallCounts.total(record.total for record in records),
-        Latencies.total(record.latency for record in records),
-    )

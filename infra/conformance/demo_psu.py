@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from urllib.parse import urljoin
 
 from infra.conformance.hub import TPP_NAME
-from infra.tour.browser import Browser, BrowserPage, Form, NavigationFailed, open_signed_in
+from infra.psu_browser import Browser, BrowserPage, Form, NavigationFailed, agree, open_signed_in, require_page
 
 _NOWHERE = "nowhere:"
 """No redirect leads there: the browser loads every page, the kit's included."""
@@ -27,33 +27,17 @@ def main(arguments: Sequence[str]) -> int:
         elif rest[1] == "refuse":
             _require_return(refuse(browser, rest[0]))
         else:
-            _require_return(agree(browser, rest[0]))
+            _require_return(require_page(agree(browser, rest[0])))
     except NavigationFailed as error:
         print(error)
         return 1
     return 0
 
 
-def agree(browser: Browser, url: str) -> BrowserPage:
-    """Sign in, choose all accounts or the first, and confirm with the key code, until no form is left."""
-    page = _page(browser.open(url))
-    for _ in range(_STEPS):
-        held = {name for form in page.forms for name in [*form.fields, *(box for box, _ in form.boxes)]}
-        if "key_code" in held:
-            page = _page(browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]}))
-        elif "password" in held:
-            page = _page(browser.submit(page, page.form("password", filled=True)))
-        elif "account" in held:
-            page = _page(browser.submit(page, page.form("account"), boxes=True))
-        else:
-            break
-    return page
-
-
 def refuse(browser: Browser, url: str) -> BrowserPage:
     """Refuse on the first page."""
-    page = _page(browser.open(url))
-    return _page(browser.submit(page, _form_to(page, "/refuse")))
+    page = require_page(browser.open(url))
+    return require_page(browser.submit(page, _form_to(page, "/refuse")))
 
 
 def revoke(browser: Browser, base: str) -> None:
@@ -64,7 +48,7 @@ def revoke(browser: Browser, base: str) -> None:
         link = next((each for each in page.links if "?revoke=" in each), None)
         if link is None:
             return
-        asked = _page(browser.open(urljoin(place, link)))
+        asked = require_page(browser.open(urljoin(place, link)))
         browser.submit(asked, _form_to(asked, "/consents/revoke"))
 
 
@@ -73,12 +57,6 @@ def _form_to(page: BrowserPage, ending: str) -> Form:
     if found is None:
         raise NavigationFailed(f"«{page.title}» ({page.status}) has no form that leads to {ending}")
     return found
-
-
-def _page(arrived: BrowserPage | str) -> BrowserPage:
-    if isinstance(arrived, str):
-        raise NavigationFailed(f"the browser arrived at {arrived}")
-    return arrived
 
 
 def _require_return(page: BrowserPage) -> None:

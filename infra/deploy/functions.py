@@ -1,7 +1,8 @@
 """The Lambda functions, one row each: trigger, resources and alarms.
 
-To add a scheduled job, write a function in its package's ``jobs`` and add a row here. This command then updates
-``.chalice/config.json``; ``tests/infra/test_functions.py`` names what is still missing: policies, alarms, documents.
+To add a scheduled job, write a function in its package's ``jobs``, and add a row here and its rights in ``policies``.
+This command then writes ``.chalice/config.json`` and the policies beside it, which are in git since Chalice reads them;
+``tests/infra/test_functions.py`` names what is still missing: alarms, documents.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from infra import command
+from infra.deploy import policies
 from infra.deploy.runtime import STAGES
+from infra.repository import ROOT
 
-CONFIG = Path(__file__).resolve().parents[2] / ".chalice" / "config.json"
+CONFIG = ROOT / ".chalice" / "config.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +82,9 @@ def configure(config: Mapping[str, Any]) -> dict[str, Any]:
     }
     for stage in STAGES:
         there = [each for each in FUNCTIONS if each.name and stage in each.stages]
-        policies = {each.name: {"iam_policy_file": each.policy(stage)} for each in there}
+        files = {each.name: {"iam_policy_file": each.policy(stage)} for each in there}
         before = config["stages"][stage]
-        own = {"iam_policy_file": API.policy(stage), "lambda_functions": _update(before, policies)}
+        own = {"iam_policy_file": API.policy(stage), "lambda_functions": _update(before, files)}
         changed["stages"][stage] = before | own
     return changed
 
@@ -95,11 +97,19 @@ def _update(place: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]])
     return dict(sorted({**named, **kept}.items()))
 
 
+def written_files(config: Mapping[str, Any]) -> dict[str, str]:
+    """The files of ``.chalice/`` that this command writes, by name: the configuration and the functions' policies."""
+    documents = {"config.json": configure(config)}
+    for each in FUNCTIONS:
+        documents |= {each.policy(stage): policies.render(each.name, stage) for stage in each.stages}
+    return {name: json.dumps(document, indent=2) + "\n" for name, document in documents.items()}
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; returns its exit code."""
     command.parser("infra.deploy.functions", __doc__).parse_args(arguments)
-    config = configure(json.loads(CONFIG.read_text(encoding="utf-8")))
-    CONFIG.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    for name, text in written_files(json.loads(CONFIG.read_text(encoding="utf-8"))).items():
+        (CONFIG.parent / name).write_text(text, encoding="utf-8")
     return 0
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from itertools import accumulate, pairwise
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -32,13 +33,11 @@ _HUB_MS = 4.2
 _SATURDAY = 5
 _WEEKEND_SHARE = 0.45
 _SLOW_DAYS = 4
-_UNANSWERED_EVERY = 25
-"""Seconds between two requests without a response during an outage, whose other requests are not sent."""
-_SPREAD = [math.exp(-0.5 * (offset / 4.5) ** 2) for offset in range(-12, 13)]
-"""Shares of a day's requests in the buckets around the usual time, nearly a normal distribution."""
-_TAIL_BUCKETS = (18, 26)
-_TAIL_SHARE = 0.012
-"""The slowest requests: how many, and how many buckets above the usual time."""
+_UNANSWERED_EVERY = 250
+"""Seconds between two requests without a response during an outage."""
+_SHARES = {offset: math.exp(-0.5 * (offset / 4.5) ** 2) for offset in range(-12, 13)} | {18: 0.07, 26: 0.07}
+"""Parts of a day's requests by bucket, counted from that of the usual time: nearly normal, with a few slow ones."""
+_WHOLE = sum(_SHARES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,76 +50,52 @@ class BankBehaviour:
     failed_share: float = 0.003
 
 
-@dataclass(frozen=True, slots=True)
-class _Day:
-    """A day to make up: its source of randomness, its outage if it has one, and how slow it is."""
-
-    bank: ExpectedBank
-    day: date
-    behaviour: BankBehaviour
-    outage: Span | None
-    slowness: float
-    chance: Random = field(repr=False)
-
-    def record(self) -> DayRecord:
-        tallies = {service: self._counts(service, usual) for service, usual in _CALLS.items()}
-        latencies = {service: self._latencies(service, counts) for service, counts in tallies.items()}
-        received_at = hours_of(self.day)[0] + DAY_SECONDS + self.chance.randrange(300, 3000)
-        reported = self.bank.reports
-        return DayRecord(
-            self.bank.bic,
-            self.bank.name,
-            self.day,
-            tallies,
-            latencies,
-            (self.outage,) if self.outage else (),
-            "received" if reported else "not_expected",
-            self.chance.randrange(36_000, 54_000) if reported else None,
-            self.chance.randrange(19_000, 31_000) if reported else None,
-            received_at if reported else None,
-            made_up=True,
-        )
-
-    def _counts(self, service: Service, usual: int) -> CallCounts:
-        share = _WEEKEND_SHARE if self.day.weekday() >= _SATURDAY else 1
-        calls = round(usual * share * self.chance.uniform(0.82, 1.18))
-        lost = round(calls * (self.outage[1] - self.outage[0]) / DAY_SECONDS) if self.outage else 0
-        unanswered = self._unanswered() if service == "AISP" else 0
-        not_asked = max(0, lost - unanswered)
-        answered = max(1, calls - unanswered - not_asked)
-        failed = round(answered * self.behaviour.failed_share * self.chance.uniform(0, 2))
-        refused = round(answered * self.chance.uniform(0.008, 0.03))
-        return CallCounts(
-            answered + unanswered + not_asked, answered, unanswered, not_asked, failed + unanswered, refused, 0
-        )
-
-    def _unanswered(self) -> int:
-        """The requests without a response in the outage: five until the bank counts as down, then one now and then."""
-        return 5 + (self.outage[1] - self.outage[0]) // _UNANSWERED_EVERY // 10 if self.outage else 0
-
-    def _latencies(self, service: Service, counts: CallCounts) -> Latencies:
-        good = counts.answered - counts.caller_failures - (counts.bank_failures - counts.unanswered)
-        usual = _BANK_MS[service] * self.slowness * self.chance.uniform(0.93, 1.07)
-        return Latencies(_histogram(_HUB_MS * self.chance.uniform(0.95, 1.05), counts.calls), _histogram(usual, good))
-
-
 def made_up_days(bank: ExpectedBank, behaviour: BankBehaviour, latest: date) -> list[DayRecord]:
     """The records of ``DAYS`` days until ``latest``, the oldest first; the same for the same arguments."""
     chance = Random(bank.bic)
     days = list(DayRange(latest - timedelta(days=DAYS - 1), latest))
     outages = {day: _outage(behaviour, chance) for day in chance.sample(days[:-1], behaviour.outages)}
     slow = chance.sample(days, _SLOW_DAYS)
-    return [
-        _Day(
-            bank,
-            day,
-            behaviour,
-            outages.get(day),
-            behaviour.slowness * (1.9 if day in slow else 1),
-            Random(f"{bank.bic}#{day.isoformat()}"),
-        ).record()
-        for day in days
-    ]
+    return [_made_up_day(bank, behaviour, day, outages.get(day), 1.9 if day in slow else 1) for day in days]
+
+
+def _made_up_day(
+    bank: ExpectedBank, behaviour: BankBehaviour, day: date, outage: Span | None, slowness: float
+) -> DayRecord:
+    chance = Random(f"{bank.bic}#{day.isoformat()}")
+    tallies, latencies = {}, {}
+    for service, usual in _CALLS.items():
+        calls = usual * (_WEEKEND_SHARE if day.weekday() >= _SATURDAY else 1)
+        counts = tallies[service] = _counts(
+            round(calls * chance.uniform(0.82, 1.18)), service, behaviour, outage, chance
+        )
+        good = counts.answered - counts.caller_failures - (counts.bank_failures - counts.unanswered)
+        at_bank = _BANK_MS[service] * behaviour.slowness * slowness * chance.uniform(0.93, 1.07)
+        here = _histogram(_HUB_MS * chance.uniform(0.95, 1.05), counts.calls)
+        latencies[service] = Latencies(here, _histogram(at_bank, good))
+    record = DayRecord(bank.bic, bank.name, day, tallies, latencies, (outage,) if outage else (), made_up=True)
+    if not bank.reports:
+        return record
+    return replace(
+        record,
+        report="received",
+        consent_duration=chance.randrange(36_000, 54_000),
+        payment_duration=chance.randrange(19_000, 31_000),
+        report_received_at=hours_of(day)[0] + DAY_SECONDS + chance.randrange(300, 3000),
+    )
+
+
+def _counts(calls: int, service: Service, behaviour: BankBehaviour, outage: Span | None, chance: Random) -> CallCounts:
+    """What came of a service's calls. During an outage five requests get no response until the bank counts as down,
+    then one now and then; the others are not sent."""
+    seconds = outage[1] - outage[0] if outage else 0
+    unanswered = 5 + seconds // _UNANSWERED_EVERY if outage and service == "AISP" else 0
+    not_asked = max(0, round(calls * seconds / DAY_SECONDS) - unanswered)
+    answered = max(1, calls - unanswered - not_asked)
+    failed = round(answered * behaviour.failed_share * chance.uniform(0, 2))
+    refused = round(answered * chance.uniform(0.008, 0.03))
+    every = answered + unanswered + not_asked
+    return CallCounts(every, answered, unanswered, not_asked, failed + unanswered, refused, 0)
 
 
 def store_made_up_days(hub: Hub, behaviours: Mapping[str, BankBehaviour]) -> None:
@@ -152,15 +127,9 @@ def _outage(behaviour: BankBehaviour, chance: Random) -> Span:
 
 
 def _histogram(usual: float, count: int) -> Histogram:
-    """``count`` durations around ``usual`` milliseconds, with a few slow ones."""
-    middle = max(0, round(math.log2(usual) * STEPS))
-    tail = round(count * _TAIL_SHARE)
-    buckets = {middle + offset: tail // 2 for offset in _TAIL_BUCKETS}
-    left = count - 2 * (tail // 2)
-    whole = sum(_SPREAD)
-    for offset, share in enumerate(_SPREAD, start=-(len(_SPREAD) // 2)):
-        bucket = max(0, middle + offset)
-        buckets[bucket] = buckets.get(bucket, 0) + int(left * share / whole)
-    buckets[middle] = buckets.get(middle, 0) + count - sum(buckets.values())
-    filled = {bucket: number for bucket, number in buckets.items() if number}
+    """``count`` durations around ``usual`` milliseconds."""
+    middle = round(math.log2(usual) * STEPS)
+    ends = [round(part * count / _WHOLE) for part in accumulate(_SHARES.values(), initial=0.0)]
+    counts = {middle + offset: end - start for offset, (start, end) in zip(_SHARES, pairwise(ends), strict=True)}
+    filled = {bucket: number for bucket, number in counts.items() if number}
     return Histogram(filled, sum(round(1000 * 2 ** ((bucket - 0.5) / STEPS)) * n for bucket, n in filled.items()))

@@ -11,20 +11,14 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.bootstrap import Hub
-from chalicelib.cards.container import CardContainer
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 
 if TYPE_CHECKING:
-    from chalicelib.cards.card_data.keys import CardKeys
     from chalicelib.cards.programs.credentials import Credential
-    from chalicelib.cards.programs.programmes import Programmes
-    from chalicelib.foundation.crypto.keyring import Keyring
-    from chalicelib.foundation.dynamodb.store import Store
 
 CREDENTIAL = "local stack"
 """The credential's name in records; the space distinguishes it from stored credentials."""
@@ -54,14 +48,6 @@ class PastClock(Clock):
         self._now = moment
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseValue:
-    """A value of an earlier step's response: the step's name, and the path to the value in its data."""
-
-    step: str
-    path: tuple[str | int, ...]
-
-
 @dataclass(frozen=True, slots=True, order=True)
 class Step:
     """An action at a time of the played period.
@@ -69,7 +55,8 @@ class Step:
     Attributes:
         day: the number of whole days since the start.
         at: the UTC time of day.
-        name: unique; identifies the step in references, and for ``ResponseValue``.
+        name: unique; identifies the step in references, and for values of its response.
+        members: a text ``$name.member`` is a value of the response to the earlier step ``name``.
         code: the response code that the network is to get, if it gets one.
     """
 
@@ -81,49 +68,13 @@ class Step:
     code: str | None = field(default=None, compare=False)
 
 
-class _PastCards(CardContainer):
-    """The card API in the past; its caches of the set-up and of keys keep the present time, and so stay valid."""
-
-    def __init__(self, past: Hub, present: CardContainer) -> None:
-        super().__init__(past, past.delivery)
-        self._present = present
-
-    @property
-    def programmes(self) -> Programmes:
-        return self._present.programmes
-
-    @property
-    def keys(self) -> CardKeys:
-        return self._present.keys
-
-
-class _PastHub(Hub):
-    """The service in the past, with the storage and the keys of the present one."""
-
-    def __init__(self, present: Hub, clock: PastClock) -> None:
-        super().__init__(present.settings, clock)
-        self._present = present
-
-    @property
-    def store(self) -> Store:
-        return self._present.store
-
-    @property
-    def keyring(self) -> Keyring:
-        return self._present.keyring
-
-    @cached_property
-    def cards(self) -> CardContainer:
-        return _PastCards(self, self._present.cards)
-
-
 class CardPlayer:
     """Plays steps for one programme manager on the data of ``hub``, from midnight (UTC) of the day of ``start``."""
 
     def __init__(self, hub: Hub, manager_id: int, start: datetime) -> None:
         self._start = datetime.combine(start.astimezone(UTC).date(), time(), UTC)
         self._clock = PastClock(self._start)
-        self._hub = _PastHub(hub, self._clock)
+        self._hub = _past_hub(hub, self._clock)
         self._credential = _credential(manager_id)
         self._responses: dict[str, Any] = {}
 
@@ -154,12 +105,26 @@ class CardPlayer:
         return data
 
     def _resolve(self, value: Any) -> Any:
-        if isinstance(value, ResponseValue):
-            found = self._responses[value.step]
-            for part in value.path:
-                found = found[part]
-            return found
-        return [self._resolve(each) for each in value] if isinstance(value, list) else value
+        if isinstance(value, list):
+            return [self._resolve(each) for each in value]
+        if not isinstance(value, str) or not value.startswith("$"):
+            return value
+        step, *path = value[1:].split(".")
+        found = self._responses[step]
+        for part in path:
+            found = found[int(part) if part.isdigit() else part]
+        return found
+
+
+def _past_hub(present: Hub, clock: PastClock) -> Hub:
+    """The service in the past, with the storage, the keys and the set-up of the present one.
+
+    Keys and set-up are cached by the present time, and so stay valid.
+    """
+    past = Hub(present.settings, clock)
+    past.store, past.keyring = present.store, present.keyring
+    past.cards.programmes, past.cards.keys = present.cards.programmes, present.cards.keys
+    return past
 
 
 def _credential(manager_id: int) -> Credential:

@@ -1,4 +1,4 @@
-"""The tour of the card API for a programme manager: a holder, a card from activation to blocking, and payments."""
+"""A programme manager and a cardholder: a card from its order to its end, with payments and events."""
 
 from __future__ import annotations
 
@@ -6,231 +6,161 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.cards.programs.catalogue import CardProgramme, Catalogue
-from chalicelib.cards.protocol.payment_states import SETTLED
-from chalicelib.cards.protocol.schemes import METHOD_CURRENCIES, SCT, SEPA
-from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.cards.protocol.values import LIMIT_OF_HOLDER
-from infra.tour.card_calls import CardCalls
-from infra.tour.guide import Guide
-from infra.tour.network import NetworkTour
-from infra.tour.polling import TourFailed
+import httpx
 
-_FIRST_PIN, _OWN_PIN = "2580", "7391"
-_WRONG_PINS = ("1357", "2468", "9876")
-_EURO, _GERMANY = 978, 276
-_ADDRESS = {"address_line_1": "Riverside 12", "zipcode": "10115", "city": "Berlin"}
+from chalicelib.cards.programs.catalogue import Catalogue
+from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.cards.protocol.values import API_VERSION, CREDIT_TYPES
+from infra.event_receiver import EventReceiver
+from infra.tour.guide import Guide, TourFailed
+
+_EURO, _GERMANY, _SEPA, _PURCHASE, _CASH, _PIN_CHECK, _PIN = 978, 276, 2, 0, 1, 39, "7391"
+_SHOPS = {"Corner Shop": "5411", "Riverside Grill": "5812", "Hotel Lindenhof": "7011", "Lantern Books": "5942"}
+_SHOPS |= {"Museum of Lanterns": "7991", "Cash machine": "6011"}
+_IN_DOLLARS: Mapping[str, Any] = {"currency_ison": 840, "merchant_country_ison": 840}
+_HOME: dict[str, Any] = {"first_name": "Ada", "last_name": "Lovelace", "address_line_1": "Riverside 12"}
+_HOME |= {"zipcode": "10115", "city": "Berlin", "country_ison": _GERMANY}
+_HOLDER = {f"{what}_{name}": value for what in ("holder", "delivery") for name, value in _HOME.items()}
 
 
 class CardTour:
-    """Plays a programme manager on the stack at ``base``, and prints each request and response.
+    """Calls the card API at ``base`` with the ``credential`` of a programme manager whose events ``receiver`` gets."""
 
-    ``credential`` has the three parts of a credential with all rights, ``catalogue`` is the manager's configuration.
-    """
-
-    def __init__(self, base: str, credential: Mapping[str, str], catalogue: Catalogue, guide: Guide) -> None:
-        self._catalogue = catalogue
+    def __init__(
+        self, base: str, credential: Mapping[str, Any], client: httpx.Client, receiver: EventReceiver, guide: Guide
+    ) -> None:
+        self._base = base
+        self._credential = credential
+        self._client = client
+        self._expect_event = receiver.wait_for_event
         self._guide = guide
-        self._calls = CardCalls(base, credential, guide)
-        self._ask, self._simulate = self._calls.ask, self._calls.simulate
 
-    def play(self) -> None:
-        """Play all steps. Raises: TourFailed."""
-        guide = self._guide
-        guide.chapter(f"The card API: {self._catalogue.name}")
-        guide.step("The programme manager registers a holder")
-        holder_id = self._ask("createHolder", **self._holder())["id"]
-
-        guide.step("It orders a physical card with an account in each currency")
-        reference = f"tour-{uuid.uuid4()}"
-        card = self._ask("createCard", request_reference_id=reference, **self._card(holder_id))["data"]
-
-        guide.step("It repeats the order, as if the response was lost, and gets the same card")
-        again = self._ask("createCard", silent=True, request_reference_id=reference, **self._card(holder_id))
-        if again["duplicated"] != 1 or again["data"] != card:
-            raise TourFailed("a repeated createCard did not return the first card")
-        accounts = self._accounts(holder_id)
-        self._activation(card)
-        self._pin(card["card_id"])
-        self._secrets(card["card_id"])
-        self._online(card["card_id"])
-        MoneyTour(self._calls, guide).play(accounts[_EURO])
-        self._end(card["card_id"])
-        NetworkTour(self._calls, guide, self._card(holder_id) | {"card_currency_ison": [_EURO]}).play()
-        guide.finish("The card API is done.")
-
-    # -- chapters
-
-    def _accounts(self, holder_id: int) -> Mapping[int, int]:
-        """The holder's account ids by currency."""
-        self._guide.step("It lists the holder's accounts")
-        accounts = self._ask("getHolderAccounts", holder_id=holder_id)["data"]
-        if [account["currency_ison"] for account in accounts] != list(self._programme().currencies):
-            raise TourFailed("the card does not have an account in each currency")
-        return {account["currency_ison"]: account["id"] for account in accounts}
-
-    def _activation(self, card: Mapping[str, Any]) -> None:
-        card_id, right = card["card_id"], card["cvc2"]
-        wrong = f"{(int(right) + 1) % 1000:03}"
-        self._guide.step("The holder enters a wrong CVC2 to activate the card: refused and counted")
-        self._ask("activateCard", Status.CARD_DATA_DIFFERS, card_id=card_id, card_cvc2=wrong)
-        self._guide.step("The holder activates the card with its number and CVC2")
-        self._ask("activateCard", card_id=card_id, card_pan=card["pan"], card_cvc2=right)
-
-    def _pin(self, card_id: int) -> None:
-        guide = self._guide
-        guide.step("The holder chooses a PIN; 1234 is refused as too simple")
-        self._ask("setPin", Status.PIN_TOO_SIMPLE, card_id=card_id, pin="1234")
-        self._ask("setPin", card_id=card_id, pin=_OWN_PIN)
-        guide.step("Three wrong PINs at a terminal block the PIN")
-        codes = [self._verify_pin(card_id, pin) for pin in _WRONG_PINS]
-        if codes != ["55", "55", "75"] or self._verify_pin(card_id, _OWN_PIN) != "75":
-            raise TourFailed("three incorrect PINs did not block the card's PIN")
-        guide.step("The programme manager unblocks the PIN, and the correct PIN works again")
-        self._ask("unblockPin", card_id=card_id)
-        if self._verify_pin(card_id, _OWN_PIN) != "00":
-            raise TourFailed("the correct PIN was declined")
-
-    def _secrets(self, card_id: int) -> None:
-        self._guide.step("The programme manager reads card data; every read is logged")
-        self._ask("getCardNumber", card_id=card_id)
-        self._ask("getPin", card_id=card_id)
-        self._ask("getCardDetails", card_id=card_id)
-
-    def _online(self, card_id: int) -> None:
-        guide = self._guide
-        guide.step("A shop requests 3-D Secure, and the cardholder confirms in the app")
-        purchase: dict[str, Any] = {"card_id": card_id, "amount": 4999, "currency_ison": _EURO, "mcc": "5942"}
-        asked = self._simulate("simulateAuthentication", **purchase)["data"]
-        self._ask(
-            "authenticationConfirm",
-            auth_request_id=asked["auth_request_id"],
-            confirmation_status="Y",
-            oob_auth_method=1,
-            validation_value=asked["validation_value"],
-        )
-        guide.step("A whitelist rule for bookshops up to 50.00 EUR makes the purchase frictionless")
-        rule: dict[str, Any] = {"rule_name": "Bookshops", "mcc": "5942"}
-        rule |= {"maximum_amount": 5000, "maximum_amount_currency_ison": _EURO}
-        self._ask("createCardAcsMerchantWhitelistRule", card_id=card_id, **rule)
-        if self._simulate("simulateAuthentication", **purchase)["data"]["outcome"] != "frictionless":
-            raise TourFailed("the whitelist rule for bookshops did not apply")
-
-    def _end(self, card_id: int) -> None:
+    def play(self, catalogue: Catalogue) -> None:
+        """Play a card's life; ``catalogue`` is the manager's configuration. Raises: TourFailed."""
+        made = self._order(catalogue)
+        self._card: dict[str, Any] = {"card_id": made["card_id"]}
+        self._account: dict[str, Any] = {"account_id": made["account_id"]}
+        wrong_cvc2 = f"{(int(made['cvc2']) + 1) % 1000:03}"
+        self._activate(made, wrong_cvc2)
+        self._pay_online()
+        self._use(made, wrong_cvc2)
+        self._report()
         self._guide.step("The programme manager blocks the card permanently")
-        self._ask("changeCardStatus", card_id=card_id, status="B", reason_code=2, note="The end of the tour")
-        self._ask("changeCardStatus", Status.FINAL, card_id=card_id, status="A")
-        self._ask("getCardStatus", card_id=card_id)
+        self._call("changeCardStatus", **self._card, status="B", reason_code=2, note="The end of the tour")
+        self._expect_event("card.status_changed", **self._card)
+        self._call("changeCardStatus", Status.FINAL, **self._card, status="A")
+
+    def _order(self, catalogue: Catalogue) -> Any:
+        """Order a card. Returns what the programme manager is told of it."""
+        programme = next(each for each in catalogue.card_programmes.values() if each.physical)
+        self._guide.step("The programme manager orders a physical card with an account in EUR")
+        order = {**_HOLDER, "card_program_id": programme.id, "card_virtual": 0, "card_country_ison": _GERMANY}
+        order |= {"card_currency_ison": [_EURO], "holder_phone_number": "4930901820"}
+        order |= {"card_name_line_3": "ADA LOVELACE", "order_shipping_method": programme.shipping_method_ids[0]}
+        order |= {"request_reference_id": f"tour-{uuid.uuid4()}"}
+        made = self._call("createCard", **order)
+        self._expect_event("card.created", card_id=made["card_id"])
+        self._guide.step("It repeats the order, as if the response was lost, and gets the same card")
+        _require(self._call("createCard", **order) == made, "a repeated createCard returned another card")
+        return made
+
+    def _activate(self, made: Mapping[str, Any], wrong_cvc2: str) -> None:
+        step, call, card = self._guide.step, self._call, self._card
+        step("The holder enters a wrong CVC2 to activate the card: refused and counted")
+        call("activateCard", Status.CARD_DATA_DIFFERS, **card, card_cvc2=wrong_cvc2)
+        step("The holder activates the card with its number and CVC2")
+        call("activateCard", **card, card_pan=made["pan"], card_cvc2=made["cvc2"])
+        self._expect_event("card.activated", **card)
+        step("The holder chooses a PIN; 1234 is refused as too simple")
+        call("setPin", Status.PIN_TOO_SIMPLE, **card, pin="1234")
+        call("setPin", **card, pin=_PIN)
+        step("Three wrong PINs at a terminal block the PIN")
+        for pin, code in (("1357", "55"), ("2468", "55"), ("9876", "75"), (_PIN, "75")):
+            self._authorize("Cash machine", 0, code, transaction_type=_PIN_CHECK, pin=pin)
+        step("The programme manager unblocks the PIN, and the correct PIN works again")
+        call("unblockPin", **card)
+        self._authorize("Cash machine", 0, transaction_type=_PIN_CHECK, pin=_PIN)
+
+    def _pay_online(self) -> None:
+        self._guide.step("A shop requests 3-D Secure, and the cardholder confirms in the app")
+        asked = self._call("simulateAuthentication", **self._card, amount=4999, currency_ison=_EURO, mcc="5942")
+        self._expect_event("three_d_secure.requested", auth_request_id=asked["auth_request_id"])
+        answer = {name: asked[name] for name in ("auth_request_id", "validation_value")}
+        self._call("authenticationConfirm", **answer, confirmation_status="Y", oob_auth_method=1)
+
+    def _use(self, made: Mapping[str, Any], wrong_cvc2: str) -> None:
+        step, call, pay = self._guide.step, self._call, self._authorize
+        step("The EUR account gets its own IBAN, and 2,000.00 EUR are paid to it")
+        (opened,) = call("assignExternalPaymentAddress", **self._account, currency_ison=_EURO, epm_method_id=_SEPA)
+        payment = {"epm_address_id": opened["id"], "amount": 200_000, "currency_ison": _EURO, "scheme": "SCT"}
+        call("simulateInboundPayment", **payment, sender_name="Meadow Ltd")
+        self._expect_event("external_payment", **self._account)
+        step("Approved amounts are held: they reduce the available, not the booked balance")
+        shop, museum = pay("Corner Shop", 4_590, pin=_PIN), pay("Museum of Lanterns", 6_200, **_IN_DOLLARS)
+        self._expect_event("card.authorization", authorize_id=shop["authorize_id"])
+        hotel, cancelled = pay("Hotel Lindenhof", 20_000), pay("Lantern Books", 3_150, cvc2=made["cvc2"])
+        call("simulateReversal", trans_link=cancelled["trans_link"])
+        step("Purchases are declined for common reasons, and nothing is held")
+        before = self._balances()
+        pay("Lantern Books", 2_000, "N7", cvc2=wrong_cvc2)
+        pay("Corner Shop", 500_000, "51")
+        pay("Cash machine", 105_000, "61", transaction_type=_CASH)
+        _require(self._balances() == before, "a declined purchase changed the balances")
+        step("Shops clear exactly, in USD, in parts, and without authorization; one refunds")
+        exact = self._clear("Corner Shop", 4_590, shop)
+        self._expect_event("card.clearing", transaction_id=exact["transaction_id"])
+        self._clear("Museum of Lanterns", 6_200, museum, **_IN_DOLLARS)
+        self._clear("Hotel Lindenhof", 15_000, hotel, final=0)
+        refunded = self._clear("Riverside Grill", 9_200)
+        call("simulateRefund", trans_link=refunded["trans_link"], amount=2_000, currency_ison=_EURO)
+
+    def _report(self) -> None:
+        self._guide.step("The account's transactions add up to the booked balance; 50.00 EUR are held")
+        period: dict[str, Any] = {"date_from": 0, "date_to": 99999999999, "item_count": 100}
+        booked = sum(map(_signed_amount, self._call("getTransactions", **self._account, **period)))
+        available, settled = self._balances()
+        _require((available, settled) == (booked - 5_000, booked), f"{booked} is not the balance {settled}")
+        balances = f"available {available / 100:.2f}, booked {settled / 100:.2f}"
+        self._guide.say(balances, "PM", balances)
 
     # -- requests
 
-    def _verify_pin(self, card_id: int, pin: str) -> str:
-        """The response code of a PIN verification through the card network."""
-        asked: dict[str, Any] = {
-            "card_id": card_id,
-            "transaction_type": 39,
-            "amount": 0,
-            "currency_ison": _EURO,
-            "pin": pin,
-        }
-        code: str = self._simulate("simulateAuthorization", **asked)["data"]["response_code"]
-        return code
+    def _call(self, action: str, refused: Status | None = None, **members: Any) -> Any:
+        """Call an action. Returns the data. Raises: TourFailed, if its status code is not ``refused`` or success."""
+        path = "/simulator" if action.startswith("simulate") else "/api"
+        body = {**self._credential, "action": action, "api_version": API_VERSION, **members}
+        envelope = self._client.post(f"{self._base}{path}", json=body).json()
+        _require(envelope.get("status_code") == refused, f"{action} returned {envelope.get('message', 'success')}")
+        return envelope.get("data", envelope)
 
-    # -- request members
+    def _authorize(self, shop: str, amount: int, code: str = "00", **members: Any) -> Any:
+        """Ask for an authorization. Raises: TourFailed, if its response code is not ``code``."""
+        use = {"transaction_type": _PURCHASE, **_members(shop, amount), **self._card, **members}
+        answer = self._call("simulateAuthorization", **use)
+        _require(answer["response_code"] == code, f"{shop} got {answer['response_code']} instead of {code}")
+        return answer
 
-    def _programme(self) -> CardProgramme:
-        """The first programme that issues physical cards."""
-        return next(each for each in self._catalogue.card_programmes.values() if each.physical)
+    def _clear(self, shop: str, amount: int, held: Mapping[str, Any] | None = None, **members: Any) -> Any:
+        """Clear an amount, with or without an authorization. Returns the clearing."""
+        what = {"trans_link": held["trans_link"]} if held else self._card
+        return self._call("simulateClearing", **{"final": 1, **_members(shop, amount), **what, **members})
 
-    def _holder(self) -> dict[str, Any]:
-        groups = self._catalogue.limit_groups.values()
-        return {
-            "first_name": "Ada",
-            "last_name": "Lovelace",
-            "address_line_1": _ADDRESS["address_line_1"],
-            "zip_code": _ADDRESS["zipcode"],
-            "city": _ADDRESS["city"],
-            "country_ison": _GERMANY,
-            "phone_number": "4930901820",
-            "email": "ada@example.com",
-            "holder_limit_group_id": next(group.id for group in groups if group.limit_type == LIMIT_OF_HOLDER),
-        }
-
-    def _card(self, holder_id: int) -> dict[str, Any]:
-        programme = self._programme()
-        return {
-            "holder_id": holder_id,
-            "card_program_id": programme.id,
-            "card_virtual": 0,
-            "card_currency_ison": list(programme.currencies),
-            "card_country_ison": _GERMANY,
-            "card_name_line_3": "ADA LOVELACE",
-            "card_pin": _FIRST_PIN,
-            "delivery_first_name": "Ada",
-            "delivery_last_name": "Lovelace",
-            "delivery_country_ison": _GERMANY,
-            **{f"delivery_{name}": value for name, value in _ADDRESS.items()},
-            "order_shipping_method": programme.shipping_method_ids[0],
-        }
+    def _balances(self) -> tuple[int, int]:
+        (account,) = self._call("getAccounts", **self._account)
+        return account["available_balance"], account["settled_balance"]
 
 
-_CAME, _SENT, _COLLECTED = 125000, 18000, 2900
-_BOOKSHOP = {"destination_account_name": "Lantern Books", "destination_iban": "DE89370400440532013000"}
+def _require(condition: bool, complaint: str) -> None:
+    if not condition:
+        raise TourFailed(complaint)
 
 
-class MoneyTour:
-    """External payments of an account in EUR without fees."""
+def _members(shop: str, amount: int) -> dict[str, Any]:
+    use = {"amount": amount, "currency_ison": _EURO, "merchant_country_ison": _GERMANY}
+    return {**use, "mcc": _SHOPS[shop], "merchant_name": shop}
 
-    def __init__(self, calls: CardCalls, guide: Guide) -> None:
-        self._calls = calls
-        self._guide = guide
 
-    def play(self, account_id: int) -> None:
-        """Play external payments, from assigning an IBAN to paying a direct debit. Raises: TourFailed."""
-        guide, calls, euro = self._guide, self._calls, METHOD_CURRENCIES[SEPA]
-        guide.step("The EUR account gets its own IBAN")
-        asked: dict[str, Any] = {"account_id": account_id, "epm_method_id": SEPA, "currency_ison": euro}
-        (address,) = calls.ask("assignExternalPaymentAddress", **asked)["data"]
-
-        guide.step("1250.00 EUR is paid to the IBAN")
-        payment = {"amount": _CAME, "currency_ison": euro, "scheme": SCT, "sender_name": "Meadow Ltd"}
-        came = calls.simulate("simulateInboundPayment", epm_address_id=address["id"], **payment)["data"]
-        self._balances(came, available=_CAME, settled=_CAME)
-
-        self._transfer(account_id, address)
-        self._direct_debit(address["id"])
-
-    def _transfer(self, account_id: int, address: Mapping[str, Any]) -> None:
-        guide, calls = self._guide, self._calls
-        guide.step("180.00 EUR is sent to a bookshop and held until the provider confirms it")
-        order = {"epm_address_id": address["id"], **_BOOKSHOP, "currency_ison": address["currency_ison"]}
-        order |= {"amount": _SENT, "request_reference_id": f"tour-{uuid.uuid4()}"}
-        sent = calls.ask("transferToExternalPayment", **order)["data"]
-        (account,) = calls.ask("getAccounts", account_id=account_id)["data"]
-        self._balances(account, available=_CAME - _SENT, settled=_CAME)
-
-        guide.step("The provider confirms the payment, and it is booked")
-        result = calls.simulate("simulateOutboundResult", epm_transaction_id=sent["id"], result="settled")["data"]
-        self._balances(result, available=_CAME - _SENT, settled=_CAME - _SENT)
-
-    def _direct_debit(self, address_id: int) -> None:
-        guide, calls = self._guide, self._calls
-        guide.step("A creditor announces a direct debit, which is paid at its cut-off time")
-        creditor = {"creditor_name": "Riverside Gym", "reference": "MEMBER-1042"}
-        mandate = calls.simulate("simulateMandate", epm_address_id=address_id, **creditor)["data"]
-        announced = calls.simulate("simulateDirectDebit", **mandate, amount=_COLLECTED)["data"]
-        number = announced["epm_transaction_id"]
-        paid = calls.simulate("simulateDirectDebit", epm_transaction_id=number)["data"]
-        if paid["state"] != SETTLED:
-            raise TourFailed("the direct debit was not paid")
-        left = _CAME - _SENT - _COLLECTED
-        self._balances(paid, available=left, settled=left)
-
-    def _balances(self, answer: Mapping[str, Any], *, available: int, settled: int) -> None:
-        """Print the balances in a response. Raises: TourFailed, if they are wrong."""
-        found = answer["available_balance"], answer["settled_balance"]
-        if found != (available, settled):
-            raise TourFailed(f"the balances are {found} instead of {(available, settled)}")
-        self._guide.print_finding(
-            "available {}.{:02}, settled {}.{:02}".format(*divmod(available, 100), *divmod(settled, 100))
-        )
+def _signed_amount(row: Mapping[str, Any]) -> int:
+    """The signed amount of a transaction, per docs/concepts/card-network.md."""
+    amount = row["holder_amount"] if row["transaction_type"] in CREDIT_TYPES else -row["holder_amount"]
+    return int(amount - (0 if row["is_conversion_fee_blended"] else row.get("currency_conversion_fee", 0)))

@@ -1,168 +1,128 @@
-"""The tour's output: one line per step, or every request, response, event and page in full."""
+"""The tour's output: a line for each step with its outcome, or in detail every request, response, event and page."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import ssl
 import sys
 from collections import Counter
-from collections.abc import Collection, Mapping
 from typing import Any
+from urllib.parse import parse_qsl
+
+import httpx
 
 from causeway.tpp import ReceivedEvent
-from chalicelib.foundation.fields.registries import currency_numbers, minor_units
-from infra.command import PYTHON
 
-_COLOURS = {"dim": "2", "bold": "1", "red": "31", "green": "32", "blue": "34", "magenta": "35", "cyan": "36"}
-_SHORT = 24
-_WIDTH = 100
-_STEP_WIDTH = 80
-_MOST_OUTCOMES = 2
-_LONGEST_FINDING = 60
+_COLOURS = {"dim": "2", "bold": "1", "green": "32", "magenta": "35"}
+_WIDTH, _STEP_WIDTH, _MOST_OUTCOMES = 100, 80, 2
+_HEADERS = ("Idempotency-Key", "Prefer", "Location", "Preference-Applied", "Server-Timing")
 _TELLING = ("response_code", "funds_available", "transaction_status", "payment_status")
 """Response members that summarise a step's outcome, the most informative first."""
 _COUNTED = ("accounts", "balances", "payments")
-_SECRETS = ("access_token", "refresh_token", "token", "code_verifier", "events_secret")
-_SENT_SECRETS = (*_SECRETS, "code")
-"""A request's ``code`` is the authorization's; a response's is that of an error."""
+_SECRET = re.compile(r'("(?:\w*token|code|code_verifier|events_secret|access_\w+)": ")(?![A-Z_]+")([^"]{8})[^"]+')
+"""A member with a secret, which is shortened. A code in capital letters is that of an error."""
+
+
+class TourFailed(Exception):
+    """The tour cannot continue; the message is one sentence."""
 
 
 class Guide:
-    """Prints every step in full, with secrets shortened; in colour on a terminal, unless ``NO_COLOR`` is set."""
+    """Prints the tour; in colour on a terminal, unless ``NO_COLOR`` is set."""
 
-    def __init__(self) -> None:
-        forced = os.environ.get("FORCE_COLOR")
-        self._coloured = bool(forced) or (sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
-
-    def colour(self, name: str, text: str) -> str:
-        return f"\x1b[{_COLOURS[name]}m{text}\x1b[0m" if self._coloured else text
+    def __init__(self, *, detail: bool) -> None:
+        forced, refused = os.environ.get("FORCE_COLOR"), os.environ.get("NO_COLOR")
+        self._is_coloured = bool(forced) or (sys.stdout.isatty() and not refused)
+        self._detail = detail
+        self._outcomes: list[str] = []
+        self._is_in_step = False
+        self._last_body = b""
 
     def chapter(self, text: str) -> None:
-        print(f"\n{self.colour('bold', text)}\n{self.colour('dim', '─' * len(text))}")
+        self.finish("")
+        print(self._colour("bold", text))
 
     def finish(self, text: str) -> None:
         """Print the closing line of a chapter."""
-        print(f"\n{self.colour('green', text)}")
+        self._end_step()
+        print(self._colour("green", text))
 
     def step(self, text: str) -> None:
-        print(f"\n{self.colour('cyan', '●')} {self.colour('bold', text)}")
+        self._end_step()
+        self._is_in_step = True
+        if self._detail:
+            print(f"\n● {self._colour('bold', text)}")
+        else:
+            print(f"  {text:<{_STEP_WIDTH}}", end="  ", flush=True)
 
-    def request(
-        self, who: str, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
-    ) -> None:
-        print(f"  {self.colour('magenta', who)} {self.colour('blue', method)} {_shorten(url)}")
-        self._headers(headers)
-        if body is not None:
-            print(self.colour("dim", _indent(body, _SENT_SECRETS)))
-
-    def answer(self, status: int, body: Any, note: str = "", headers: Mapping[str, str] | None = None) -> None:
-        good = "green" if status < 400 else "red"
-        print(f"  {self.colour(good, str(status))} {self.colour('dim', note)}".rstrip())
-        self._headers(headers)
-        if body is not None:
-            print(_indent(body))
+    def say(self, outcome: str, who: str, what: str, *lines: str) -> None:
+        """Print what somebody did, with more lines, in detail; otherwise keep the outcome for the end of the step."""
+        if self._detail:
+            print(f"  {self._colour('magenta', who)} {what}".rstrip())
+            for line in "\n".join(lines).splitlines():
+                print(self._colour("dim", f"    {line}"))
+        elif outcome:
+            self._outcomes.append(outcome)
 
     def event(self, received: ReceivedEvent) -> None:
         """Print a verified event."""
-        verified = f"{self.colour('green', 'verified')} {self.colour('dim', f'webhook-id {received.id}')}"
-        print(f"  {self.colour('magenta', 'EVENT')} {self.colour('blue', received.event.type)}  {verified}")
-        print(_indent(received.event.to_json()["data"]))
-
-    def command(self, text: str, made: Any) -> None:
-        """Print an operator command and its result."""
-        print(f"  {self.colour('magenta', 'OPERATOR')} {PYTHON} -m infra.admin {text}")
-        print(_indent(made))
-
-    def line(self, what: str, said: str, after: str, *, good: bool) -> None:
-        """Print a step, its result, and the state afterwards."""
-        mark = self.colour("green", "✓") if good else self.colour("red", "✗")
-        print(f"  {mark} {what} {self.colour('green' if good else 'red', f'{said:<42}')} {self.colour('dim', after)}")
-
-    def print_row(self, text: str) -> None:
-        """Print a row of a list."""
-        print(f"    {text}")
-
-    def print_finding(self, text: str) -> None:
-        """Print a finding, such as the text of a PSU's page."""
-        print(f"    {self.colour('green', text)}")
+        name = received.event.type
+        data = format_json(received.event.to_json()["data"])
+        self.say(f"{name}, verified", "EVENT", f"{name}  verified webhook-id {received.id}", data)
 
     def page(self, method: str, url: str, status: int, title: str) -> None:
-        good = self.colour("green" if status < 400 else "red", str(status))
-        print(
-            f"  {self.colour('magenta', 'PSU')} {self.colour('blue', method)} {_shorten(url)}  {good} {_shorten(title)}"
-        )
+        """Print a page that the PSU loads."""
+        self.say("done", "PSU", f"{method} {url}  {status} {title}")
 
-    def _headers(self, headers: Mapping[str, str] | None) -> None:
-        for name, value in (headers or {}).items():
-            print(f"    {self.colour('dim', f'{name}: {value}')}")
+    def http_client(self, who: str) -> httpx.Client:
+        """A client of the running stack that prints the requests of ``who``, and the responses."""
+        authorities = ssl.create_default_context(cafile=os.environ.get("OUTBOUND_CA_FILE") or None)
 
+        def request(sent: httpx.Request) -> None:
+            is_repeat, self._last_body = sent.content == self._last_body, sent.content
+            body = "(the same body)" if is_repeat else format_json(_body(sent))
+            self.say("", who, f"{sent.method} {sent.url}", *_headers(sent), body if sent.content else "")
 
-class BriefGuide(Guide):
-    """Prints one line per step, ending with its outcome."""
+        def answer(received: httpx.Response) -> None:
+            status, body = received.status_code, json.loads(received.read())
+            self.say(_describe(status, body), str(status), "", *_headers(received), format_json(body))
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._outcomes: list[str] | None = None
-
-    def chapter(self, text: str) -> None:
-        self._end_step()
-        print(f"\n{self.colour('bold', text)}")
-
-    def finish(self, text: str) -> None:
-        self._end_step()
-        print(f"{self.colour('green', text)}")
-
-    def step(self, text: str) -> None:
-        self._end_step()
-        print(f"  {text:<{_STEP_WIDTH}}", end="  ", flush=True)
-        self._outcomes = []
-
-    def request(
-        self, who: str, method: str, url: str, body: Any = None, headers: Mapping[str, str] | None = None
-    ) -> None:
-        """Print nothing: the outcome follows."""
-
-    def answer(self, status: int, body: Any, note: str = "", headers: Mapping[str, str] | None = None) -> None:
-        self._add(_describe_answer(status, body))
-
-    def event(self, received: ReceivedEvent) -> None:
-        self._add(f"{received.event.type}, verified")
-
-    def command(self, text: str, made: Any) -> None:
-        self._add("done")
-
-    def line(self, what: str, said: str, after: str, *, good: bool) -> None:
-        self._add("✓" if good else "✗")
-
-    def print_row(self, text: str) -> None:
-        """Print nothing: lists are omitted."""
-
-    def print_finding(self, text: str) -> None:
-        self._add(text if len(text) <= _LONGEST_FINDING else text.partition(":")[0])
-
-    def page(self, method: str, url: str, status: int, title: str) -> None:
-        self._add("done")
-
-    def _add(self, outcome: str) -> None:
-        if self._outcomes is not None:
-            self._outcomes.append(outcome)
+        hooks: dict[str, list[Any]] = {"request": [request], "response": [answer]}
+        return httpx.Client(trust_env=False, verify=authorities, timeout=30, event_hooks=hooks)
 
     def _end_step(self) -> None:
         """Print the last outcomes of the step, with counts for repeated ones."""
-        if self._outcomes is None:
-            return
-        counts = Counter(self._outcomes)
-        if len(counts) > 1:
-            del counts["done"]
-        told = [name if count == 1 or name == "done" else f"{count} {name}" for name, count in counts.items()]
-        print(self.colour("green", ", ".join(told[-_MOST_OUTCOMES:]) or "done"))
-        self._outcomes = None
+        if self._is_in_step and not self._detail:
+            counts = Counter(self._outcomes)
+            if len(counts) > 1:
+                del counts["done"]
+            told = [name if count == 1 or name == "done" else f"{count} {name}" for name, count in counts.items()]
+            print(self._colour("green", ", ".join(told[-_MOST_OUTCOMES:]) or "done"))
+        self._outcomes, self._is_in_step = [], False
+
+    def _colour(self, name: str, text: str) -> str:
+        return f"\x1b[{_COLOURS[name]}m{text}\x1b[0m" if self._is_coloured and text else text
 
 
-def _describe_answer(status: int, body: Any) -> str:
+def format_json(body: Any) -> str:
+    """JSON with shortened secrets, on one line if it fits."""
+    whole = _SECRET.sub(r"\1\2…", json.dumps(body, ensure_ascii=False))
+    return whole if len(whole) <= _WIDTH else _SECRET.sub(r"\1\2…", json.dumps(body, ensure_ascii=False, indent=2))
+
+
+def _headers(message: httpx.Request | httpx.Response) -> list[str]:
+    return [f"{name}: {message.headers[name]}" for name in _HEADERS if name in message.headers]
+
+
+def _body(request: httpx.Request) -> Any:
+    is_form = request.headers.get("Content-Type") == "application/x-www-form-urlencoded"
+    return dict(parse_qsl(request.content.decode())) if is_form else json.loads(request.content or "null")
+
+
+def _describe(status: int, body: Any) -> str:
     """A response in a few words: the error, or its most informative member."""
-    if not isinstance(body, dict):
-        return str(status)
     if "status_code" in body:
         return f"refused, {body['status_code']}"
     if status >= 400:
@@ -170,51 +130,7 @@ def _describe_answer(status: int, body: Any) -> str:
     if body.get("duplicated"):
         return "the first response again"
     inner = body["data"] if isinstance(body.get("data"), dict) else body
-    told = [f"{name.replace('_', ' ')} {_word(inner[name])}" for name in _TELLING if name in inner]
+    words = {name: "yes" if inner[name] is True else inner[name] for name in _TELLING if name in inner}
+    told = [f"{name.replace('_', ' ')} {word}" for name, word in words.items()]
     lists = [f"{len(value)} {name}" for name, value in inner.items() if isinstance(value, list) and name in _COUNTED]
     return (told or lists or ["done"])[0]
-
-
-def _word(value: Any) -> str:
-    return str(value) if not isinstance(value, bool) else "yes" if value else "no"
-
-
-def _indent(body: Any, secrets: Collection[str] = _SECRETS) -> str:
-    return "\n".join(f"    {line}" for line in _json_lines(_mask(secrets, body)))
-
-
-def _json_lines(value: Any) -> list[str]:
-    """Pretty-printed JSON lines; a value that fits stays on one line."""
-    whole = json.dumps(value, ensure_ascii=False)
-    if len(whole) <= _WIDTH or not isinstance(value, dict | list) or not value:
-        return [whole]
-    opening, closing = "{}" if isinstance(value, dict) else "[]"
-    lines = [opening]
-    names = [f"{json.dumps(name)}: " for name in value] if isinstance(value, dict) else [""] * len(value)
-    inner = list(value.values()) if isinstance(value, dict) else value
-    for number, (name, member) in enumerate(zip(names, inner, strict=True), 1):
-        first, *rest = _json_lines(member)
-        lines += [f"  {name}{first}", *(f"  {line}" for line in rest)]
-        lines[-1] += "," if number < len(inner) else ""
-    return [*lines, closing]
-
-
-def _mask(secrets: Collection[str], value: Any, name: str = "") -> Any:
-    if isinstance(value, dict):
-        return {key: _mask(secrets, inner, key) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_mask(secrets, inner) for inner in value]
-    return f"{value[:_SHORT]}…" if name in secrets and isinstance(value, str) else value
-
-
-def _shorten(text: str) -> str:
-    return text if len(text) <= 88 else f"{text[:87]}…"
-
-
-def format_amount(amount: int, currency: int, *, signed: bool = False) -> str:
-    """Format an amount in minor units of a currency (ISO 4217, numeric), e.g. ``12.50 EUR``."""
-    digits = minor_units()[currency]
-    whole, rest = divmod(abs(amount), 10**digits)
-    sign = "-" if amount < 0 else "+" if signed else ""
-    decimals = f".{rest:0{digits}}" if digits else ""
-    return f"{sign}{whole:,}{decimals} {currency_numbers()[currency]}"

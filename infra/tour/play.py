@@ -2,81 +2,97 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import secrets
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict, replace
 from typing import Any
 
-import requests
+from httpx import HTTPError
+from requests import RequestException
 
 from causeway.errors import CausewayError
+from causeway.tpp import Tpp
 from chalicelib.bootstrap import Hub
+from chalicelib.cards.programs.catalogue import Catalogue
+from chalicelib.cards.programs.credentials import Rights
+from chalicelib.cards.protocol.card_records import CARD_FIELDS, PLAIN
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.openbanking.records.clients import Clients
 from infra import command
+from infra.event_receiver import EventMissing, EventReceiver, listen
 from infra.local import stackfile
-from infra.tour.browser import NavigationFailed
-from infra.tour.card_events import CardEventsTour
+from infra.programme import loading
+from infra.programme.file import WantedManager
+from infra.psu_browser import NavigationFailed
 from infra.tour.cards import CardTour
-from infra.tour.guide import BriefGuide, Guide
-from infra.tour.journey import BankTour
-from infra.tour.polling import TourFailed
-from infra.tour.receiver import EventReceiver, listen
-from infra.tour.tpp_client import new_tpp
+from infra.tour.guide import Guide, TourFailed, format_json
+from infra.tour.tpp import TppTour
 
 _GREETING = "The tour plays a TPP, a bank's customer and a programme manager. It takes about 10 seconds."
-
-_FAILURES = (TourFailed, NavigationFailed, CausewayError, StoreError, requests.RequestException)
+_FAILURES = (TourFailed, EventMissing, NavigationFailed, CausewayError, StoreError, HTTPError, RequestException)
+_RIGHTS = {"tour": Rights(access_level=1000, actions=None, modes=dict.fromkeys(CARD_FIELDS, PLAIN))}
 _CHOICES = ("LOCALSTACK", "AWS_ENDPOINT_URL", "ENGINE", "TLS")
 """Variables that choose how `make run` starts a stack; the tour's own is always the same."""
 
 
 def run(stack: Mapping[str, Any], hub: Hub, guide: Guide) -> None:
-    """Play the tour on a running stack; ``hub`` uses the same stack.
-
-    Raises:
-        TourFailed, NavigationFailed, CausewayError.
-    """
-    with (
-        listen() as receiver,
-        _client(hub.openbanking.clients, stack, receiver, guide) as client,
-        new_tpp(stack["base_url"], client.client_id, guide) as tpp,
-    ):
-        tour = BankTour(tpp, client, receiver, guide)
-        for bank in stack["banks"]:
-            tour.bank(bank)
-    guide.finish(f"Both banks done. {receiver.count} events were received and verified.")
-    programme = stack["programme"]
-    catalogue = hub.cards.programmes.catalogue(programme["manager_id"])
-    CardTour(stack["base_url"], programme["credentials"]["full"], catalogue, guide).play()
-    count = CardEventsTour(stack["base_url"], hub, guide).play(catalogue)
-    guide.finish(f"Card events done. {count} events were received and verified.")
+    """Play the tour on a running stack, which ``hub`` uses, too. Raises: one of ``_FAILURES``."""
+    base = stack["base_url"]
+    with listen(guide.event) as receiver, guide.http_client("TPP") as http:
+        with _register_client(hub, stack, receiver, guide) as client:
+            tpp = Tpp(base, client_id=client.client_id, http_client=http)
+            tour = TppTour(tpp, client.title, client.callback_url, receiver, guide)
+            for bank in stack["banks"]:
+                tour.play(bank)
+        guide.finish("Both banks done.")
+    with listen(guide.event) as receiver, guide.http_client("PM") as http:
+        with _load_manager(hub, stack, receiver, guide) as (catalogue, credential):
+            CardTour(base, credential, http, receiver, guide).play(catalogue)
+        guide.finish("The card API is done.")
 
 
-@contextlib.contextmanager
-def _client(clients: Clients, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide) -> Iterator[Client]:
+@contextmanager
+def _register_client(hub: Hub, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide) -> Iterator[Client]:
     """A client whose events are sent to the tour; on exit its Events URL is removed and it is archived."""
-    title, owner = f"Guided Tour {secrets.token_hex(2)}", stack["user"]["email"]
+    clients, owner, callbacks = hub.openbanking.clients, stack["user"]["email"], [stack["client"]["callback_url"]]
+    title = f"Guided Tour {secrets.token_hex(2)}"
     guide.chapter("A client for the tour")
     guide.step("The operator registers a client whose Events URL points to the tour")
-    made = clients.create(
-        owner=owner, title=title, callback_urls=[stack["client"]["callback_url"]], events_url=receiver.url
-    )
-    assert made.events_secret is not None, "it has an Events URL"
-    receiver.secret = made.events_secret
-    shown = {"client_id": made.client.client_id, "events_secret": made.events_secret}
-    guide.command(f'clients add --owner {owner} --title "{title}" --events-url {receiver.url}', shown)
+    made = clients.create(owner=owner, title=title, callback_urls=callbacks, events_url=receiver.url)
+    receiver.secret = str(made.events_secret)
+    shown = format_json({"client_id": made.client.client_id, "events_secret": made.events_secret})
+    guide.say("done", "OPERATOR", f'clients add --owner {owner} --title "{title}" --events-url {receiver.url}', shown)
     try:
         yield made.client
     finally:
-        with contextlib.suppress(StoreError):  # the stack may be gone, and its clients with it
+        with suppress(StoreError):  # the stack may be gone, and its clients with it
             clients.update(made.client.client_id, events_url=None)
             clients.archive(made.client.client_id)
+
+
+@contextmanager
+def _load_manager(
+    hub: Hub, stack: Mapping[str, Any], receiver: EventReceiver, guide: Guide
+) -> Iterator[tuple[Catalogue, dict[str, Any]]]:
+    """The set-up and a credential of a programme manager like the stack's; on exit its Events URL is removed."""
+    guide.chapter("The card API")
+    guide.step("The operator loads a programme manager with an Events URL")
+    number, like = secrets.randbelow(10**6) + 10**6, hub.cards.programmes.catalogue(stack["programme"]["manager_id"])
+    catalogue = replace(like, manager_id=number, name=f"Guided Tour {number}", events_url=receiver.url)
+    (plan,) = loading.load(hub, [WantedManager(catalogue, _RIGHTS)])
+    receiver.secret = str(plan.events_secret)
+    shown = format_json({"id": number, "events_url": receiver.url, "events_secret": plan.events_secret})
+    guide.say("done", "OPERATOR", "programme load guided-tour.yaml", shown)
+    try:
+        yield catalogue, asdict(plan.secrets["tour"])
+    finally:
+        with suppress(StoreError):
+            loading.load(hub, [WantedManager(replace(catalogue, events_url=None), _RIGHTS)])
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -89,14 +105,14 @@ def main(arguments: list[str] | None = None) -> int:
     print(_GREETING if detail else f"{_GREETING} DETAIL=1 shows every request and response.")
     logging.disable()  # the tour prints its own messages
     try:
-        running = stackfile.find_running()
-        if running is not None:
-            _run(running, detail=detail)
-            return 0
-        print(_explain_own_stack(os.environ), flush=True)
-        with background.run_stack() as own:
-            print(f"The tour's own stack is ready at {own['base_url']}.", flush=True)
-            _run(own, detail=detail)
+        with ExitStack() as ending:
+            stack = stackfile.find_running()
+            if stack is None:
+                print(_explain_own_stack(os.environ), flush=True)
+                stack = ending.enter_context(background.run_stack())
+                print(f"The tour's own stack is ready at {stack['base_url']}.", flush=True)
+            stackfile.point_at_stack(os.environ, stack["environment"])
+            run(stack, Hub(Settings.from_environment(stack["environment"])), Guide(detail=detail))
     except (*_FAILURES, background.NotReady) as error:
         print(f"The tour ended early: {error}", file=sys.stderr)
         return 1
@@ -114,8 +130,3 @@ def _explain_own_stack(environ: Mapping[str, str]) -> str:
         f"No stack of yours is used: {found}. The tour starts one of its own, on the built-in emulator, and removes it "
         f"at the end. {note}To tour yours, start it with `make run` first, or name its file in {stackfile.VARIABLE}."
     )
-
-
-def _run(stack: Mapping[str, Any], *, detail: bool) -> None:
-    stackfile.point_at_stack(os.environ, stack["environment"])
-    run(stack, Hub(Settings.from_environment(stack["environment"])), Guide() if detail else BriefGuide())

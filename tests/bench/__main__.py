@@ -21,7 +21,7 @@ from infra.local import dynoxide
 from infra.local.background import run_stack
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import ENGINES
-from infra.tour.browser import Browser, approve_consent
+from infra.psu_browser import Browser, approve_consent
 from tests.bench import (
     against_bare,
     backlog,

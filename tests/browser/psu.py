@@ -8,10 +8,10 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
-from infra.tour import browser as scripted
-from infra.tour.orders import payment_orders
+from infra import psu_browser as scripted
 from tests.browser.visitor import Visitor
 from tests.e2e.parties import SCOPES
+from tests.payment_orders import payment_orders
 
 PERSON = {1: "Ada Whitfield", 2: "Lena Brandt"}
 """Whose place the PSU takes at the bank of a version."""

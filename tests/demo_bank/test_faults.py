@@ -19,9 +19,9 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.tour.orders import payment_orders
 from tests.demo_bank.connected_banks import BICS, Psu, Wires, authorize, connect_banks, payment, tokens
 from tests.demo_bank.stage import query_of
+from tests.payment_orders import payment_orders
 from tests.statements import count_statements
 from tests.world import Answer, World
 

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.tour.browser import Browser, BrowserPage, Form
+from infra.psu_browser import Browser, approve_consent, confirm_payment
 from tests.e2e.parties import Tpp
 
 
@@ -16,7 +16,7 @@ def bearer(tpp: Tpp, bank: Mapping[str, Any], customer: str) -> str:
     asked = tpp.call(
         "POST", "/tpp/authorize", {"bic": bank["bic"], "scopes": list(VERSIONS[bank["api_version"]].scopes)}
     )
-    callback = walk_through(Browser(tpp.callback, lambda *_: None), asked.json()["redirect_url"], customer)
+    callback = approve_consent(Browser(tpp.callback, lambda *_: None), asked.json()["redirect_url"], customer)
     answer = tpp.redeem(parse_qs(urlsplit(callback).query)["authorization_code"][0])
     assert answer.status_code == 200, answer.text
     return str(answer.json()["access_token"])
@@ -32,22 +32,5 @@ def initiate(tpp: Tpp, bank: Mapping[str, Any], access_token: str) -> Any:
 
 def pay(tpp: Tpp, confirmation_url: str, customer: str) -> dict[str, str]:
     """Confirm a payment; answers the query with which the browser comes back."""
-    back = walk_through(Browser(f"{tpp.base}/payments/callback", lambda *_: None), confirmation_url, customer)
+    back = confirm_payment(Browser(f"{tpp.base}/payments/callback", lambda *_: None), confirmation_url, customer)
     return {name: values[0] for name, values in parse_qs(urlsplit(back).query).items()}
-
-
-def walk_through(browser: Browser, url: str, customer: str) -> str:
-    """From the bank's first page to the return to the TPP."""
-    page = browser.open(url)
-    while isinstance(page, BrowserPage):
-        if "sent" in page.texts:
-            page = browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]})
-        elif sign_in := _sign_in_form(page, customer):
-            page = browser.submit(page, sign_in)
-        else:
-            page = browser.submit(page, page.form("account"), boxes=True)
-    return page
-
-
-def _sign_in_form(page: BrowserPage, customer: str) -> Form | None:
-    return next((form for form in page.forms if form.fields.get("username") == customer), None)

@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import requests
 
-from infra.tour.browser import Browser, approve_consent
-from infra.tour.orders import payment_orders
+from infra.psu_browser import Browser, approve_consent
 from tests.patience import PATIENCE_SECONDS, wait_for
+from tests.payment_orders import payment_orders
 from tests.world import basic
 
 T = TypeVar("T")

@@ -10,8 +10,7 @@ from typing import Any
 from causeway import tpp as sdk
 from chalicelib.demo_bank.faults import SandboxFault
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.tour.browser import Browser, BrowserPage, approve_consent
-from tests.e2e.bank_customers import walk_through
+from infra.psu_browser import Browser, BrowserPage, approve_consent
 from tests.e2e.own_bank import PayingBank
 
 Credentials = dict[str, Any]
@@ -30,10 +29,7 @@ def consent_of(
     verifier, state = sdk.new_code_verifier(), uuid.uuid4().hex
     scopes: Any = list(VERSIONS[bank["api_version"]].scopes)
     asked = tpp.authorize(bic=bank["bic"], scopes=scopes, state=state, code_verifier=verifier)
-    if customer:
-        back = walk_through(browser(stack), asked.redirect_url, customer)
-    else:
-        back = approve_consent(browser(stack), asked.redirect_url)
+    back = approve_consent(browser(stack), asked.redirect_url, customer)
     return tpp.redeem_callback(back, state=state, code_verifier=verifier, **options)
 
 

@@ -7,43 +7,17 @@ from collections import Counter
 from typing import Any
 
 import pytest
-import requests
 
 from tests.cards.cases import of_new_card
 from tests.cards.scenes import DELIVERY, EUR, HOLDER_BLOCK, PIN
 from tests.e2e.parties import at_once
-from tests.patience import PATIENCE_SECONDS
+from tests.e2e.programme_manager import ProgrammeManager
 
 pytestmark = [pytest.mark.e2e, pytest.mark.faults]
 
 MANY = 50
 NOT_DECIDED_IN_TIME = "91"
 """What the last of many are answered on a slow machine; it counts nothing, and the network asks again."""
-
-
-class ProgrammeManager:
-    """A caller of the card API who may do everything."""
-
-    def __init__(self, stack: dict[str, Any]) -> None:
-        self._base = stack["base_url"]
-        self._credentials = stack["programme"]["credentials"]["full"]
-
-    def post(self, path: str, action: str, **members: Any) -> requests.Response:
-        body = {**self._credentials, "action": action, "api_version": "1.2", **members}
-        with requests.Session() as session:
-            session.trust_env = False
-            return session.post(self._base + path, json=body, timeout=PATIENCE_SECONDS)
-
-    def data(self, action: str, **members: Any) -> Any:
-        return self._data("/api", action, members)
-
-    def simulated(self, action: str, **members: Any) -> Any:
-        return self._data("/simulator", action, members)
-
-    def _data(self, path: str, action: str, members: dict[str, Any]) -> Any:
-        answer = self.post(path, action, **members).json()
-        assert answer["status"] == "success", answer
-        return answer["data"]
 
 
 @pytest.fixture

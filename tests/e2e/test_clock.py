@@ -21,16 +21,16 @@ from chalicelib.cards.protocol.schemes import SCT, SEPA
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.oauth_security import ASSERTION_TYPE
 from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.event_receiver import EventReceiver, listen
 from infra.local.summary import summary_rows
-from infra.tour.browser import Browser, approve_consent, confirm_payment
-from infra.tour.card_calls import CardCalls
-from infra.tour.receiver import EventReceiver, listen
+from infra.psu_browser import Browser, approve_consent, confirm_payment
 from tests.cards.cases import of_new_card
 from tests.cards.scenes import EUR, HOLDER_BLOCK
 from tests.e2e.bank_customers import bearer
 from tests.e2e.browser_window import Window
 from tests.e2e.own_stack import OwnStack, command, running
 from tests.e2e.parties import Journey, Tpp, TppWithSecret, at_once
+from tests.e2e.programme_manager import ProgrammeManager
 from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, hashed
 from tests.patience import PATIENCE_SECONDS
 
@@ -188,31 +188,31 @@ def read_status(tpp: Tpp, token: str) -> int:
 
 
 def test_a_card_hold_is_released_after_7_days_and_the_ledger_is_right(own_stack: OwnStack) -> None:
-    calls = CardCalls(own_stack.content["base_url"], own_stack.content["programme"]["credentials"]["full"], None)
-    card = calls.ask("createCard", **of_new_card(card_currency_ison=[EUR], **HOLDER_BLOCK))["data"]
-    calls.ask("activateCard", card_id=card["card_id"])
+    manager = ProgrammeManager(own_stack.content)
+    card = manager.data("createCard", **of_new_card(card_currency_ison=[EUR], **HOLDER_BLOCK))
+    manager.data("activateCard", card_id=card["card_id"])
     address = {"account_id": card["account_id"], "epm_method_id": SEPA, "currency_ison": EUR}
-    (opened,) = calls.ask("assignExternalPaymentAddress", **address)["data"]
+    (opened,) = manager.data("assignExternalPaymentAddress", **address)
     salary = {"amount": 10_000, "currency_ison": EUR, "scheme": SCT, "sender_name": "Meadow Ltd"}
-    calls.simulate("simulateInboundPayment", epm_address_id=opened["id"], **salary)
+    manager.simulated("simulateInboundPayment", epm_address_id=opened["id"], **salary)
     purchase = {"card_id": card["card_id"], "transaction_type": 0, "amount": 4_590, "currency_ison": EUR}
 
-    held = calls.simulate("simulateAuthorization", **purchase)["data"]
+    held = manager.simulated("simulateAuthorization", **purchase)
     own_stack.advance("P6DT23H")
-    still_held = available(calls, card)
+    still_held = available(manager, card)
     own_stack.advance("PT1H")
 
     assert held["response_code"] == "00"
     assert still_held == held["available_balance"]
-    assert available(calls, card) == 10_000
+    assert available(manager, card) == 10_000
     assert own_stack.log_lines("holds released")[-1]["holds"] >= 1
     proven = own_stack.admin("ledger", "verify")
     assert proven["good"] is True
     assert proven["accounts"] >= 1
 
 
-def available(calls: CardCalls, card: Mapping[str, Any]) -> int:
-    accounts = calls.ask("getHolderAccounts", holder_id=card["holder_id"])["data"]
+def available(manager: ProgrammeManager, card: Mapping[str, Any]) -> int:
+    accounts = manager.data("getHolderAccounts", holder_id=card["holder_id"])
     return int(next(account["available_balance"] for account in accounts if account["id"] == card["account_id"]))
 
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from chalicelib import bootstrap
 from chalicelib.foundation.identifiers import new_id
 from infra.admin.commands import program
-from infra.tour.browser import Browser, confirm_payment
+from infra.psu_browser import Browser, confirm_payment
 from tests.e2e.parties import Journey, Tpp
 from tests.foundation.servers import Connection, serving
 from tests.patience import wait_for

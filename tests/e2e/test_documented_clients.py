@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from infra.tour.browser import Browser, approve_consent
+from infra.psu_browser import Browser, approve_consent
 from tests.documents import CONSENTS, blocks
 
 pytestmark = pytest.mark.e2e

@@ -17,9 +17,9 @@ import pytest
 from causeway import tpp as sdk
 from causeway.errors import AuthorizationEnded, ConsentRefused, OutcomeUnknown
 from chalicelib import bootstrap
+from infra.psu_browser import confirm_payment
 from infra.render.sdk import tpp as document
-from infra.tour.browser import confirm_payment
-from infra.tour.journey import funds_request
+from infra.tour.tpp import funds_request
 from tests.e2e.own_bank import PayingBank
 from tests.e2e.parties import at_once
 from tests.e2e.sdk_users import (

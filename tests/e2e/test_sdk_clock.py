@@ -15,7 +15,7 @@ from causeway.errors import AuthorizationEnded
 from chalicelib import bootstrap
 from chalicelib.demo_bank.faults import FAULTS
 from chalicelib.foundation.crypto import signatures
-from tests.e2e.bank_customers import walk_through
+from infra.psu_browser import confirm_payment
 from tests.e2e.bank_process import DurableBank, consent_at, durable_bank
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.own_stack import OwnStack, running
@@ -140,7 +140,7 @@ def test_a_payment_that_is_rejected_later_is_waited_for(own_stack: OwnStack, tpp
         for bank in stack["fault_banks"]:
             consent = consent_of(tpp, stack, bank, REJECTS)
             paid = consent.pay(order(stack, consent.version))
-            walk_through(browser(stack, "/payments/callback"), paid.confirmation_url, REJECTS)
+            confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url, REJECTS)
             assert not sdk.is_final(consent.payment_status(paid.payment_id))
             waits.append(pool.submit(consent.wait_for_payment, paid.payment_id, timeout=PATIENCE_SECONDS))
         own_stack.advance("PT20S")

@@ -17,7 +17,7 @@ from causeway import tpp as sdk
 from causeway.errors import ApiError, AuthorizationEnded, BankUnavailable, CausewayError, OutcomeUnknown, WaitTimeout
 from chalicelib import bootstrap
 from chalicelib.demo_bank.faults import FAULTS
-from tests.e2e.bank_customers import walk_through
+from infra.psu_browser import confirm_payment
 from tests.e2e.sdk_users import account_id, browser, consent_of, order, takes_time
 from tests.patience import limit_under_test
 
@@ -130,7 +130,7 @@ def check_refused(consent: sdk.Consent, stack: Stack) -> None:
 def check_stays_pending(consent: sdk.Consent, stack: Stack) -> None:
     """The wait ends with the status of a payment that stays pending."""
     paid = consent.pay(order(stack, consent.version))
-    walk_through(browser(stack, "/payments/callback"), paid.confirmation_url, "payment-stays-pending")
+    confirm_payment(browser(stack, "/payments/callback"), paid.confirmation_url, "payment-stays-pending")
 
     with pytest.raises(WaitTimeout) as caught:
         consent.wait_for_payment(paid.payment_id, timeout=limit_under_test(2))

@@ -16,7 +16,7 @@ import pytest
 from causeway import tpp as sdk
 from causeway.errors import ApiError
 from chalicelib import bootstrap
-from infra.tour.browser import confirm_payment
+from infra.psu_browser import confirm_payment
 from tests.documents import blocks
 from tests.e2e.sdk_users import FAST, account_id, browser, order, pushed_consent
 from tests.patience import PATIENCE_SECONDS

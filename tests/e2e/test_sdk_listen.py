@@ -17,7 +17,7 @@ import pytest
 from causeway import tpp as sdk
 from chalicelib import bootstrap
 from chalicelib.openbanking.records.client_record import Client
-from infra.tour.browser import confirm_payment
+from infra.psu_browser import confirm_payment
 from tests.documents import blocks
 from tests.e2e.listen_process import ForwardReceiver, ListenProcess, environment, listening, receiving
 from tests.e2e.sdk_users import browser, consent_of, order

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chalicelib import bootstrap
-from infra.tour.browser import approve_consent, confirm_payment
+from infra.psu_browser import approve_consent, confirm_payment
 from tests.documents import blocks
 from tests.e2e.sdk_users import browser
 from tests.patience import PATIENCE_SECONDS

@@ -9,7 +9,7 @@ import pytest
 import requests
 
 from chalicelib import bootstrap
-from infra.tour.browser import Browser, approve_consent
+from infra.psu_browser import Browser, approve_consent
 from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e

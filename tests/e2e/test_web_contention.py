@@ -11,7 +11,7 @@ import requests
 
 from chalicelib import bootstrap
 from chalicelib.website.records.attempts import LIMITS
-from infra.tour.browser import Browser, approve_consent
+from infra.psu_browser import Browser, approve_consent
 from tests.e2e.browser_window import Window
 from tests.e2e.parties import at_once
 from tests.patience import PATIENCE_SECONDS

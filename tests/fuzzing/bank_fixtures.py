@@ -26,9 +26,9 @@ from chalicelib.openbanking.records.authorization_requests import (
 )
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.local.http_session import new_session
+from infra.psu_browser import Browser, approve_consent
 from infra.render.openapi.metadata_meanings import OWN_ADDRESS
 from infra.render.openapi.models import Model, example, meaning, model_of
-from infra.tour.browser import Browser, approve_consent
 
 Json = dict[str, Any]
 

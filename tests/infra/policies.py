@@ -1,4 +1,4 @@
-"""The hand-written policies and Chalice's configuration."""
+"""The policies and Chalice's configuration."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from chalice.app import ScheduledEventConfig, SQSEventConfig
 
 from app import app
-from infra.deploy import functions
+from infra.deploy import functions, policies
 from infra.deploy.functions import FUNCTIONS, Function
 from infra.deploy.runtime import STAGES
 from infra.local.event_runner import queue_name, schedule_expression
@@ -54,22 +54,28 @@ def test_every_function_that_the_application_registers_has_its_row_and_its_trigg
     )
 
 
-def test_chalices_configuration_has_the_functions_of_the_table() -> None:
-    config = json.loads(functions.CONFIG.read_text("utf-8"))
+def test_chalices_configuration_and_policies_are_what_the_command_writes() -> None:
+    files = functions.written_files(json.loads(functions.CONFIG.read_text("utf-8")))
 
-    assert config == functions.configure(config), "`.venv/bin/python -m infra.deploy.functions` writes them anew"
+    for name, text in files.items():
+        there = (functions.CONFIG.parent / name).read_text("utf-8")
+        assert there == text, f"{name}: `.venv/bin/python -m infra.deploy.functions` writes it again"
 
 
-def test_the_command_writes_chalices_configuration_as_it_stands(
+def test_the_command_writes_chalices_configuration_and_policies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = functions.CONFIG.read_text("utf-8")
     copy = tmp_path / "config.json"
     copy.write_text(json.dumps({**json.loads(before), "lambda_functions": {}}), "utf-8")
+    folder = functions.CONFIG.parent
     monkeypatch.setattr(functions, "CONFIG", copy)
 
     assert functions.main([]) == 0
-    assert json.loads(copy.read_text("utf-8")) == json.loads(before)
+    assert copy.read_text("utf-8") == before
+    assert {file.name: file.read_text("utf-8") for file in tmp_path.glob("policy-*.json")} == {
+        file.name: file.read_text("utf-8") for file in folder.glob("policy-*.json")
+    }
 
 
 @each_function
@@ -84,6 +90,10 @@ def test_every_policy_is_a_functions() -> None:
     there = {file.name for file in functions.CONFIG.parent.glob("policy-*.json")}
 
     assert there == {each.policy(stage) for each in FUNCTIONS for stage in each.stages}
+
+
+def test_every_function_has_rights_and_no_other_has() -> None:
+    assert policies.RIGHTS.keys() == {each.name for each in FUNCTIONS}
 
 
 @each_function

@@ -1,4 +1,4 @@
-"""The hand-written policies: every table is covered, and nothing is granted beyond the stage's own resources."""
+"""The policies: every table is covered, and nothing is granted beyond the stage's own resources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clauses of the FAPI 2.0 Security Profile, for a client with ``fapi2`` (the page ``reference/security-profile``).
+"""Clauses of the FAPI 2.0 Security Profile, for a client with ``fapi2`` (docs/concepts/security-profile.md).
 
 What is not tested in ``test_security_profile.py``, ``test_attacks.py``, ``oauth/`` or ``flows/``.
 """

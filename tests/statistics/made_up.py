@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.statistics.call_counts import Blamed, Service
-from chalicelib.statistics.day_records import DayRecord
-from chalicelib.statistics.days import HOUR_SECONDS, hours_of
+from chalicelib.statistics.call_counts import Blamed, CallCounts, Latencies, Service
+from chalicelib.statistics.day_records import DayRecord, Summary
+from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS, hours_of
 from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 from chalicelib.statistics.ingest import ExpectedBank, compute_day
 
@@ -119,3 +119,15 @@ def _call(made: HourlyCounters, at: int, service: Service, was_answered: bool | 
 def _second(day: date, time: str) -> int:
     hours, minutes, seconds = map(int, time.split(":"))
     return hours_of(day)[hours] + 60 * minutes + seconds
+
+
+def summarize(records: Iterable[DayRecord]) -> Summary:
+    """The figures of several days, for comparison with those of periods."""
+    records = list(records)
+    known = [record for record in records if record.availability is not None]
+    return Summary(
+        DAY_SECONDS * len(known),
+        sum(record.down_seconds for record in known),
+        CallCounts.total(record.total for record in records),
+        Latencies.total(record.latency for record in records),
+    )

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from chalicelib.foundation.dynamodb.store import Conflict, Item
 from chalicelib.statistics.call_counts import Histogram
 from chalicelib.statistics.day_overviews import BankFigures, DayOverview, DayOverviews, pack_histogram, unpack_histogram
-from chalicelib.statistics.day_records import TABLE, DayRecord, summarize
+from chalicelib.statistics.day_records import TABLE, DayRecord
 from chalicelib.statistics.days import DayRange, hours_of
-from tests.statistics.made_up import ALPHA, BETA, hourly, record
+from tests.statistics.made_up import ALPHA, BETA, hourly, record, summarize
 from tests.statistics.made_up import records as some_days
 from tests.statistics.nights import DAY, counted_day, ingest, turn_to
 from tests.world import World

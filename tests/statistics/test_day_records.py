@@ -19,10 +19,9 @@ from chalicelib.statistics.day_records import (
     DayRecords,
     Summary,
     measured,
-    summarize,
 )
 from chalicelib.statistics.days import DAY_SECONDS
-from tests.statistics.made_up import ALPHA, BETA
+from tests.statistics.made_up import ALPHA, BETA, summarize
 from tests.world import START, World
 
 DAY = date(2026, 3, 31)

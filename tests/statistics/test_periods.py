@@ -8,10 +8,9 @@ from decimal import Decimal
 
 import pytest
 
-from chalicelib.statistics.day_records import summarize
 from chalicelib.statistics.days import DAILY, DayRange
 from chalicelib.statistics.periods import Reports, split_into_periods, summarize_periods, summarize_reports
-from tests.statistics.made_up import ALPHA, record, records
+from tests.statistics.made_up import ALPHA, record, records, summarize
 
 TODAY = date(2026, 3, 2)
 """A Monday."""

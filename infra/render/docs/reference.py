@@ -16,7 +16,6 @@ from infra.render.docs import (
     sdk,
     sdk_layout,
     sdk_listen,
-    security_profile,
     settings,
     statistics_columns,
 )
@@ -49,14 +48,6 @@ PAGES: Mapping[str, Page] = {
         "Most rows are derived from the webhooks and the bank's calls of each version. A mandatory check that fails "
         "fails the run; advice does not. `ONLY=` chooses checks by these ids.",
         bank_checks.render,
-    ),
-    "security-profile": Page(
-        "FAPI 2.0 Security Profile",
-        "The clauses of the [FAPI 2.0 Security Profile](https://openid.net/specs/fapi-security-profile-2_0-final.html) "
-        "(final, February 2025) for authorization servers and resource servers, in our own words. They hold for "
-        "clients with the [profile `fapi2`](../concepts/client-security.md#the-profile-fapi2). Clauses are numbered as "
-        "in the specification: 5.3.2.1-9 is item 9 of the list in section 5.3.2.1.",
-        security_profile.render,
     ),
     "card-actions": Page(
         "Card actions",

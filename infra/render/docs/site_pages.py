@@ -37,6 +37,7 @@ MENU: Mapping[str, Sequence[str]] = {
         "concepts/requests",
         "concepts/consents-and-tokens",
         "concepts/client-security",
+        "concepts/security-profile",
         "concepts/payments",
         "concepts/deferred-calls",
         "concepts/delivery",
@@ -51,7 +52,6 @@ MENU: Mapping[str, Sequence[str]] = {
     ),
     "Reference": (
         "reference/tpp-api",
-        "reference/security-profile",
         "reference/bank-api-v1",
         "reference/bank-api-v2",
         "reference/bank-checks",

@@ -7,11 +7,11 @@ from datetime import date, timedelta
 import pytest
 
 from chalicelib.demo_bank.profiles import PROFILES
-from chalicelib.statistics.day_records import DayRecord, summarize
+from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS, hours_of
 from chalicelib.statistics.ingest import ExpectedBank
 from infra.local.bank_days import DAYS, BankBehaviour, made_up_days, store_made_up_days
-from tests.statistics.made_up import hourly, record
+from tests.statistics.made_up import hourly, record, summarize
 from tests.website.person import Person
 from tests.world import World
 

@@ -180,16 +180,16 @@ def test_every_step_has_a_reference_of_its_own() -> None:
 
 
 def test_a_step_that_is_refused_is_named_with_the_reason(scene: Scene) -> None:
-    (unknown,) = [step for step in card_month.steps() if step.name == "Tom activated"]
+    (unknown,) = [step for step in card_month.steps() if step.name == "Tom 3 18:20 activateCard"]
     player = CardPlayer(scene.hub, MANAGER, scene.hub.clock.now())
     step = Step(unknown.day, unknown.at, unknown.name, unknown.action, {"card_id": 99_999})
 
-    with pytest.raises(StepFailed, match=r"^Tom activated \(activateCard\): "):
+    with pytest.raises(StepFailed, match=r"^Tom 3 18:20 activateCard \(activateCard\): "):
         player.play([step])
 
 
 def test_an_answer_of_the_network_that_the_story_does_not_expect_is_told(scene: Scene) -> None:
-    steps = [step for step in card_month.steps() if step.name.startswith("Aoife ") and step.day < 4]
+    steps = [step for step in card_month.steps() if step.name.startswith("Aoife") and step.day < 4]
     asked = next(step for step in steps if step.action == "simulateAuthorization")
     steps[steps.index(asked)] = Step(asked.day, asked.at, asked.name, asked.action, asked.members, "51")
 

@@ -118,5 +118,5 @@ def test_a_documented_command_starts_a_stack_and_prints_its_summary(command: str
     assert started.content["user"]["password"] in started.output
     assert re.search(rf"^  Data +{re.escape(place)}$", started.output, re.MULTILINE)
     assert "Traceback" not in started.output
-    assert ("Card events done." in started.tour) is toured
+    assert ("The card API is done." in started.tour) is toured
     assert "No stack of yours is used" not in started.tour

@@ -1,78 +1,149 @@
-"""The tour's receiver trusts only what is signed, takes a repeat once, and waits no longer than it should."""
+"""The tour prints what its TPP sends and gets, and keeps secrets; it ends with one line if it cannot go on."""
 
 from __future__ import annotations
 
 import json
-import time
+import logging
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
-import requests
 
-from chalicelib.foundation.crypto import event_signing
-from infra.tour import polling
-from infra.tour.polling import TourFailed, wait_for
-from infra.tour.receiver import EventReceiver, listen
-from tests.patience import PATIENCE_SECONDS
+from causeway.errors import ConnectionLost
+from causeway.tpp import Tpp
+from infra.local import background, stackfile
+from infra.tour import play
+from infra.tour.guide import Guide, format_json
+from tests.http_servers import serving
 
-SECRET = event_signing.new_secret()
+TOKEN, CODE = "a" * 40, "c" * 40
+ANSWER = {
+    "access_token": TOKEN,
+    "token_type": "Bearer",
+    "expires_in": 3600,
+    "refresh_token": TOKEN,
+    "scope": "accounts",
+    "consent_id": "consent-1",
+    "valid_until": "2026-09-01T00:00:00+00:00",
+}
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Gives tokens for whatever comes."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        body = json.dumps(ANSWER).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Server-Timing", "hub;dur=1.0")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
 
 
 @pytest.fixture
-def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[EventReceiver]:
-    monkeypatch.setattr(polling, "SECONDS", 0.2)
-    with listen() as made:
-        made.secret = SECRET
-        yield made
+def base() -> Iterator[str]:
+    with serving(HTTPServer(("127.0.0.1", 0), Hub)) as server:
+        yield f"http://127.0.0.1:{server.server_port}"
 
 
-def send(receiver: EventReceiver, type_: str, message_id: str, secret: str = SECRET, **data: str) -> int:
-    body = json.dumps({"type": type_, "timestamp": "2026-03-02T09:00:00+00:00", "data": data}).encode()
-    headers = event_signing.headers([secret], message_id, int(time.time()), body)
-    with requests.Session() as session:
-        session.trust_env = False
-        return session.post(receiver.url, data=body, headers=headers, timeout=PATIENCE_SECONDS).status_code
+@contextmanager
+def new_tpp(base: str, *, detail: bool) -> Iterator[Tpp]:
+    with Guide(detail=detail).http_client("TPP") as http:
+        yield Tpp(base, client_id="client-1", http_client=http)
 
 
-def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_come(receiver: EventReceiver) -> None:
-    paid = {f"m{number}": {"payment_id": f"P{number}", "bic": "DEMODEF1"} for number in (1, 2)}
-    statuses = [send(receiver, "payment.status_changed", name, **data) for name, data in paid.items()]
+def test_a_request_and_its_response_are_printed_with_secrets_shortened(
+    base: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with new_tpp(base, detail=True) as tpp:
+        tpp.exchange(code=CODE, code_verifier=CODE)
 
-    assert statuses == [204, 204]
-    assert receiver.wait_for_event("payment.status_changed", payment_id="P2").id == "m2"
-    assert receiver.wait_for_event("payment.status_changed").event.to_json()["data"] == paid["m1"]
-    assert receiver.count == 2
-
-
-def test_a_repeat_is_accepted_and_taken_once(receiver: EventReceiver) -> None:
-    assert [send(receiver, "test", "m1", message="Hello") for _ in range(2)] == [204, 204]
-
-    assert receiver.wait_for_event("test").id == "m1"
-    assert receiver.count == 1
-    with pytest.raises(TourFailed, match="no test event arrived"):
-        receiver.wait_for_event("test")
-
-
-def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_tour(receiver: EventReceiver) -> None:
-    assert send(receiver, "test", "m1", event_signing.new_secret(), message="Hello") == 400
-
-    with pytest.raises(TourFailed, match="not signed with the receiver's secret"):
-        receiver.wait_for_event("test")
-    assert receiver.count == 0
+    shown = capsys.readouterr().out
+    for line in (
+        f"  TPP POST {base}/tpp/token",
+        f'      "code": "{CODE[:8]}…",',
+        f'      "code_verifier": "{CODE[:8]}…",',
+        "  200",
+        "    Server-Timing: hub;dur=1.0",
+        f'      "access_token": "{TOKEN[:8]}…",',
+    ):
+        assert line in shown.splitlines()
+    assert TOKEN[:9] not in shown
+    assert CODE[:9] not in shown
 
 
-def test_what_is_not_an_event_at_all_is_refused(receiver: EventReceiver) -> None:
-    with requests.Session() as session:
-        session.trust_env = False
-        assert (
-            session.post(receiver.url, data=b"\xff", headers={"webhook-id": "m1"}, timeout=PATIENCE_SECONDS).status_code
-            == 400
-        )
+def test_a_body_that_is_sent_again_is_not_printed_again(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with new_tpp(base, detail=True) as tpp:
+        for _ in range(2):
+            tpp.exchange(refresh_token=TOKEN)
+
+    shown = capsys.readouterr().out
+    assert shown.count('"grant_type": "refresh_token"') == shown.count("(the same body)") == 1
 
 
-def test_waiting_in_vain_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(polling, "SECONDS", 0.0)
+def test_the_code_of_an_error_is_no_secret_and_a_key_of_the_card_api_is() -> None:
+    shown = format_json({"code": "AUTHENTICATION_REQUIRED", "access_key": "k" * 20, "access_level": 1000})
 
-    assert wait_for(lambda: "seen", "nothing was to be seen") == "seen"
-    with pytest.raises(TourFailed, match=r"^nothing was to be seen within 0 seconds$"):
-        wait_for(lambda: "", "nothing was to be seen")
+    assert shown == '{"code": "AUTHENTICATION_REQUIRED", "access_key": "kkkkkkkk…", "access_level": 1000}'
+
+
+def test_the_brief_tour_prints_no_request(base: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with new_tpp(base, detail=False) as tpp:
+        tpp.exchange(refresh_token=TOKEN)
+
+    assert capsys.readouterr().out == ""
+
+
+def test_an_error_of_the_package_ends_the_tour_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ConnectionLost("no connection to the hub")
+
+    monkeypatch.setattr(stackfile, "find_running", lambda: {"environment": {}})
+    monkeypatch.setattr(stackfile, "point_at_stack", lambda *_: None)
+    monkeypatch.setattr(play, "Hub", lambda _: None)
+    monkeypatch.setattr(play, "run", fail)
+    monkeypatch.setattr(logging, "disable", lambda: None)
+
+    assert play.main([]) == 1
+    assert capsys.readouterr().err == "The tour ended early: no connection to the hub\n"
+
+
+def test_the_tour_says_why_it_starts_a_stack_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "stack.json"
+    environ = {stackfile.VARIABLE: str(file), "AWS_ENDPOINT_URL": "http://127.0.0.1:4566", "LOCALSTACK": "1"}
+    without = play._explain_own_stack(environ)
+    stackfile.write(file, {"base_url": "http://127.0.0.1:8000"})
+    silent = play._explain_own_stack(environ | {"LOCALSTACK": ""})
+
+    assert without == (
+        f"No stack of yours is used: there is no {file}. The tour starts one of its own, on the built-in emulator, and "
+        "removes it at the end. It ignores LOCALSTACK and AWS_ENDPOINT_URL. To tour yours, start it with `make run` "
+        "first, or name its file in CAUSEWAY_STACK_FILE."
+    )
+    assert f"used: the stack of {file} does not respond at http://127.0.0.1:8000." in silent
+    assert "It ignores AWS_ENDPOINT_URL. " in silent
+
+
+def test_a_tour_whose_own_stack_does_not_start_ends_with_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail() -> NoReturn:
+        raise background.NotReady("the stack ended before it was ready: causeway: port 8000 is taken.")
+
+    monkeypatch.setattr(stackfile, "find_running", lambda: None)
+    monkeypatch.setattr(background, "run_stack", fail)
+    monkeypatch.setattr(logging, "disable", lambda: None)
+
+    assert play.main([]) == 1
+    assert capsys.readouterr().err == (
+        "The tour ended early: the stack ended before it was ready: causeway: port 8000 is taken.\n"
+    )

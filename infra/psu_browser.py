@@ -11,6 +11,8 @@ import requests
 
 from infra.local.http_session import new_session
 
+_MOST_PAGES = 6
+
 
 class NavigationFailed(Exception):
     """The page does not let the PSU continue."""
@@ -43,17 +45,19 @@ class BrowserPage:
         """The texts that follow ``text`` in the first ``<header>`` that starts with it; empty if there is none."""
         return next((rest for first, *rest in self.headers if first == text), [])
 
-    def form(self, holds: str, *, filled: bool = False) -> Form:
-        """The first form with a field or check box named ``holds``; with ``filled``, the field must have a value.
-
-        Raises:
-            NavigationFailed: there is none.
-        """
+    def form(self, holds: str) -> Form:
+        """The first form with a field or check box named ``holds``. Raises: NavigationFailed."""
         for candidate in self.forms:
-            names = candidate.fields.keys() | {name for name, _ in candidate.boxes}
-            if holds in names and (candidate.fields.get(holds) or not filled):
+            if holds in candidate.fields.keys() | {name for name, _ in candidate.boxes}:
                 return candidate
         raise NavigationFailed(f"«{self.title}» ({self.status}) has no form with the field {holds}")
+
+    def sign_in_form(self, customer: str = "") -> Form:
+        """The form that signs in a customer of the page's list, by default the first one. Raises: NavigationFailed."""
+        for candidate in self.forms:
+            if candidate.fields.get("password") and customer in ("", candidate.fields.get("username")):
+                return candidate
+        raise NavigationFailed(f"«{self.title}» ({self.status}) has no form that signs in {customer or 'anybody'}")
 
 
 class _Reader(HTMLParser):
@@ -146,51 +150,54 @@ class Browser:
         )
 
 
-def approve_consent(browser: Browser, redirect_url: str, customer: str = "") -> str:
-    """Approve everything as ``customer`` of a demonstration bank, by default the first one of its sign-in page.
+def agree(browser: Browser, url: str, customer: str = "") -> BrowserPage | str:
+    """Agree on the pages of a demonstration bank: sign in, choose all accounts or the first, enter the key code.
 
-    Returns the callback URL with the code.
-
-    Raises:
-        NavigationFailed: an unexpected page was reached.
+    Returns the page without these forms, or the URL at which the browser stops. ``customer`` is by default the first
+    of the sign-in page. Raises: NavigationFailed.
     """
-    person = {"username": customer, "password": f"sandbox-{customer}"} if customer else {}
-    page = _page(browser.open(redirect_url))
-    page = _page(browser.submit(page, page.form("password", filled=True), person))
-    page = _page(browser.submit(page, page.form("account"), boxes=True))
-    back = browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]})
-    if isinstance(back, BrowserPage):
-        raise NavigationFailed(f"«{back.title}» ({back.status})")
-    return back
-
-
-def confirm_payment(browser: Browser, confirmation_url: str) -> str:
-    """Confirm a payment as a PSU of a demonstration bank. Returns the callback URL with the payment's outcome.
-
-    Raises:
-        NavigationFailed: an unexpected page was reached.
-    """
-    page = browser.open(confirmation_url)
-    while isinstance(page, BrowserPage):
-        held = {name for form in page.forms for name in form.fields}
+    page = browser.open(url)
+    for _ in range(_MOST_PAGES):
+        if isinstance(page, str):
+            break
+        held = {name for form in page.forms for name in [*form.fields, *(box for box, _ in form.boxes)]}
         if "key_code" in held:
             page = browser.submit(page, page.form("key_code"), {"key_code": page.texts["sent"]})
         elif "password" in held:
-            page = browser.submit(page, page.form("password", filled=True))
+            page = browser.submit(page, page.sign_in_form(customer))
+        elif "account" in held:
+            page = browser.submit(page, page.form("account"), boxes=True)
         else:
-            page = browser.submit(page, page.form("account"))
+            break
     return page
+
+
+def approve_consent(browser: Browser, redirect_url: str, customer: str = "") -> str:
+    """Approve everything at a demonstration bank. Returns the callback URL with the code. Raises: NavigationFailed."""
+    return _callback(agree(browser, redirect_url, customer))
+
+
+def confirm_payment(browser: Browser, confirmation_url: str, customer: str = "") -> str:
+    """Confirm a payment at a demonstration bank. Returns the callback URL. Raises: NavigationFailed."""
+    return _callback(agree(browser, confirmation_url, customer))
 
 
 def open_signed_in(browser: Browser, url: str) -> BrowserPage:
     """Load a page of a demonstration bank as the approving PSU, signing in if necessary. Raises: NavigationFailed."""
-    page = _page(browser.open(url))
+    page = require_page(browser.open(url))
     if any("password" in form.fields for form in page.forms):
-        page = _page(browser.submit(page, page.form("password", filled=True)))
+        page = require_page(browser.submit(page, page.sign_in_form()))
     return page
 
 
-def _page(arrived: BrowserPage | str) -> BrowserPage:
+def require_page(arrived: BrowserPage | str) -> BrowserPage:
+    """Raises: NavigationFailed, if the browser stopped at a URL instead."""
     if isinstance(arrived, str):
-        raise NavigationFailed(f"the bank redirected the PSU back immediately: {arrived}")
+        raise NavigationFailed(f"the browser arrived at {arrived}")
+    return arrived
+
+
+def _callback(arrived: BrowserPage | str) -> str:
+    if isinstance(arrived, BrowserPage):
+        raise NavigationFailed(f"«{arrived.title}» ({arrived.status})")
     return arrived

@@ -1,4 +1,4 @@
-"""The payments that the tour makes, in the format of either version."""
+"""Payments that tests make, in the format of either version."""
 
 from __future__ import annotations
 

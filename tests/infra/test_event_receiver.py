@@ -1,0 +1,73 @@
+"""The receiver of events trusts only what is signed, takes a repeat once, and waits no longer than it should."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+import requests
+
+from chalicelib.foundation.crypto import event_signing
+from infra import event_receiver
+from infra.event_receiver import EventMissing, EventReceiver, listen
+
+SECRET = event_signing.new_secret()
+
+
+@pytest.fixture
+def receiver(monkeypatch: pytest.MonkeyPatch) -> Iterator[EventReceiver]:
+    monkeypatch.setattr(event_receiver, "SECONDS", 0.2)
+    with listen() as made:
+        made.secret = SECRET
+        yield made
+
+
+def send(receiver: EventReceiver, type_: str, message_id: str, secret: str = SECRET, **data: str) -> int:
+    body = json.dumps({"type": type_, "timestamp": "2026-03-02T09:00:00+00:00", "data": data}).encode()
+    headers = event_signing.headers([secret], message_id, int(time.time()), body)
+    with requests.Session() as session:
+        session.trust_env = False
+        return session.post(receiver.url, data=body, headers=headers, timeout=5).status_code
+
+
+def test_an_event_is_waited_for_by_its_type_and_members_in_whatever_order_they_come(receiver: EventReceiver) -> None:
+    paid = {f"m{number}": {"payment_id": f"P{number}", "bic": "DEMODEF1"} for number in (1, 2)}
+    statuses = [send(receiver, "payment.status_changed", name, **data) for name, data in paid.items()]
+
+    assert statuses == [204, 204]
+    assert receiver.wait_for_event("payment.status_changed", payment_id="P2").id == "m2"
+    assert receiver.wait_for_event("payment.status_changed").event.to_json()["data"] == paid["m1"]
+
+
+def test_a_repeat_is_accepted_and_taken_once(receiver: EventReceiver) -> None:
+    assert [send(receiver, "test", "m1", message="Hello") for _ in range(2)] == [204, 204]
+
+    assert receiver.wait_for_event("test").id == "m1"
+    with pytest.raises(EventMissing, match="no test event arrived"):
+        receiver.wait_for_event("test")
+
+
+def test_an_event_with_a_wrong_signature_is_refused_and_ends_the_wait(receiver: EventReceiver) -> None:
+    assert send(receiver, "test", "m1", event_signing.new_secret(), message="Hello") == 400
+
+    with pytest.raises(EventMissing, match="not signed with the receiver's secret"):
+        receiver.wait_for_event("test")
+
+
+def test_what_is_not_an_event_at_all_is_refused(receiver: EventReceiver) -> None:
+    with requests.Session() as session:
+        session.trust_env = False
+        assert session.post(receiver.url, data=b"\xff", headers={"webhook-id": "m1"}, timeout=5).status_code == 400
+
+
+def test_an_event_that_was_waited_for_is_shown() -> None:
+    shown: list[str] = []
+    with listen(lambda received: shown.append(received.id)) as receiver:
+        receiver.secret = SECRET
+        for name in ("m1", "m2"):
+            send(receiver, "test", name, message=name)
+        receiver.wait_for_event("test", message="m2")
+
+    assert shown == ["m2"]
