@@ -311,8 +311,8 @@ def test_links_lead_somewhere(name: str) -> None:
 
 
 def test_no_document_has_more_than_3000_words_and_all_together_at_most_50000() -> None:
-    """As ``wc -w`` counts them; the rendered reference is not read from beginning to end."""
-    written = {name: text for name, text in DOCUMENTS.items() if not name.startswith("docs/reference/")}
+    """As ``wc -w`` counts them, without the table of clauses, which nobody reads from beginning to end."""
+    written = {name: text for name, text in DOCUMENTS.items() if name != "docs/concepts/security-profile.md"}
     others = ("README.md", "CONTRIBUTING.md", "sdk/README.md")
     written |= {name: (ROOT / name).read_text("utf-8") for name in others}
     words = {name: len(text.split()) for name, text in written.items()}
