@@ -20,7 +20,7 @@ from infra import command
 
 PAGE = Path(__file__).parents[1] / "docs" / "capacity.md"
 WORK = Path(__file__).with_suffix(".csv")
-RATES = (100, 10_000, 1_000_000)
+RATES = (100, 10_000)
 MILLION = Decimal(1_000_000)
 PRICED_AMOUNTS = {"million": MILLION, "GB": Decimal(10**9)}  # all other prices are per unit
 WHOLE_PROCESSOR = 1769  # MB of memory at which a function gets a whole processor

@@ -16,8 +16,8 @@ DOCUMENTS = {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path
 README = (ROOT / "README.md").read_text("utf-8")
 EVERYTHING = "\n".join([README, *DOCUMENTS.values()])
 """What people wrote."""
-OPERATIONS, PROGRAMME_FILE, DATA, STATISTICS = (
-    DOCUMENTS[f"docs/{name}.md"] for name in ("operations", "programme-file", "data", "statistics")
+OPERATIONS, ALARMS_PAGE, LOGS, PROGRAMME_FILE, DATA, STATISTICS = (
+    DOCUMENTS[f"docs/{name}.md"] for name in ("operations", "alarms", "logs", "programme-file", "data", "statistics")
 )
 CLIENT_SECURITY = DOCUMENTS["docs/concepts/client-security.md"]
 BANK, CONSENTS, DEFERRED, DELIVERY, PAYMENTS, REQUESTS, VERSIONS = (

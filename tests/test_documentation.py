@@ -58,6 +58,7 @@ from tests.documents import (
     DOCUMENTS,
     EXTERNAL_PAYMENTS,
     FAULTS_PAGE,
+    LOGS,
     OPERATIONS,
     PAYMENTS,
     REFERENCE,
@@ -70,10 +71,13 @@ from tests.documents import (
     reference,
     rows,
     section,
+    tables,
 )
 
 pytestmark = pytest.mark.usefixtures("rendered")
 
+LONGEST_DOCUMENT, ALL_DOCUMENTS = 3_000, 50_000
+"""How many words a document, and all that are written by hand, may have."""
 VECTOR = json.loads((ROOT / "tests/foundation/crypto/vector.json").read_text("utf-8"))
 
 
@@ -189,7 +193,7 @@ def test_every_log_line_is_documented_and_no_other() -> None:
         r"log\.\w+\(f\"\{self\.what\} ([^\"]+)\"", (ROOT / "chalicelib/cards/storage/due_index.py").read_text("utf-8")
     )
     written |= {f"{what} {event}" for what in due_items for event in of_each}
-    cells = [row[0] for row in rows(section(OPERATIONS, "## Logs"))[2:]]
+    cells = [row[0] for row in rows(LOGS)[2:]]
 
     assert {re.sub("^demo bank: .*", "demo bank: …", event) for event in written} == {
         event for cell in cells for event in cell.split(", ")
@@ -200,7 +204,7 @@ def test_every_table_is_documented_and_no_other() -> None:
     made = re.findall(
         r"TableName: !Sub \"causeway-\$\{Stage\}-([a-z-]+)\"", (ROOT / "infra/resources.yaml").read_text("utf-8")
     )
-    found = [row for row in rows(DATA) if len(row) == 5][2:]
+    (found,) = (table[2:] for table in tables(DATA) if table[0][0] == "Table")
 
     assert {row[0].partition(",")[0] for row in found} == set(made)
 
@@ -301,6 +305,20 @@ def test_links_lead_somewhere(name: str) -> None:
             file = rendered_files.FOLDER / f"{path.removeprefix('/')}.md"
         assert file.exists(), target
         assert not anchor or anchor in anchors(file.read_text("utf-8")), target
+
+
+# -- Length
+
+
+def test_no_document_has_more_than_3000_words_and_all_together_at_most_50000() -> None:
+    """As ``wc -w`` counts them, without the table of clauses, which nobody reads from beginning to end."""
+    written = {name: text for name, text in DOCUMENTS.items() if name != "docs/concepts/security-profile.md"}
+    others = ("README.md", "CONTRIBUTING.md", "sdk/README.md")
+    written |= {name: (ROOT / name).read_text("utf-8") for name in others}
+    words = {name: len(text.split()) for name, text in written.items()}
+
+    assert {name: number for name, number in words.items() if number > LONGEST_DOCUMENT} == {}
+    assert sum(words.values()) <= ALL_DOCUMENTS
 
 
 def test_no_placeholder_is_left() -> None:

@@ -1,4 +1,4 @@
-"""Every command of AWS in the document on deployment exists, takes the options that it is given, and lacks none."""
+"""Every command of AWS in the documents on deployment exists, takes the options that it is given, and lacks none."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from infra.deploy.runtime import STAGES
 from tests.documents import DOCUMENTS, blocks, section
 from tests.infra.policies import CONFIG
 
-TEXT = DOCUMENTS["docs/deployment.md"]
+TEXT = DOCUMENTS["docs/deployment.md"] + DOCUMENTS["docs/domains.md"]
 EVERYWHERE = {"query", "output"}
 RENAMED = {("sns", "subscribe"): {"notification-endpoint": "endpoint"}}
 """What aws-cli calls otherwise than the service, since all of its commands have an option of that name."""
@@ -31,7 +31,7 @@ OWN = {
 
 
 def commands() -> Iterator[str]:
-    """Every command of the document, in blocks and among the text."""
+    """Every command of the documents, in blocks and among the text."""
     code = "\n".join(blocks(TEXT, "bash")).replace("\\\n", " ")
     inline = re.findall(r"`(?:until )?(aws [^`]+)`", TEXT)
     for line in [*code.splitlines(), *inline]:
@@ -77,7 +77,7 @@ def test_there_are_commands_for_all_that_is_described() -> None:
 
 
 def test_the_rules_of_the_firewall_are_what_it_takes() -> None:
-    (rules,) = (json.loads(block) for block in blocks(section(TEXT, "### WAF"), "json"))
+    (rules,) = (json.loads(block) for block in blocks(section(TEXT, "## WAF"), "json"))
     members = Session().get_service_model("wafv2").shape_for("Rule").members.keys()
 
     assert all(rule.keys() <= members for rule in rules)

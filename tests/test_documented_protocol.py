@@ -80,7 +80,7 @@ def test_the_concepts_give_the_limits_of_payments() -> None:
     assert all(str(number) in PAYMENTS for number in (bulk, BULK_ITEMS))
     assert f"the first and the last {HISTORY - 1} reports" in PAYMENTS
     assert str(payment_execution.LONGEST_ANSWER) in BANK
-    assert f"at\nmost {LONGEST_PAYMENT_ID} characters" in reports
+    assert f"at most {LONGEST_PAYMENT_ID} characters" in " ".join(reports.split())
     assert f"Kept for {EARLY_SECONDS // 60} minutes" in reports
     assert f"at most {OLDEST_DAYS} days ago" in section(BANK, "## Daily performance")
 
@@ -120,7 +120,7 @@ def documented_pair(fault: Fault) -> tuple[str, str, str, str]:
 
 
 def test_every_fault_that_a_bank_can_meet_is_paired_and_no_other() -> None:
-    found = rows(section(BANK, "## Error codes of both versions"))
+    found = rows(section(VERSIONS_PAGE, "## Error codes of both versions"))
     of_tpps = {Fault.SCHEME, Fault.PARAMETER, Fault.FORBIDDEN, Fault.UNKNOWN_RESOURCE, Fault.BANK_FAILED}
     of_tpps |= {Fault.ACCESS_EXCEEDED}
 

@@ -16,7 +16,7 @@ from chalicelib.foundation.security_refusals import METRIC, Kind
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.website.records.attempts import LIMITS, TooManyAttempts
 from tests.cards.scenes import Scene
-from tests.documents import OPERATIONS, rows, section
+from tests.documents import ALARMS_PAGE, rows, section
 from tests.figures import counted
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
@@ -171,7 +171,7 @@ def test_accepted_credentials_are_not_counted(world: World, capsys: pytest.Captu
 
 
 def test_every_kind_is_played_and_documented() -> None:
-    documented = [row[0] for row in rows(section(OPERATIONS, "### Refusals that may be attacks"))]
+    documented = [row[0] for row in rows(section(ALARMS_PAGE, "## Refusals that may be attacks"))]
 
     assert {kind for kind, _ in PLAYS} == set(get_args(Kind))
     assert set(get_args(Kind)) <= set(documented)

@@ -133,7 +133,7 @@ def _describe(kinds: Iterable[Kind], detail: Callable[[Kind], str] | None = None
 
 
 def _removal(kind: Kind) -> str:
-    """The detail of a kind with the words of docs/retention.md."""
+    """The detail of a kind with the words of docs/reference/retention.md."""
     on_request = "Removed" if kind.on_request else "Stays"
     return f"Kept: {kind.kept}. Then removed by: {kind.removal}. On request: {on_request}."
 

@@ -14,7 +14,7 @@ from infra.deploy import template
 from infra.deploy.functions import FUNCTIONS
 from infra.deploy.limits import REQUESTS
 from infra.deploy.template import DASHBOARD
-from tests.documents import OPERATIONS, ROOT, STATISTICS, rows, section
+from tests.documents import ALARMS_PAGE, ROOT, STATISTICS, rows, section
 from tests.figures import Figure
 from tests.infra.alarm_plays import DAY, HOUR, PLAYS, Service, broken_attempts, killed_payment, unrecorded_decline
 from tests.infra.alarm_states import (
@@ -81,18 +81,18 @@ def test_an_alarm_keeps_to_what_cloudwatch_allows(subtests: pytest.Subtests) -> 
 
 
 def test_every_alarm_has_its_row_for_the_operator_and_leads_there() -> None:
-    found = [row[0] for row in rows(section(OPERATIONS, "## Alarms and dashboard")) if row[0] in ALARMS]
+    found = [row[0] for row in rows(ALARMS_PAGE) if row[0] in ALARMS]
 
     assert sorted(found) == sorted(ALARMS)
     for name, alarm in ALARMS.items():
-        assert alarm["AlarmDescription"].endswith("See docs/operations.md#alarms-and-dashboard."), name
+        assert alarm["AlarmDescription"].endswith("See docs/alarms.md."), name
 
 
 def test_the_price_of_the_alarms_is_told() -> None:
     """Ten cents a month for each metric."""
     metrics = sum(len(watched(alarm)) for alarm in ALARMS.values())
 
-    assert f"in total ${metrics / 10:.2f} a stage" in section(OPERATIONS, "## Alarms and dashboard").replace("\n", " ")
+    assert f"in total ${metrics / 10:.2f} a stage" in ALARMS_PAGE.replace("\n", " ")
     assert f"| metrics of alarms: {metrics} | {metrics / 10:.2f} |" in capacity.PAGE.read_text("utf-8")
 
 
@@ -100,9 +100,7 @@ def test_the_price_of_what_schedules_write_is_told(service: Service) -> None:
     seen = {(figure.name, figure.dimensions) for function in (*SCHEDULES, "ingest") for figure in service.run(function)}
 
     assert f"| metrics that schedules write: {len(seen)} |" in capacity.PAGE.read_text("utf-8")
-    assert f"the {len(seen)} metrics written by schedules $0.30 each" in section(
-        OPERATIONS, "## Alarms and dashboard"
-    ).replace("\n", " ")
+    assert f"the {len(seen)} metrics written by schedules $0.30 each" in ALARMS_PAGE.replace("\n", " ")
 
 
 # -- what AWS writes

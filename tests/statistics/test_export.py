@@ -11,8 +11,9 @@ from chalicelib.foundation import jsontext
 from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.export import COLUMNS, NAMES, as_csv, as_json, build_rows
-from tests.documents import STATISTICS, section
+from infra.render.docs import statistics_columns
 from tests.documents import rows as cells
+from tests.documents import section
 
 UNKNOWN = DayRecord("ALPHGB21", 'Bank "A", London', date(2026, 11, 21))
 
@@ -141,7 +142,7 @@ def test_no_column_is_a_binary_float() -> None:
 
 
 def test_every_column_is_documented_with_who_asks_for_it() -> None:
-    documented = cells(section(STATISTICS, "## Columns of the export"))[2:]
+    documented = cells(section(statistics_columns.render(), "## Days of a bank"))[2:]
 
     nobody = "\N{EN DASH}"
     assert documented == [[column.name, column.meaning.replace("`", ""), column.source or nobody] for column in COLUMNS]

@@ -12,8 +12,9 @@ from chalicelib.statistics.call_counts import PERCENTILES, Histogram
 from chalicelib.statistics.day_overviews import BankFigures, pack_histogram
 from chalicelib.statistics.days import DayRange
 from chalicelib.statistics.overview_export import COLUMNS, NAMES, BankDays, as_csv, as_json, build_rows
-from tests.documents import STATISTICS, section
+from infra.render.docs import statistics_columns
 from tests.documents import rows as cells
+from tests.documents import section
 
 DAYS = DayRange(date(2026, 11, 1), date(2026, 11, 30))
 KNOWN = BankDays(
@@ -57,6 +58,6 @@ def test_a_name_is_quoted_and_is_no_formula() -> None:
 
 
 def test_every_column_is_documented() -> None:
-    documented = cells(section(STATISTICS, "## Columns of the overview"))[2:]
+    documented = cells(section(statistics_columns.render(), "## Overview of all banks"))[2:]
 
     assert documented == [[column.name, column.meaning] for column in COLUMNS]

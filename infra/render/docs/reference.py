@@ -7,7 +7,18 @@ from functools import partial
 from typing import NamedTuple
 
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.render.docs import apis, bank_checks, cards, commands, sdk, sdk_layout, sdk_listen, settings
+from infra.render.docs import (
+    apis,
+    bank_checks,
+    cards,
+    commands,
+    retention,
+    sdk,
+    sdk_layout,
+    sdk_listen,
+    settings,
+    statistics_columns,
+)
 from infra.render.openapi import documents
 
 
@@ -70,6 +81,18 @@ PAGES: Mapping[str, Page] = {
         "Region, credentials and endpoints use boto3's own variables (`AWS_DEFAULT_REGION`, `AWS_PROFILE`, "
         "`AWS_ENDPOINT_URL`).",
         settings.render,
+    ),
+    "retention": Page(
+        "Personal data",
+        "The kinds of personal data that the service keeps, as `retention show` prints them. [Retention and "
+        "erasure](../retention.md) explains the commands that remove them.",
+        retention.render,
+    ),
+    "statistics": Page(
+        "Columns of the statistics",
+        "The columns of `statistics export`, and of the downloads of the page "
+        "[Performance](../web-interface.md#performance). [Statistics](../statistics.md) defines the figures.",
+        statistics_columns.render,
     ),
     **{
         name: Page(layout.title, layout.introduction, partial(sdk.render, name))

@@ -92,7 +92,7 @@ SETTINGS = (
         "CLOUDFRONT_SECRET_SHA256",
         "none",
         "The SHA-256 digest of the secret with which CloudFront proves that a request [comes from it]"
-        "(../deployment.md#cloudfront), in hex; two, separated by a comma, while the secret is replaced. Without it, "
+        "(../domains.md#cloudfront), in hex; two, separated by a comma, while the secret is replaced. Without it, "
         "no forwarded address is trusted",
     ),
     Setting("LOG_LEVEL", "`INFO`", "The lowest level to log: `DEBUG`, `INFO`, `WARNING`, `ERROR` or `CRITICAL`"),

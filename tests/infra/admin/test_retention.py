@@ -10,6 +10,7 @@ import pytest
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.website.records.users import user_key
 from infra.admin import connection
+from infra.render.docs import retention as reference_page
 from infra.retention import kinds
 from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
 from tests.cards.scenes import MANAGER, Scene
@@ -37,9 +38,8 @@ def kept_names(report: Any) -> set[str]:
 # -- the table
 
 
-def test_the_document_has_the_kinds_of_the_table() -> None:
-    page = DOCUMENTS["docs/retention.md"]
-    found = [tuple(row) for row in rows(page) if row[0] in BY_NAME]
+def test_the_reference_has_the_kinds_of_the_table() -> None:
+    found = [tuple(row) for row in rows(reference_page.render()) if row[0] in BY_NAME]
 
     assert found == [
         (
