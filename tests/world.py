@@ -211,6 +211,8 @@ class World:
         world = cls(hub, banks)
         loaded = loading.load(hub, file.read_programmes(file.DEMO.read_text(encoding="utf-8"), "local"))
         world.card_secrets = {name: asdict(made) for plan in loaded for name, made in plan.secrets.items()}
+        with world.installed():
+            import app  # noqa: F401 - registers the routes of a local stage, whatever stage a test begins with
         return world
 
     @property
