@@ -93,7 +93,7 @@ docs: environment ## Write the SDK's generated modules; render the OpenAPI docum
 rendered: environment
 	@exec $(PYTHON) -m infra.render
 
-contract: environment ## Write contract/: a line for each operation, member, value and error code
+contract: environment ## Write contract/: a line for each operation, member, value and error code; + is new, - is gone
 	@exec $(PYTHON) -m infra.render.contract
 
 release: environment ## Make a release: changelog, version, contract, data, commit, tag; VERSION=1.1.0
