@@ -72,7 +72,7 @@ test-emulator: rendered ## Run end-to-end tests on a running emulator: AWS_ENDPO
 	@exec $(PYTHON) -m tests.endpoint $(TESTS)
 
 localstack: run-environment ## Start LocalStack on port 4566, without an account: Python 3.13, a JDK, Maven
-	@exec infra/localstack/start.sh
+	@exec infra/local/localstack/start.sh
 
 test-openapi: rendered ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.fuzzing --examples $(EXAMPLES) --seed $(SEED)
