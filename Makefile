@@ -72,7 +72,7 @@ test-emulator: rendered ## Run end-to-end tests on a running emulator: AWS_ENDPO
 	@exec $(PYTHON) -m tests.endpoint $(TESTS)
 
 localstack: run-environment ## Start LocalStack on port 4566, without an account: Python 3.13, a JDK, Maven
-	@exec infra/localstack/start.sh
+	@exec infra/local/localstack/start.sh
 
 test-openapi: rendered ## Check a stack against the OpenAPI documents with generated requests: EXAMPLES=300 SEED=2026
 	@exec $(PYTHON) -m tests.fuzzing --examples $(EXAMPLES) --seed $(SEED)
@@ -93,7 +93,7 @@ docs: environment ## Write the SDK's generated modules; render the OpenAPI docum
 rendered: environment
 	@exec $(PYTHON) -m infra.render
 
-contract: environment ## Write contract/: a line for each operation, member, value and error code
+contract: environment ## Write contract/: a line for each operation, member, value and error code; + is new, - is gone
 	@exec $(PYTHON) -m infra.render.contract
 
 release: environment ## Make a release: changelog, version, contract, data, commit, tag; VERSION=1.1.0

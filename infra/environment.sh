@@ -5,8 +5,8 @@
 #
 # SET is `run`, or `dev`, which includes it. A new environment is built beside the old one and takes its place when it is
 # complete: programs that use the old one go on, and whatever fails changes nothing. It keeps the Python of the old one.
-# uv is the one on PATH from OLDEST_UV on, or the locked one, which pip gets into .uv. VERSION and REASON are those of
-# find_python.sh.
+# All hashes are in requirements-dev.txt. uv is the one on PATH from OLDEST_UV on, or the locked one, which pip gets into
+# .uv. VERSION and REASON are those of find_python.sh.
 set -euo pipefail
 exec 8>&2 # for people, because a program may parse the standard output, and errors go to a log
 cd "$(dirname "$0")/.."
@@ -73,7 +73,7 @@ build() {
     rm -rf "$new"
     with_uv venv --relocatable --python "$python" "$new" || return 1
     # First from uv's cache alone, which needs no network
-    local packages=(--require-hashes --requirement "requirements-$set.txt")
+    local packages=(--require-hashes --requirement "requirements-$set.txt" --constraint requirements-dev.txt)
     install --offline "${packages[@]}" || { ! is_disk_full && install "${packages[@]}"; } || return 1
     install --offline --no-deps --no-build-isolation --editable ./sdk || return 1
     mkdir "$new/causeway" && cp requirements-run.txt "requirements-$set.txt" sdk/pyproject.toml "$new/causeway" &&

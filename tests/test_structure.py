@@ -33,6 +33,7 @@ from tests.source_code import (
 )
 
 LONGEST = 400
+MOST_ROOMS_OF_INFRA = 11
 FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "aws_lambda_powertools", "jinja2")
 RULES = RECORDS
 """Records stand on one layer with everything in the rooms that no other glob names."""
@@ -145,6 +146,16 @@ def test_folders_of_infra_do_not_import_each_other_in_circles() -> None:
 
     assert arrows["render"] >= {"conformance"}
     assert list(circles(arrows)) == []
+
+
+def test_infra_has_at_most_eleven_folders() -> None:
+    """A new one replaces another, or stands in one of them."""
+    infra = ROOT / "infra"
+    files = [path.relative_to(infra).parts for path in infra.rglob("*") if path.is_file()]
+    rooms = {parts[0] for parts in files if len(parts) > 1 and "__pycache__" not in parts}
+
+    assert {"deploy", "local"} <= rooms
+    assert len(rooms) <= MOST_ROOMS_OF_INFRA
 
 
 def test_no_imports_go_in_circles() -> None:

@@ -1,7 +1,8 @@
 """The lock of requirements: every distribution with its version and the hashes of its files.
 
 uv writes ``requirements.txt`` (the service), ``requirements-run.txt`` (``make run``) and ``requirements-dev.txt`` from
-the ``.in`` files, for all supported Python versions. This command updates them.
+the ``.in`` files, for all supported Python versions. This command updates them. ``requirements-run.txt`` has versions
+only: uv takes the hashes from ``requirements-dev.txt``, which has all of its distributions.
 """
 
 from __future__ import annotations
@@ -84,15 +85,16 @@ def write(folder: Path = ROOT) -> None:
         for each in LOCKS:
             shutil.copy(folder / f"{each}.in", place)
         _compile(place, DEVELOPMENT)
-        for each in (RUN, RUNTIME):
-            _compile(place, each, "--constraints", f"{DEVELOPMENT}.txt")
+        tested = ("--constraints", f"{DEVELOPMENT}.txt")
+        _compile(place, RUNTIME, *tested)
+        _compile(place, RUN, *tested, "--no-annotate", hashes=False)
         for each in LOCKS:
             (place / f"{each}.txt").replace(folder / f"{each}.txt")
 
 
-def _compile(folder: Path, name: str, *options: str) -> None:
+def _compile(folder: Path, name: str, *options: str, hashes: bool = True) -> None:
     target = ["--output-file", f"{name}.txt", "--custom-compile-command", "make lock", "--quiet"]
-    rules = ["--generate-hashes", "--universal", "--python-version", OLDEST]
+    rules = [*(["--generate-hashes"] if hashes else []), "--universal", "--python-version", OLDEST]
     done = subprocess.run(
         [sys.executable, "-m", "uv", "pip", "compile", *rules, *target, *options, f"{name}.in"],
         cwd=folder,

@@ -16,7 +16,7 @@ from pathlib import Path
 from infra.local.dynamodb_engine import DynamoDBEngine, EngineFailed
 from infra.local.stackfile import ROOT
 
-POM = ROOT / "infra" / "dynamodb-local" / "pom.xml"
+POM = ROOT / "infra" / "local" / "pom.xml"
 INSTALLED = ROOT / ".local" / "dynamodb-local"
 OLDEST_JAVA = 17
 

@@ -1,8 +1,8 @@
 """Makes a release: does what is mechanical, commits it, and tags it ``v1.2.3``. Nothing is pushed.
 
-The section "Next version" of both changelogs becomes the release's. The version is written, and with it the contract
-that later versions are compared with, and the data that they start on. The tree must be clean, the version greater than
-the present one, and the changelog must say what has changed.
+The section "Next version" of both changelogs becomes the release's. The contract loses its marks, and with them the
+lines that are gone. The version is written, and with it the data that later versions start on. The tree must be clean,
+the version greater than the present one, and the changelog must say what has changed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from chalicelib.foundation.version import VERSION
 from infra import command
 from infra.release import changelog
 from infra.release.changelog import ChangelogInvalid
+from infra.render.contract import marks
+from infra.render.contract.__main__ import texts as contract_texts
 
 ROOT = Path(__file__).resolve().parents[2]
 VERSION_FILES = ("chalicelib/foundation/version.py", "sdk/src/causeway/__init__.py")
 CHANGELOGS = {"CHANGELOG.md": "", "sdk/CHANGELOG.md": "The package has not changed."}
 """The changelogs, and what the release's section says if it would be empty; the service's must not be."""
-WRITERS = (("infra.render.contract", "--released"), ("tests.upgrade",))
-"""The commands that write what a release leaves behind, as they run in a new process with the new version."""
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _LITERAL = re.compile(r'^((?:VERSION|__version__) = )"[^"]*"$', re.MULTILINE)
 
@@ -40,10 +40,12 @@ def make_release(root: Path, version: str, day: date) -> None:
         raise ReleaseRefused(f"the tree has changes that are not committed:\n{changed}")
     texts = {root / name: _released(root / name, version, day, without) for name, without in CHANGELOGS.items()}
     texts |= {root / name: _LITERAL.sub(rf'\1"{version}"', (root / name).read_text("utf-8")) for name in VERSION_FILES}
+    contracts = contract_texts(root / "contract")
+    texts |= {file: marks.joined(marks.present(text)) for file, text in contracts.items()}
     for file, text in texts.items():
         file.write_text(text, encoding="utf-8")
-    for module, *options in WRITERS:
-        subprocess.run([sys.executable, "-m", module, *options], cwd=root, check=True)
+    # In a new process, which has the new version
+    subprocess.run([sys.executable, "-m", "tests.upgrade"], cwd=root, check=True)
     _git(root, "add", "--all")
     _git(root, "commit", "--message", f"Release {version}")
     _git(root, "tag", "--annotate", f"v{version}", "--message", f"Version {version}")
@@ -82,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"infra.release: {refused}", file=sys.stderr)
         return 1
     except subprocess.CalledProcessError as failed:
-        print(f"infra.release: {failed}. Undo with: git checkout -- . && git clean -d contract", file=sys.stderr)
+        print(f"infra.release: {failed}. Undo with: git checkout -- .", file=sys.stderr)
         return 1
     print(f"Committed and tagged v{version}. Look at it, and push: git push --follow-tags")
     return 0

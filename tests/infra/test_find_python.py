@@ -148,17 +148,17 @@ def test_localstack_without_its_python_ends_with_one_sentence_before_anything_is
     machine: Machine, tmp_path: Path
 ) -> None:
     project = tmp_path / "project"
-    for name in ("infra/localstack/start.sh", "infra/find_python.sh"):
+    for name in ("infra/local/localstack/start.sh", "infra/find_python.sh"):
         shutil.copy2(ROOT / name, machine.add(project / name))
 
-    done = machine.run(project / "infra/localstack/start.sh", folder=project)
+    done = machine.run(project / "infra/local/localstack/start.sh", folder=project)
 
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
         "causeway: Python 3.13 is needed, because LocalStack's pinned packages fit no other version: "
         f"{HOW.replace(VERSION, '3.13')}.\n"
     )
-    assert {file.name for file in project.rglob("*")} == {"infra", "localstack", "start.sh", "find_python.sh"}
+    assert {file.name for file in project.rglob("*")} == {"infra", "local", "localstack", "start.sh", "find_python.sh"}
 
 
 def test_the_makefile_has_the_deployed_python() -> None:

@@ -94,7 +94,8 @@ def test_make_alone_is_help() -> None:
 
 
 def test_every_requirement_is_pinned_exactly() -> None:
-    for name in ("requirements.in", "requirements-run.in", "requirements-dev.in", "infra/localstack/requirements.txt"):
+    sets = ("requirements.in", "requirements-run.in", "requirements-dev.in")
+    for name in (*sets, "infra/local/localstack/requirements.txt"):
         lines = [line for line in (ROOT / name).read_text().splitlines() if line and not line.startswith("#")]
         for line in lines:
             pinned = re.fullmatch(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[0-9][0-9a-z.]*", line)

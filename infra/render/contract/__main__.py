@@ -1,6 +1,7 @@
 """Writes the contract: what each API promises, one line for each operation, member and value.
 
-With ``--check``, lists the outdated files instead.
+What has changed since the last release is marked: a new line with ``+``, a line that is gone with ``-``. With
+``--check``, lists the outdated files instead.
 """
 
 from __future__ import annotations
@@ -10,29 +11,31 @@ from pathlib import Path
 
 from infra import command
 from infra.local import stackfile
+from infra.render.contract import marks
 from infra.render.contract.lines import contract
 from infra.render.generated_files import update_files
 from infra.render.openapi.documents import DOCUMENTS
 from infra.repository import ROOT
 
 PLACE = ROOT / "contract"
-RELEASED = PLACE / "released"
-"""The contract of the latest release."""
 
 
-def texts(folder: Path = PLACE) -> dict[Path, str]:
-    """The content of each document's file in ``folder``."""
-    return {folder / f"{name}.txt": "\n".join([*contract(build()), ""]) for name, build in DOCUMENTS.items()}
+def texts(folder: Path) -> dict[Path, str]:
+    """The content of each document's file; what the file in ``folder`` has as released stays the base of its marks."""
+    files = {folder / f"{name}.txt": contract(build()) for name, build in DOCUMENTS.items()}
+    return {file: marks.joined(marks.marked(_released(file), lines)) for file, lines in files.items()}
+
+
+def _released(file: Path) -> list[str]:
+    return marks.released(file.read_text("utf-8")) if file.exists() else []
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command. Returns the exit code."""
     parser = command.parser("infra.render.contract", __doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a file is out of date")
-    parser.add_argument("--released", action="store_true", help=f"also write {stackfile.display_path(RELEASED)}")
     options = parser.parse_args(arguments)
-    files = texts() | (texts(RELEASED) if options.released else {})
-    outdated = update_files(files, check=options.check)
+    outdated = update_files(texts(PLACE), check=options.check)
     for file in outdated:
         place = stackfile.display_path(file)
         print(

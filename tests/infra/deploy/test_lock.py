@@ -2,47 +2,48 @@
 
 from __future__ import annotations
 
-import re
+import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
 
 from infra.deploy import lock
 from infra.deploy.lock import LockFailed
 from tests.documents import ROOT
+from tests.infra.pins import PACKAGES, versions
 
-each_lock = pytest.mark.parametrize("name", lock.LOCKS)
-
-
-def required(name: str) -> dict[str, str]:
-    """The requirements of an ``.in`` file, by normalised name, with their versions."""
-    lines = [line for line in (ROOT / f"{name}.in").read_text("utf-8").splitlines() if re.match(r"\w", line)]
-    return {canonicalize_name(each.name): str(each.specifier)[2:] for each in map(Requirement, lines)}
+HASHED = (lock.RUNTIME, lock.DEVELOPMENT)
 
 
-@each_lock
+def locked(name: str, folder: Path = ROOT) -> dict[str, str]:
+    """The versions of a lock's distributions."""
+    file = folder / f"{name}.txt"
+    return {pin.name: pin.version for pin in lock.read(file).values()} if name in HASHED else versions(file)
+
+
+@pytest.mark.parametrize("name", lock.LOCKS)
 def test_every_requirement_is_locked_in_its_version(name: str) -> None:
-    pins = lock.read(ROOT / f"{name}.txt")
+    required = versions(ROOT / f"{name}.in")
 
-    assert {each: pins[each].version for each in required(name)} == required(name)
+    assert required.items() <= locked(name).items()
 
 
-@each_lock
+@pytest.mark.parametrize("name", HASHED)
 def test_every_distribution_of_a_lock_has_hashes(name: str) -> None:
     assert all(pin.hashes for pin in lock.read(ROOT / f"{name}.txt").values())
 
 
 def test_tests_and_make_run_use_what_is_deployed() -> None:
-    locks = [lock.read(ROOT / f"{name}.txt") for name in lock.LOCKS]
-    runtime, run, development = ({pin.name: (pin.version, pin.hashes) for pin in pins.values()} for pins in locks)
+    runtime, run, development = map(locked, lock.LOCKS)
+    deployed, tested = ({pin.name: pin.hashes for pin in lock.read(ROOT / f"{name}.txt").values()} for name in HASHED)
 
     assert run.items() >= runtime.items()
     assert development.items() >= run.items()
+    assert tested.items() >= deployed.items()
 
 
 def test_a_lock_names_no_index(tmp_path: Path) -> None:
@@ -101,9 +102,8 @@ def test_a_version_that_development_requires_is_deployed_too(tmp_path: Path) -> 
 
     lock.write(project)
 
-    runtime, run, development = (lock.read(project / f"{name}.txt") for name in lock.LOCKS)
-    assert {name: pin.version for name, pin in runtime.items()} == {"service": "1", "shared": "1"}
-    assert development == run == runtime
+    assert [locked(name, project) for name in lock.LOCKS] == [{"service": "1", "shared": "1"}] * 3
+    assert lock.read(project / f"{lock.DEVELOPMENT}.txt") == lock.read(project / f"{lock.RUNTIME}.txt")
 
 
 @pytest.mark.usefixtures("index")
@@ -115,7 +115,32 @@ def test_versions_are_the_newest_that_the_requirements_allow(tmp_path: Path) -> 
 
     lock.write(project)
 
-    assert [lock.read(project / f"{name}.txt")["shared"].version for name in lock.LOCKS] == ["2"] * 3
+    assert [locked(name, project)["shared"] for name in lock.LOCKS] == ["2"] * 3
+
+
+@pytest.mark.usefixtures("index")
+def test_make_run_refuses_a_package_that_the_development_lock_lacks_or_has_with_another_hash(tmp_path: Path) -> None:
+    project = requirements(tmp_path, "service==1", "")
+    lock.write(project)
+    development = project / f"{lock.DEVELOPMENT}.txt"
+    whole = development.read_text("utf-8")
+    (digest,) = lock.read(development)["shared"].hashes
+
+    assert install(project) == ""
+    development.write_text(whole.replace(digest, "0" * 64), "utf-8")
+    assert f"sha256:{digest}" in install(project)
+    development.write_text(whole[: whole.index("shared==")], "utf-8")
+    assert "must have a hash, but none were provided for: shared==2" in install(project)
+
+
+def install(project: Path) -> str:
+    """What uv says when it refuses the packages of ``make run``; empty if it installed them."""
+    packages = PACKAGES.format(set="run").split()
+    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--target", "packages", *packages]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (done.stderr == "") == (project / "packages" / "shared-2.dist-info").exists()
+    shutil.rmtree(project / "packages", ignore_errors=True)
+    return " ".join(done.stderr.split())
 
 
 @pytest.mark.usefixtures("index")

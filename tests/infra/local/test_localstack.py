@@ -18,7 +18,7 @@ from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import Engines
 from infra.local.stackfile import ROOT
 
-SCRIPT = ROOT / "infra" / "localstack" / "start.sh"
+SCRIPT = ROOT / "infra" / "local" / "localstack" / "start.sh"
 EVERYTHING = dict.fromkeys(engines.SERVICES, "available")
 
 

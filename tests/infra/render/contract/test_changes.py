@@ -8,7 +8,8 @@ import pytest
 
 from infra.release import changelog
 from infra.render.contract import __main__ as command
-from infra.render.contract.__main__ import RELEASED, main
+from infra.render.contract import marks
+from infra.render.contract.__main__ import PLACE, main
 from infra.render.contract.changes import APIS, unnamed_changes
 from tests.documents import ROOT
 
@@ -113,11 +114,10 @@ def test_what_is_new_and_demands_nothing_of_others_needs_no_name(line: str) -> N
 
 @pytest.mark.parametrize("name", APIS)
 def test_the_changelog_names_what_has_changed_of_the_contract_since_the_last_release(name: str) -> None:
-    released = (RELEASED / f"{name}.txt").read_text("utf-8").splitlines()
-    present = (RELEASED.parent / f"{name}.txt").read_text("utf-8").splitlines()
+    text = (PLACE / f"{name}.txt").read_text("utf-8")
     notes = changelog.notes(changelog.next_version((ROOT / "CHANGELOG.md").read_text("utf-8")))
 
-    assert unnamed_changes(name, released, present, notes) == []
+    assert unnamed_changes(name, marks.released(text), marks.present(text), notes) == []
 
 
 def test_the_contract_is_up_to_date() -> None:
@@ -128,7 +128,7 @@ def test_check_names_outdated_files_and_writes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "tpp.txt"
-    monkeypatch.setattr(command, "texts", lambda *_: {file: "GET /list\n"})
+    monkeypatch.setattr(command, "texts", lambda _: {file: "GET /list\n"})
 
     assert main(["--check"]) == 1
     assert "tpp.txt is out of date: make contract" in capsys.readouterr().err

@@ -4,14 +4,14 @@
 # It takes Python 3.13, a JDK of 17 or later, and Maven; all that it makes is in .local/localstack. LocalStack's installer
 # would fetch DynamoDB Local and Java by itself, from servers of its own: both are laid where it looks for them first.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 python=$(infra/find_python.sh 3.13 "LocalStack's pinned packages fit no other version")
 for program in java javac jar mvn; do
     command -v "$program" >/dev/null || { echo "causeway: LocalStack needs $program, and there is none." >&2; exit 1; }
 done
 
 place=$PWD/.local/localstack
-requirements=infra/localstack/requirements.txt
+requirements=infra/local/localstack/requirements.txt
 if ! cmp --silent "$requirements" "$place/requirements.txt"; then
     echo "Installing LocalStack into .local/localstack: about a minute, this once"
     "$python" -m venv --clear "$place/venv"

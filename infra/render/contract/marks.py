@@ -1,0 +1,36 @@
+"""The marks of a contract's lines: what has changed since the last release.
+
+``+ `` marks a line that the release lacks, ``- `` one that holds no longer, at its old place. A line without a mark is
+released and holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+
+NEW, GONE = "+ ", "- "
+
+
+def released(text: str) -> list[str]:
+    """The lines of the last release."""
+    return [line.removeprefix(GONE) for line in text.splitlines() if not line.startswith(NEW)]
+
+
+def present(text: str) -> list[str]:
+    """The lines that hold now."""
+    return [line.removeprefix(NEW) for line in text.splitlines() if not line.startswith(GONE)]
+
+
+def joined(lines: Iterable[str]) -> str:
+    """The text of a contract's file."""
+    return "".join(f"{line}\n" for line in lines)
+
+
+def marked(before: Sequence[str], now: Sequence[str]) -> list[str]:
+    """The lines that hold ``now`` and those that are gone, with the marks of what has changed since ``before``."""
+    lines: list[str] = []
+    for tag, i, j, k, m in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():
+        same = tag == "equal"
+        lines += before[i:j] if same else [*(GONE + line for line in before[i:j]), *(NEW + line for line in now[k:m])]
+    return lines

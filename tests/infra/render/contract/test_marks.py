@@ -1,0 +1,63 @@
+"""A contract's file marks what has changed since the last release, and loses no line of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from infra.render.contract import __main__ as command
+from infra.render.contract import marks
+from infra.render.contract.__main__ import main
+
+RELEASE = ["GET /list", "GET /list response 200  none", "POST /pay", "POST /pay response 200  none"]
+
+
+LISTS, PAYS = RELEASE[:2], RELEASE[2:]
+
+
+@pytest.mark.parametrize(
+    ("present", "lines"),
+    [
+        (RELEASE, RELEASE),
+        (LISTS, [*LISTS, "- POST /pay", "- POST /pay response 200  none"]),
+        (PAYS, ["- GET /list", "- GET /list response 200  none", *PAYS]),
+        ([*LISTS, "GET /new", *PAYS], [*LISTS, "+ GET /new", *PAYS]),
+        (
+            ["GET /list", "GET /list response 204  none", *PAYS],
+            ["GET /list", "- GET /list response 200  none", "+ GET /list response 204  none", *PAYS],
+        ),
+        (
+            ["POST /pay response 200  none", *LISTS, "POST /pay"],
+            ["+ POST /pay response 200  none", *LISTS, "POST /pay", "- POST /pay response 200  none"],
+        ),
+    ],
+)
+def test_new_lines_and_lines_that_are_gone_are_marked_at_their_places(present: list[str], lines: list[str]) -> None:
+    text = marks.joined(lines)
+
+    assert marks.marked(RELEASE, present) == lines
+    assert (marks.released(text), marks.present(text)) == (RELEASE, present)
+
+
+def test_all_lines_of_a_contract_without_a_release_are_new() -> None:
+    assert marks.marked([], RELEASE[:1]) == ["+ GET /list"]
+
+
+def test_lines_change_with_each_run_and_stay_marked_as_changes_of_the_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "tpp.txt"
+    file.write_text(marks.joined(RELEASE), "utf-8")
+    monkeypatch.setattr(command, "PLACE", tmp_path)
+    monkeypatch.setattr(command, "DOCUMENTS", {"tpp": list})
+
+    for present in (["GET /a", *RELEASE[1:]], ["GET /b", *RELEASE[1:]]):
+        monkeypatch.setattr(command, "contract", lambda _, present=present: present)
+        assert main(["--check"]) == 1
+        assert main([]) == main(["--check"]) == 0
+
+    assert file.read_text("utf-8") == marks.joined(["- GET /list", "+ GET /b", *RELEASE[1:]])
+    monkeypatch.setattr(command, "contract", lambda _: RELEASE)
+    main([])
+    assert file.read_text("utf-8") == marks.joined(RELEASE)
