@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -31,6 +32,8 @@ DYNAMODB_ENGINE = os.environ.get("DYNAMODB_ENGINE", "")
 os.environ.update(endpoint.credentials(ENDPOINT))
 for variable in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB", "PORT", "PUBLIC_URL", "BANK_API_URL", "AWS_PROFILE"):
     os.environ.pop(variable, None)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell; what tests start would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or every process that a test starts would compile everything anew
     sys.dont_write_bytecode = False
 

@@ -272,9 +272,9 @@ def test_documents_state_the_rule_and_the_limits() -> None:
     page = (DOCS / "concepts/bank-integration.md").read_text(encoding="utf-8")
     rule = page.partition("### Identifiers")[2].partition("###")[0]
 
-    assert f"1 to {LONGEST_ID} printable characters" in rule
-    assert f"`page_key` | 1 to {LONGEST_PAGE_KEY} printable" in rule
-    assert f"1 to {LONGEST_PAYMENT_ID} printable" in rule
-    assert f"at most {CONSENT_BYTES} bytes" in page
+    assert LONGEST_PAYMENT_ID == LONGEST_PAGE_KEY
+    assert f"`payment_id` of an order and `page_key` have 1 to {LONGEST_PAGE_KEY} printable characters" in rule
+    assert f"all others 1 to {LONGEST_ID}." in rule
+    assert f"that of `consent` {CONSENT_BYTES} bytes" in page
     assert f"at most {MOST_IDENTIFIER_BYTES} bytes" in page
     assert f"at most {MOST_IDENTIFIERS} entries" in page
