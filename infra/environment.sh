@@ -82,9 +82,11 @@ build() {
 
 is_disk_full() { grep -qiE 'no space left|disk quota|os error 28' "$log"; }
 
+# Says why nothing was installed, without the passwords of indexes, which pip and uv may repeat.
 explain() {
-    local address
-    address=$(grep -oE 'https?://[^/ )]+' "$log" | head -n 1 | sed 's,//.*@,//,') || true
+    local address problem
+    problem=$("$python" -I infra/pip_settings.py <"$log")
+    address=$(grep -oE 'https?://[^/ )]+' <<<"$problem" | head -n 1 | sed 's,//.*@,//,') || true
     if is_disk_full; then
         fail "the disk is full: make room, and start again"
     elif grep -qiE 'certificate' "$log"; then
@@ -92,7 +94,7 @@ explain() {
     elif grep -qiE 'dns error|connect error|client error|tunnel error|timed out|new connection|unreachable' "$log"; then
         fail "${address:-the package index} cannot be reached: connect to the network, or set an index or a proxy for pip"
     fi
-    cat "$log" >&2
+    echo "$problem" >&2
     fail "the packages could not be installed"
 }
 

@@ -1,26 +1,40 @@
 """pip's settings as uv's variables: uv reads no configuration of pip.
 
 Uses only the standard library, because it installs the other packages. As a script, it runs a command with the
-variables: ``python3 -I infra/pip_settings.py uv pip install …``.
+variables, ``python3 -I infra/pip_settings.py uv pip install …``; without a command, it masks the standard input.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping
-from configparser import Error, RawConfigParser
+from configparser import Error, ParsingError, RawConfigParser
 from pathlib import Path
 
 Settings = dict[str, str]
 PROXIES = ("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY")
+_CREDENTIALS = (re.compile(r"(?<=://)\S*(?=@)"), re.compile(r"[^\s/@:]+:[^\s/@]\S*(?=@)"))
+"""The user and the password of a URL, and of one that lacks its scheme, whatever the password contains."""
+
+
+class SettingsInvalid(Exception):
+    """pip's configuration cannot be read; the message says where, and repeats no value: it may have a password."""
+
+
+def mask(text: str) -> str:
+    """The text without the users and passwords of its URLs."""
+    for credentials in _CREDENTIALS:
+        text = credentials.sub("***", text)
+    return text
 
 
 def uv_variables(environ: Mapping[str, str]) -> Settings:
     """The variables with which uv does what pip is configured to do; those of uv that ``environ`` has are left out.
 
     Raises:
-        configparser.Error: a configuration file of pip cannot be parsed.
+        SettingsInvalid: a configuration file of pip cannot be parsed, or a setting is not of its type.
     """
     variables = dict(_translate(_read_settings(environ), environ))
     return {name: value for name, value in variables.items() if not name.startswith("UV_") or name not in environ}
@@ -39,7 +53,10 @@ def _translate(settings: Settings, environ: Mapping[str, str]) -> Iterator[tuple
     if settings.get("extra-index-url"):
         yield "UV_INDEX_STRATEGY", "unsafe-best-match"  # as pip does; hashes make it safe
     if timeout := settings.get("timeout"):
-        yield "UV_HTTP_TIMEOUT", str(round(float(timeout)))
+        try:
+            yield "UV_HTTP_TIMEOUT", str(round(float(timeout)))
+        except (ValueError, OverflowError):
+            raise SettingsInvalid("`timeout` is not a number of seconds") from None
     if links := [link for link in settings.get("find-links", "").split() if "://" in link or Path(link).exists()]:
         yield "UV_FIND_LINKS", ",".join(links)  # pip ignores a folder that is missing
     if proxy := settings.get("proxy"):
@@ -55,13 +72,24 @@ def _translate(settings: Settings, environ: Mapping[str, str]) -> Iterator[tuple
 def _read_settings(environ: Mapping[str, str]) -> Settings:
     """What ``pip install`` would use: files, then variables; the section ``install`` is stronger than ``global``."""
     parser = RawConfigParser()
-    parser.read(_find_files(environ), encoding="utf-8")
+    for file in _find_files(environ):
+        try:
+            parser.read(file, encoding="utf-8")
+        except Error as error:
+            raise SettingsInvalid(f"{file}, line {_line(error)}") from None
+        except UnicodeDecodeError:
+            raise SettingsInvalid(f"{file} is not UTF-8") from None
     sections = [parser.items(name) for name in ("global", "install") if parser.has_section(name)]
     variables = [(name[4:], value) for name, value in environ.items() if name.startswith("PIP_")]
     settings = {_normalize(name): value for section in (*sections, variables) for name, value in section}
     if settings.get("no-index", "").lower() in {"0", "n", "no", "f", "false", "off"}:
         del settings["no-index"]
     return settings
+
+
+def _line(error: Error) -> int:
+    line: int = error.errors[0][0] if type(error) is ParsingError else getattr(error, "lineno", 1)
+    return line
 
 
 def _normalize(name: str) -> str:
@@ -87,8 +115,11 @@ def _find_files(environ: Mapping[str, str]) -> list[Path]:
 
 
 if __name__ == "__main__":
+    if not sys.argv[1:]:
+        print(mask(sys.stdin.buffer.read().decode(errors="replace")), end="")
+        sys.exit()
     try:
         found = uv_variables(os.environ)
-    except (Error, ValueError) as error:
-        sys.exit(f"causeway: pip's configuration cannot be read: {' '.join(str(error).split())}")
+    except SettingsInvalid as error:
+        sys.exit(f"causeway: pip's configuration cannot be read: {error}")
     os.execvpe(sys.argv[1], sys.argv[1:], os.environ | found)  # noqa: S606 - the command is the caller's

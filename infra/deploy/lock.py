@@ -21,6 +21,7 @@ from packaging.markers import Marker
 from packaging.utils import canonicalize_name
 
 from infra import command, pip_settings
+from infra.pip_settings import SettingsInvalid
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = "requirements"
@@ -78,7 +79,7 @@ def write(folder: Path = ROOT) -> None:
     then deployed as it was tested.
 
     Raises:
-        LockFailed: uv found no solution; all locks stay as they were.
+        LockFailed: uv found no solution, or pip's configuration cannot be read; all locks stay as they were.
     """
     with tempfile.TemporaryDirectory(dir=folder, prefix=".lock-") as name:
         place = Path(name)
@@ -95,16 +96,20 @@ def write(folder: Path = ROOT) -> None:
 def _compile(folder: Path, name: str, *options: str, hashes: bool = True) -> None:
     target = ["--output-file", f"{name}.txt", "--custom-compile-command", "make lock", "--quiet"]
     rules = [*(["--generate-hashes"] if hashes else []), "--universal", "--python-version", OLDEST]
+    try:
+        variables = pip_settings.uv_variables(os.environ)
+    except SettingsInvalid as invalid:
+        raise LockFailed(f"pip's configuration cannot be read: {invalid}") from None
     done = subprocess.run(
         [sys.executable, "-m", "uv", "pip", "compile", *rules, *target, *options, f"{name}.in"],
         cwd=folder,
-        env=os.environ | pip_settings.uv_variables(os.environ),
+        env=os.environ | variables,
         capture_output=True,
         text=True,
         check=False,
     )
     if done.returncode:
-        raise LockFailed(f"uv could not lock {name}.in\n{done.stderr.strip()}")
+        raise LockFailed(f"uv could not lock {name}.in\n{pip_settings.mask(done.stderr.strip())}")
 
 
 def main(arguments: list[str] | None = None) -> int:

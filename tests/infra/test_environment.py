@@ -11,8 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from uv import find_uv_bin
 
 from tests.infra.pins import PACKAGES
+from tests.infra.secret_settings import CONFIGURATIONS, PASSWORD
 from tests.patience import PATIENCE_SECONDS
 
 ROOT = Path(__file__).parents[2]
@@ -270,6 +272,36 @@ def test_a_problem_of_the_machine_is_one_sentence(project: Project, problem: str
     project.installs(f"echo '{problem}' >&2; exit 2")
 
     assert project.make(code=1) == f"{CREATING.format(version=version(), count=1)}causeway: {sentence}.\n"
+
+
+def configure(project: Project, configuration: str) -> None:
+    """Let pip have one of the faulty configurations; the machine has the real uv."""
+    file = project.home / "pip.conf"
+    file.write_text(CONFIGURATIONS[configuration], "latin-1")
+    project.environ |= {"PIP_CONFIG_FILE": str(file), "UV_CACHE_DIR": str(project.home / "cache"), "UV_OFFLINE": "1"}
+    (project.home / "bin" / "uv").unlink()
+    (project.home / "bin" / "uv").symlink_to(find_uv_bin())
+
+
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_no_problem_prints_the_password_of_an_index(project: Project, configuration: str) -> None:
+    configure(project, configuration)
+    said = project.make(code=1)
+
+    assert PASSWORD not in said
+    assert said.count("\n") > 1
+
+
+def test_pips_problem_with_its_configuration_prints_no_password(project: Project) -> None:
+    """pip gets uv where there is none."""
+    configure(project, "no-section")
+    (project.home / "bin" / "uv").unlink()
+    project.program("bin/python3.11", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    said = project.make(code=1)
+
+    assert "Getting uv with pip\n" in said
+    assert PASSWORD not in said
+    assert "no section headers" in said
 
 
 def test_a_disk_that_fills_while_the_cache_is_used_is_not_filled_again(project: Project) -> None:

@@ -127,11 +127,45 @@ def test_the_script_runs_a_command_with_the_variables(environ: dict[str, str]) -
     assert run_script({**environ, "PIP_RETRIES": "7"}).stdout == "7\n"
 
 
-def test_a_configuration_that_cannot_be_read_is_one_sentence(environ: dict[str, str], tmp_path: Path) -> None:
-    configure(tmp_path / ".config/pip/pip.conf", "index-url=user\n")
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("index-url=user\n", "{file}, line 1"),
+        ("[global]\nretries=1\nindex-url\n", "{file}, line 3"),
+        ("[global]\nretries=1\nretries=1\n", "{file}, line 3"),
+        ("[global]\nretries=\xff\n", "{file} is not UTF-8"),
+        ("[global]\ntimeout=soon\n", "`timeout` is not a number of seconds"),
+        ("[global]\ntimeout=inf\n", "`timeout` is not a number of seconds"),
+    ],
+)
+def test_a_configuration_that_cannot_be_read_is_one_sentence_with_its_place(
+    environ: dict[str, str], tmp_path: Path, content: str, problem: str
+) -> None:
+    file = tmp_path / ".config/pip/pip.conf"
+    configure(file, "")
+    file.write_text(content, "latin-1")
     done = run_script(environ)
 
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert done.stderr.startswith(
-        "causeway: pip's configuration cannot be read: File contains no section headers. file:"
-    )
+    problem = problem.format(file=file)
+    expected = f"causeway: pip's configuration cannot be read: {problem}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("at 'https://user:secret@a.example/simple'", "at 'https://***@a.example/simple'"),
+        ("https://user:se/cr@et@a.example:8/simple", "https://***@a.example:8/simple"),
+        ("https://secret@a.example", "https://***@a.example"),
+        ("`./user:secret@a.example/simple`", "`./***@a.example/simple`"),
+        ("https://user:secret@a.example https://b.example:8/", "https://***@a.example https://b.example:8/"),
+        ("cause: six @ https://a.example/six.whl", "cause: six @ https://a.example/six.whl"),
+    ],
+)
+def test_the_script_without_a_command_masks_the_credentials_of_urls(
+    environ: dict[str, str], text: str, masked: str
+) -> None:
+    command = [sys.executable, "-I", str(SCRIPT)]
+    done = subprocess.run(command, env=environ, input=f"{text}\n", capture_output=True, text=True, check=True)
+
+    assert done.stdout == f"{masked}\n"

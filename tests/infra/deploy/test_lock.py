@@ -15,6 +15,7 @@ from infra.deploy import lock
 from infra.deploy.lock import LockFailed
 from tests.documents import ROOT
 from tests.infra.pins import PACKAGES, versions
+from tests.infra.secret_settings import CONFIGURATIONS, PASSWORD
 
 HASHED = (lock.RUNTIME, lock.DEVELOPMENT)
 
@@ -158,6 +159,22 @@ def test_all_locks_stay_as_they_were_if_requirements_have_no_solution(
         lock.write(project)
 
     assert [(project / f"{name}.txt").read_text("utf-8") for name in lock.LOCKS] == ["as it was\n"] * 3
+
+
+@pytest.mark.usefixtures("index")
+@pytest.mark.parametrize("configuration", CONFIGURATIONS)
+def test_no_problem_prints_the_password_of_an_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configuration: str
+) -> None:
+    project = requirements(tmp_path, "unknown==1", "")
+    file = tmp_path / "pip.conf"
+    file.write_text(CONFIGURATIONS[configuration], "latin-1")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(file))
+
+    with pytest.raises(LockFailed) as failed:
+        lock.write(project)
+
+    assert PASSWORD not in str(failed.value)
 
 
 @pytest.mark.usefixtures("index")
