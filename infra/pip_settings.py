@@ -1,7 +1,7 @@
-"""pip's settings as uv's variables: uv reads no configuration of pip.
+"""pip's settings as uv's variables and options: uv reads no configuration of pip.
 
-Uses only the standard library, because it installs the other packages. As a script, it runs a command with the
-variables, ``python3 -I infra/pip_settings.py uv pip install …``; without a command, it masks the standard input.
+Uses only the standard library, because it installs the other packages. As a script, it runs a command with
+them, ``python3 -I infra/pip_settings.py uv pip install …``; without a command, it masks the standard input.
 """
 
 from __future__ import annotations
@@ -40,11 +40,15 @@ def uv_variables(environ: Mapping[str, str]) -> Settings:
     return {name: value for name, value in variables.items() if not name.startswith("UV_") or name not in environ}
 
 
+def uv_options(environ: Mapping[str, str]) -> list[str]:
+    """The options for what no variable of uv does. Raises: SettingsInvalid."""
+    return ["--no-index"] if _read_settings(environ).get("no-index") else []
+
+
 def _translate(settings: Settings, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     names = {
         "index-url": "UV_DEFAULT_INDEX",
         "extra-index-url": "UV_INDEX",
-        "no-index": "UV_NO_INDEX",
         "trusted-host": "UV_INSECURE_HOST",
         "retries": "UV_HTTP_RETRIES",
         "client-cert": "SSL_CLIENT_CERT",
@@ -66,7 +70,8 @@ def _translate(settings: Settings, environ: Mapping[str, str]) -> Iterator[tuple
     if bundle:
         yield ("SSL_CERT_DIR" if Path(bundle).is_dir() else "SSL_CERT_FILE"), bundle
     else:
-        yield "UV_NATIVE_TLS", "true"  # as pip, trust the certificates that this machine trusts
+        # As pip, trust the certificates that this machine trusts; older versions of uv know only the first
+        yield from (("UV_NATIVE_TLS", "true"), ("UV_SYSTEM_CERTS", "true"))
 
 
 def _read_settings(environ: Mapping[str, str]) -> Settings:
@@ -119,7 +124,7 @@ if __name__ == "__main__":
         print(mask(sys.stdin.buffer.read().decode(errors="replace")), end="")
         sys.exit()
     try:
-        found = uv_variables(os.environ)
+        variables, options = uv_variables(os.environ), uv_options(os.environ)
     except SettingsInvalid as error:
         sys.exit(f"causeway: pip's configuration cannot be read: {error}")
-    os.execvpe(sys.argv[1], sys.argv[1:], os.environ | found)  # noqa: S606 - the command is the caller's
+    os.execvpe(sys.argv[1], [*sys.argv[1:], *options], os.environ | variables)  # noqa: S606 - the command is the caller's

@@ -97,11 +97,11 @@ def _compile(folder: Path, name: str, *options: str, hashes: bool = True) -> Non
     target = ["--output-file", f"{name}.txt", "--custom-compile-command", "make lock", "--quiet"]
     rules = [*(["--generate-hashes"] if hashes else []), "--universal", "--python-version", OLDEST]
     try:
-        variables = pip_settings.uv_variables(os.environ)
+        variables, of_pip = pip_settings.uv_variables(os.environ), pip_settings.uv_options(os.environ)
     except SettingsInvalid as invalid:
         raise LockFailed(f"pip's configuration cannot be read: {invalid}") from None
     done = subprocess.run(
-        [sys.executable, "-m", "uv", "pip", "compile", *rules, *target, *options, f"{name}.in"],
+        [sys.executable, "-m", "uv", "pip", "compile", *rules, *target, *options, *of_pip, f"{name}.in"],
         cwd=folder,
         env=os.environ | variables,
         capture_output=True,

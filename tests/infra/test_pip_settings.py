@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from uv import find_uv_bin
 
 from infra import pip_settings
 
@@ -51,8 +52,6 @@ def no_configuration_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: 
             {"UV_INDEX": "https://a.example/1 https://a.example/2", "UV_INDEX_STRATEGY": "unsafe-best-match"},
         ),
         ("trusted-host", "a.example b.example:8", {"UV_INSECURE_HOST": "a.example b.example:8"}),
-        ("no-index", "true", {"UV_NO_INDEX": "true"}),
-        ("no-index", "false", {}),
         ("default-timeout", "180", {"UV_HTTP_TIMEOUT": "180"}),
         ("timeout", "0.6", {"UV_HTTP_TIMEOUT": "1"}),
         ("retries", "7", {"UV_HTTP_RETRIES": "7"}),
@@ -71,6 +70,46 @@ def test_a_setting_is_passed_on_from_a_file_and_from_a_variable(
 
     configure(tmp_path / ".config/pip/pip.conf", f"[global]\n{setting} = " + value.replace("\n", "\n    "))
     assert translate(environ) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "options"), [("true", ["--no-index"]), ("1", ["--no-index"]), ("false", []), ("", [])]
+)
+def test_no_index_is_an_option_because_uv_has_no_variable_for_it(
+    environ: dict[str, str], value: str, options: list[str]
+) -> None:
+    environ["PIP_NO_INDEX"] = value
+
+    assert pip_settings.uv_options(environ) == options
+    assert translate(environ) == {}
+
+
+def test_uv_knows_each_variable_that_it_gets(environ: dict[str, str], tmp_path: Path) -> None:
+    """uv lists it, or says so if its value makes no sense."""
+    settings = ("index-url", "extra-index-url", "trusted-host", "retries", "client-cert", "timeout", "find-links")
+    url = {f"PIP_{name.upper().replace('-', '_')}": "https://a.example" for name in settings}
+    some = environ | url | {"PIP_TIMEOUT": "1", "PIP_KEYRING_PROVIDER": "subprocess"}
+    certificates = [{}, {"SSL_CERT_FILE": "/ca.pem"}, {"SSL_CERT_FILE": str(tmp_path)}]
+    found = {name for each in certificates for name in pip_settings.uv_variables(some | {"SSL_CERT_FILE": ""} | each)}
+    own = {"UV_CACHE_DIR": str(tmp_path / "cache"), "UV_OFFLINE": "1", "HOME": str(tmp_path)}
+    (tmp_path / "sample.in").write_text("sample", "utf-8")
+    compiling = ("pip", "compile", "--python", sys.executable, "sample.in")
+
+    def ask(*arguments: str, **variables: str) -> str:
+        command = [find_uv_bin(), *arguments]
+        done = subprocess.run(
+            command, env=own | variables, cwd=tmp_path, capture_output=True, text=True, check=False, input=""
+        )
+        return done.stdout + done.stderr
+
+    listed = ask("help", "--no-pager", "pip", "install")
+    silent = ask(*compiling)
+
+    def is_known(name: str) -> bool:
+        return f"[env: {name}=" in listed or ask(*compiling, **{name: "no sense"}) != silent
+
+    assert {name for name in found if not is_known(name)} == set()
+    assert not is_known("UV_NO_INDEX")
 
 
 def test_the_strongest_of_several_settings_is_pips(environ: dict[str, str], tmp_path: Path) -> None:
@@ -104,7 +143,7 @@ def test_the_certificates_of_pips_http_library_are_used(environ: dict[str, str],
 def test_without_certificates_of_its_own_those_of_the_machine_are_trusted(environ: dict[str, str]) -> None:
     del environ["SSL_CERT_FILE"]
 
-    assert translate(environ) == {"UV_NATIVE_TLS": "true"}
+    assert translate(environ) == {"UV_NATIVE_TLS": "true", "UV_SYSTEM_CERTS": "true"}
 
 
 def test_a_variable_of_uv_is_stronger_than_pips_setting(environ: dict[str, str]) -> None:
@@ -118,13 +157,14 @@ def run_script(environ: dict[str, str]) -> subprocess.CompletedProcess[str]:
         str(SCRIPT),
         sys.executable,
         "-c",
-        "import os; print(os.environ['UV_HTTP_RETRIES'])",
+        "import os, sys; print(os.environ['UV_HTTP_RETRIES'], *sys.argv[1:])",
     ]
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
 
 
-def test_the_script_runs_a_command_with_the_variables(environ: dict[str, str]) -> None:
+def test_the_script_runs_a_command_with_the_variables_and_options(environ: dict[str, str]) -> None:
     assert run_script({**environ, "PIP_RETRIES": "7"}).stdout == "7\n"
+    assert run_script({**environ, "PIP_RETRIES": "7", "PIP_NO_INDEX": "1"}).stdout == "7 --no-index\n"
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,15 @@ def test_all_locks_stay_as_they_were_if_requirements_have_no_solution(
 
 
 @pytest.mark.usefixtures("index")
+def test_no_index_is_asked_if_pip_asks_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("UV_OFFLINE")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+
+    with pytest.raises(LockFailed, match="not found in the provided package locations"):
+        lock.write(requirements(tmp_path, "unknown==1", ""))
+
+
+@pytest.mark.usefixtures("index")
 @pytest.mark.parametrize("configuration", CONFIGURATIONS)
 def test_no_problem_prints_the_password_of_an_index(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, configuration: str
