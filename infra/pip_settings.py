@@ -56,6 +56,9 @@ def _translate(settings: Settings, environ: Mapping[str, str]) -> Iterator[tuple
     yield from ((name, " ".join(settings[key].split())) for key, name in names.items() if settings.get(key))
     if settings.get("extra-index-url"):
         yield "UV_INDEX_STRATEGY", "unsafe-best-match"  # as pip does; hashes make it safe
+    if (keyring := settings.get("keyring-provider")) and keyring != "auto":
+        # uv imports no keyring, but runs the program of that name
+        yield "UV_KEYRING_PROVIDER", "subprocess" if keyring == "import" else keyring
     if timeout := settings.get("timeout"):
         try:
             yield "UV_HTTP_TIMEOUT", str(round(float(timeout)))

@@ -59,6 +59,10 @@ def no_configuration_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         ("client-cert", "/client.pem", {"SSL_CLIENT_CERT": "/client.pem"}),
         ("find-links", "https://a.example/ /missing", {"UV_FIND_LINKS": "https://a.example/"}),
         ("proxy", "proxy.example:80", dict.fromkeys(pip_settings.PROXIES, "http://proxy.example:80")),
+        ("keyring-provider", "subprocess", {"UV_KEYRING_PROVIDER": "subprocess"}),
+        ("keyring-provider", "disabled", {"UV_KEYRING_PROVIDER": "disabled"}),
+        ("keyring-provider", "import", {"UV_KEYRING_PROVIDER": "subprocess"}),
+        ("keyring-provider", "auto", {}),
         ("progress-bar", "off", {}),
     ],
 )
