@@ -2,7 +2,7 @@
 
 The section "Next version" of both changelogs becomes the release's. The contract loses its marks, and with them the
 lines that are gone. The version is written, and with it the data that later versions start on. The tree must be clean,
-the version greater than the present one, and the changelog must say what has changed.
+the version greater than the present one, and the changelog must say what has changed. A release that fails is undone.
 """
 
 from __future__ import annotations
@@ -33,19 +33,34 @@ class ReleaseRefused(Exception):
 
 
 def make_release(root: Path, version: str, day: date) -> None:
-    """Make the release ``version`` of the repository at ``root``. Raises: ReleaseRefused."""
+    """Make the release ``version`` of the repository at ``root``, or change nothing. Raises: ReleaseRefused."""
     if _numbers(version) <= _numbers(VERSION):
         raise ReleaseRefused(f"{version} is not greater than the present version, {VERSION}")
-    if changed := _git(root, "status", "--porcelain"):
+    if _git(root, "tag", "--list", f"v{version}"):
+        raise ReleaseRefused(f"the tag v{version} exists already")
+    if changed := _git(root, "status", "--porcelain", "--untracked-files=normal"):
         raise ReleaseRefused(f"the tree has changes that are not committed:\n{changed}")
     texts = {root / name: _released(root / name, version, day, without) for name, without in CHANGELOGS.items()}
     texts |= {root / name: _LITERAL.sub(rf'\1"{version}"', (root / name).read_text("utf-8")) for name in VERSION_FILES}
     contracts = contract_texts(root / "contract")
     texts |= {file: marks.joined(marks.present(text)) for file, text in contracts.items()}
+    head = _git(root, "rev-parse", "HEAD")
+    try:
+        _write(root, version, texts)
+    except BaseException:
+        _git(root, "reset", "--hard", head)
+        _git(root, "clean", "-fd", "contract", "tests/upgrade")
+        raise
+
+
+def _write(root: Path, version: str, texts: dict[Path, str]) -> None:
     for file, text in texts.items():
         file.write_text(text, encoding="utf-8")
-    # In a new process, which has the new version
-    subprocess.run([sys.executable, "-m", "tests.upgrade"], cwd=root, check=True)
+    try:
+        # In a new process, which has the new version
+        subprocess.run([sys.executable, "-m", "tests.upgrade"], cwd=root, check=True)
+    except subprocess.CalledProcessError as failed:
+        raise ReleaseRefused(f"python -m tests.upgrade ended with {failed.returncode}") from None
     _git(root, "add", "--all")
     _git(root, "commit", "--message", f"Release {version}")
     _git(root, "tag", "--annotate", f"v{version}", "--message", f"Version {version}")
@@ -82,9 +97,6 @@ def main(arguments: list[str] | None = None) -> int:
         make_release(ROOT, version, datetime.now(UTC).date())
     except ReleaseRefused as refused:
         print(f"infra.release: {refused}", file=sys.stderr)
-        return 1
-    except subprocess.CalledProcessError as failed:
-        print(f"infra.release: {failed}. Undo with: git checkout -- .", file=sys.stderr)
         return 1
     print(f"Committed and tagged v{version}. Look at it, and push: git push --follow-tags")
     return 0

@@ -117,7 +117,41 @@ def test_a_changelog_without_changes_is_refused(clone: Clone) -> None:
         clone.git("reset", "--quiet", "--hard", "HEAD~1")
 
 
-def refused(clone: Clone, version: str, reason: str) -> None:
+def test_a_version_whose_tag_exists_is_refused_before_anything_is_written(clone: Clone) -> None:
+    clone.git("tag", f"v{NEW}")
+    try:
+        refused(clone, NEW, f"the tag v{NEW} exists", tags=f"v{NEW}")
+    finally:
+        clone.git("tag", "--delete", f"v{NEW}")
+
+
+@pytest.mark.parametrize(
+    ("hook", "script", "reason"),
+    [
+        ("pre-commit", "touch contract/new.txt; echo no commits >&2; exit 1", "git commit: no commits"),
+        ("reference-transaction", "! grep -q refs/tags || { echo no tags >&2; exit 1; }", "git tag: no tags"),
+    ],
+)
+def test_a_release_whose_commit_or_tag_git_refuses_is_undone(clone: Clone, hook: str, script: str, reason: str) -> None:
+    file = clone.folder / ".git" / "hooks" / hook
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    try:
+        refused(clone, NEW, reason)
+    finally:
+        file.unlink()
+
+
+def test_a_release_whose_data_cannot_be_written_is_undone(clone: Clone) -> None:
+    clone.replace("tests/upgrade/__main__.py", "from __future__", "raise SystemExit(3)\nfrom __future__")
+    clone.git("commit", "--quiet", "--all", "--message", "Broken")
+    try:
+        refused(clone, NEW, "tests.upgrade")
+    finally:
+        clone.git("reset", "--quiet", "--hard", "HEAD~1")
+
+
+def refused(clone: Clone, version: str, reason: str, tags: str = "") -> None:
     """A release is refused for a reason, and leaves everything as it was."""
     before = (clone.git("rev-parse", "HEAD"), clone.git("status", "--porcelain"))
 
@@ -126,4 +160,4 @@ def refused(clone: Clone, version: str, reason: str) -> None:
     assert done.returncode == 1
     assert reason in done.stderr
     assert (clone.git("rev-parse", "HEAD"), clone.git("status", "--porcelain")) == before
-    assert clone.git("tag") == ""
+    assert clone.git("tag") == tags
