@@ -84,14 +84,19 @@ is_disk_full() { grep -qiE 'no space left|disk quota|os error 28' "$log"; }
 
 # Says why nothing was installed, without the passwords of indexes, which pip and uv may repeat.
 explain() {
-    local address problem
+    local address problem status
     problem=$("$python" -I infra/pip_settings.py <"$log")
     address=$(grep -oE 'https?://[^/ )]+' <<<"$problem" | head -n 1 | sed 's,//.*@,//,') || true
+    status=$(sed -nE 's/.*(\(|HTTP error |returned a )([45][0-9]{2}) .*/\2/p' <<<"$problem" | head -n 1)
     if is_disk_full; then
         fail "the disk is full: make room, and start again"
-    elif grep -qiE 'certificate' "$log"; then
+    elif [[ $status == 4* ]]; then
+        fail "${address:-the package index} refuses the request ($status): check its address and credentials"
+    elif [[ $status == 5* ]]; then
+        fail "${address:-the package index} cannot answer ($status): start again later"
+    elif grep -qiE 'certificate' <<<"$problem"; then
         fail "${address:-the package index} has a certificate that this machine does not trust: set \`cert\` for pip"
-    elif grep -qiE 'dns error|connect error|client error|tunnel error|timed out|new connection|unreachable' "$log"; then
+    elif grep -qiE '(dns|connect|tunnel) error|client error \(connect|timed out|new connection|unreachable' <<<"$problem"; then
         fail "${address:-the package index} cannot be reached: connect to the network, or set an index or a proxy for pip"
     fi
     echo "$problem" >&2

@@ -266,6 +266,26 @@ def test_a_second_process_waits_for_the_first(project: Project) -> None:
             "cause: Failed to fetch: https://index.example/; client error (Connect): invalid peer certificate: Unknown",
             "https://index.example has a certificate that this machine does not trust: set `cert` for pip",
         ),
+        (
+            "Failed to fetch: https://index.example/; cause: HTTP status client error (429 Too Many Requests) for url",
+            "https://index.example refuses the request (429): check its address and credentials",
+        ),
+        (
+            "Failed to fetch: https://index.example/; HTTP status server error (503 Service Unavailable): timed out",
+            "https://index.example cannot answer (503): start again later",
+        ),
+        (
+            "hint: An index (https://index.example/simple) returned a 403 Forbidden error. Check that the index URL is",
+            "https://index.example refuses the request (403): check its address and credentials",
+        ),
+        (
+            "An index URL (https://index.example/simple) could not be queried: no authentication (401 Unauthorized)",
+            "https://index.example refuses the request (401): check its address and credentials",
+        ),
+        (
+            "ERROR: HTTP error 403 while getting https://index.example/uv.whl (from https://index.example/simple/uv/)",
+            "https://index.example refuses the request (403): check its address and credentials",
+        ),
     ],
 )
 def test_a_problem_of_the_machine_is_one_sentence(project: Project, problem: str, sentence: str) -> None:
