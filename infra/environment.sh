@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 folder=$1 set=$2
 shift 2
 new=$folder.new old=$folder.old
-OLDEST_UV=0.5
+OLDEST_UV=0.5 BUSY=75
 export UV_PYTHON_DOWNLOADS=never
 
 say() { echo "$*" >&8; }
@@ -30,7 +30,13 @@ is_complete() {
     runs
 }
 
-lock() { "$python" -ISc "import fcntl; fcntl.flock(9, $1)" 2>/dev/null; }
+lock() {
+    "$python" -ISc "import fcntl, sys
+try:
+    fcntl.flock(9, $1)
+except BlockingIOError:
+    sys.exit($BUSY)" 2>/dev/null
+}
 
 find_uv() {
     for uv in uv .uv/bin/uv; do
@@ -108,10 +114,9 @@ explain() {
 
 if runs; then python=$folder/bin/python; else python=$(infra/find_python.sh "$@"); fi
 exec 9>.venv.lock
-if ! lock "fcntl.LOCK_EX | fcntl.LOCK_NB"; then
-    say "Waiting for another process that is creating an environment"
-    lock fcntl.LOCK_EX
-fi
+lock "fcntl.LOCK_EX | fcntl.LOCK_NB" || {
+    [[ $? == "$BUSY" ]] && say "Waiting for another process that is creating an environment" && lock fcntl.LOCK_EX
+} || fail "this folder's file system has no locks: move the repository to another file system"
 [[ -e $folder || ! -e $old ]] || mv "$old" "$folder"
 ! is_complete || exit 0
 

@@ -34,6 +34,7 @@ case "$*" in
         cat .uv.new/requirements.txt >>$HOME/ran
         mkdir .uv.new/bin
         cp $HOME/locked-uv .uv.new/bin/uv ;;
+    *flock*) if [[ -e $HOME/no-locks ]]; then exec {python} "$@" 9>&-; else exec {python} "$@"; fi ;;
     *"import ensurepip"*) cat $HOME/wheel ;;
     *) exec {python} "$@" ;;
 esac
@@ -249,6 +250,14 @@ def test_a_second_process_waits_for_the_first(project: Project) -> None:
 
     assert second.returncode == 0
     assert project.made() == {".venv"}
+
+
+def test_a_file_system_without_locks_is_one_sentence(project: Project) -> None:
+    (project.home / "no-locks").touch()
+
+    assert project.make(code=1) == (
+        "causeway: this folder's file system has no locks: move the repository to another file system.\n"
+    )
 
 
 @pytest.mark.parametrize(
