@@ -20,14 +20,24 @@ say() { echo "$*" >&8; }
 
 fail() { say "causeway: $1." && exit 1; }
 
-runs() { "$folder/bin/python" -ISc 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+runs() { "$1/bin/python" -ISc 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
 is_complete() {
     local file
     for file in requirements-run.txt "requirements-$set.txt" sdk/pyproject.toml; do
         cmp -s "$file" "$folder/causeway/${file##*/}" || return 1
     done
-    runs
+    runs "$folder"
+}
+
+# Chooses the Python of the environment, or of the one set aside, before any other.
+choose_python() {
+    local each
+    for each in "$folder" "$old"; do
+        python=$each/bin/python
+        ! runs "$each" || return 0
+    done
+    python=$(infra/find_python.sh "$@")
 }
 
 lock() {
@@ -109,16 +119,17 @@ explain() {
     fail "the packages could not be installed"
 }
 
-[[ $set == dev || ! -e $folder/causeway/requirements-dev.txt ]] || is_complete || set=dev # nothing is taken away
 ! is_complete || exit 0
 
-if runs; then python=$folder/bin/python; else python=$(infra/find_python.sh "$@"); fi
+choose_python "$@"
 exec 9>.venv.lock
 lock "fcntl.LOCK_EX | fcntl.LOCK_NB" || {
     [[ $? == "$BUSY" ]] && say "Waiting for another process that is creating an environment" && lock fcntl.LOCK_EX
 } || fail "this folder's file system has no locks: move the repository to another file system"
 [[ -e $folder || ! -e $old ]] || mv "$old" "$folder"
 ! is_complete || exit 0
+[[ ! -e $folder/causeway/requirements-dev.txt ]] || set=dev # keep the development packages
+choose_python "$@" # again, because the other process has replaced the environment, or this one has put it back
 
 log=$(mktemp)
 trap 'rm -rf "$new" .uv.new "$log"' EXIT

@@ -239,6 +239,25 @@ def test_an_environment_set_aside_by_a_process_that_was_killed_is_put_back(proje
     assert project.made() == {".venv"}
 
 
+def test_an_environment_put_back_keeps_its_python_and_its_development_packages(project: Project) -> None:
+    project.make("dev")
+    project.ran()
+    python = project.folder / ".venv" / "bin" / "python"
+    python.unlink()
+    python.symlink_to(sys.executable)
+    (project.folder / ".venv").rename(project.folder / ".venv.old")
+    project.program("project/infra/find_python.sh", "#!/bin/sh\nexit 1\n")
+
+    assert project.make() == ""
+    (project.folder / ".venv").rename(project.folder / ".venv.old")
+    (project.folder / "requirements-run.txt").write_text("chalice==2\n")
+    project.make()
+    venv, packages, *_ = project.ran()
+    assert venv == VENV.format(python=".venv/bin/python")
+    assert packages == f"{INSTALL} --offline {PACKAGES.format(set='dev')}"
+    assert project.made() == {".venv"}
+
+
 def test_a_second_process_waits_for_the_first(project: Project) -> None:
     with (project.folder / ".venv.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
