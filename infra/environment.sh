@@ -22,12 +22,15 @@ fail() { say "causeway: $1." && exit 1; }
 
 runs() { "$1/bin/python" -ISc 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
+# The repository in which an environment was built; the SDK is linked to it.
+repository_of() { (cd -P "$1/.." && pwd); }
+
 is_complete() {
     local file
     for file in requirements-run.txt "requirements-$set.txt" sdk/pyproject.toml; do
         cmp -s "$file" "$folder/causeway/${file##*/}" || return 1
     done
-    runs "$folder"
+    repository_of "$folder" | cmp -s - "$folder/causeway/repository" && runs "$folder"
 }
 
 # Chooses the Python of the environment, or of the one set aside, before any other.
@@ -93,6 +96,7 @@ build() {
     install --offline "${packages[@]}" || { ! is_disk_full && install "${packages[@]}"; } || return 1
     install --offline --no-deps --no-build-isolation --editable ./sdk || return 1
     mkdir "$new/causeway" && cp requirements-run.txt "requirements-$set.txt" sdk/pyproject.toml "$new/causeway" &&
+        repository_of "$new" >"$new/causeway/repository" &&
         { [[ ! -e $folder/pip.conf ]] || cp "$folder/pip.conf" "$new"; }
 }
 

@@ -191,6 +191,31 @@ def test_a_working_environment_is_kept_whichever_python_the_shell_offers(project
     assert project.ran() == []
 
 
+def test_an_environment_copied_or_moved_with_its_repository_is_replaced(project: Project) -> None:
+    """Its SDK is the other repository's."""
+    project.make()
+    project.ran()
+    moved = project.folder.with_name("moved")
+    project.folder.rename(moved)
+    project.folder = moved
+
+    assert project.make() != ""
+    assert SDK in project.ran()
+    assert project.make() == ""
+
+
+def test_a_link_to_the_environment_of_another_repository_is_kept(project: Project) -> None:
+    project.make()
+    project.ran()
+    other = project.folder.with_name("other")
+    shutil.copytree(project.folder, other, ignore=shutil.ignore_patterns(".venv"))
+    (other / ".venv").symlink_to(project.folder / ".venv")
+    project.folder = other
+
+    assert project.make() == ""
+    assert project.ran() == []
+
+
 def test_an_environment_whose_python_does_not_run_is_replaced(project: Project) -> None:
     project.make()
     project.ran()
