@@ -216,6 +216,21 @@ def test_a_link_to_the_environment_of_another_repository_is_kept(project: Projec
     assert project.ran() == []
 
 
+@pytest.mark.parametrize("name", [".venv", ".venv-3.13"])
+def test_git_ignores_environments_links_to_them_and_what_they_leave(tmp_path: Path, name: str) -> None:
+    shutil.copy(ROOT / ".gitignore", tmp_path)
+    git = ["git", "-C", str(tmp_path)]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    (tmp_path / name).symlink_to(tmp_path.parent)
+    for suffix in (".new", ".old"):
+        (tmp_path / f"{name}{suffix}").mkdir()
+        (tmp_path / f"{name}{suffix}" / "file").touch()
+    (tmp_path / f"{name}.lock").touch()
+    done = subprocess.run([*git, "status", "--porcelain"], check=True, capture_output=True, text=True)
+
+    assert done.stdout == "?? .gitignore\n"
+
+
 def test_an_environment_whose_python_does_not_run_is_replaced(project: Project) -> None:
     project.make()
     project.ran()
