@@ -32,8 +32,8 @@ from infra.deploy.layer import LayerFailed
 from infra.deploy.lock import LockFailed
 from infra.deploy.runtime import WrongPython
 from infra.progress import Progress
+from infra.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 REGION = "eu-west-1"
 COMMAND = (sys.executable, "-B", "-c", "import sys; from chalice.cli import main; sys.exit(main())")
 """The command that runs Chalice."""

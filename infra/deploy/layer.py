@@ -21,6 +21,7 @@ from packaging.utils import canonicalize_name, parse_wheel_filename
 
 from infra.deploy import archive, lock, runtime, shared_objects
 from infra.deploy.lock import Pin
+from infra.repository import ROOT
 
 PREFIX = f"python/lib/python{runtime.PYTHON}/site-packages/"
 """The folder of a layer, below ``/opt``, that is on Python's path in Lambda."""
@@ -76,7 +77,7 @@ def _required(name: str, markers: Mapping[str, str]) -> list[str]:
     return [canonicalize_name(each.name) for each in needed if not each.marker or each.marker.evaluate(markers)]
 
 
-def direct_requirements(root: Path = lock.ROOT) -> list[str]:
+def direct_requirements(root: Path = ROOT) -> list[str]:
     lines = (root / f"{lock.RUNTIME}.in").read_text(encoding="utf-8").splitlines()
     return [line.partition("==")[0] for line in lines if line and not line.startswith("#")]
 

@@ -22,8 +22,8 @@ from packaging.utils import canonicalize_name
 
 from infra import command, pip_settings
 from infra.pip_settings import SettingsInvalid
+from infra.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = "requirements"
 RUN = "requirements-run"
 DEVELOPMENT = "requirements-dev"

@@ -23,6 +23,7 @@ from infra.deploy import api_stage, chalice_command, layer, lock, runtime, sbom,
 from infra.deploy.chalice_command import ChaliceFailed
 from infra.deploy.lock import Pin
 from infra.deploy.template import Parts, resolve_conditions
+from infra.repository import ROOT
 
 BATCH = 10
 """The maximum number of messages in a batch; a worker handles them in parallel."""
@@ -53,8 +54,8 @@ def package(stage: str, target: Path) -> list[Path]:
 
 def _pins(stage: str) -> list[Pin]:
     """The pins of the layer's packages, and of Chalice, whose modules are in the function."""
-    function = lock.read(chalice_command.ROOT / f"{lock.RUNTIME}.txt")[layer.FUNCTION]
-    return [*layer.pinned(chalice_command.ROOT, chalice_command.stage_processor(stage)).values(), function]
+    function = lock.read(ROOT / f"{lock.RUNTIME}.txt")[layer.FUNCTION]
+    return [*layer.pinned(ROOT, chalice_command.stage_processor(stage)).values(), function]
 
 
 def _check_files(made: dict[str, Any], folder: Path) -> None:

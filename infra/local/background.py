@@ -15,6 +15,7 @@ from infra.local import stackfile
 from infra.local.engines import ENGINES
 from infra.local.process import GRACE, ChildProcess, python_command
 from infra.local.stack import DRAIN_SECONDS
+from infra.repository import ROOT
 
 READY_SECONDS = 180.0
 """Maximum wait for a stack to be ready; a busy machine takes minutes."""
@@ -73,7 +74,7 @@ def run_stack(
             | dict(elsewhere or {}),
             output=output or kept,
             errors=subprocess.STDOUT,
-            folder=stackfile.ROOT,
+            folder=ROOT,
         )
         try:
             yield _wait_until_ready(child, file, kept)

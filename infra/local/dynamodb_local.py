@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from infra.local.dynamodb_engine import DynamoDBEngine, EngineFailed
-from infra.local.stackfile import ROOT
+from infra.repository import ROOT
 
 POM = ROOT / "infra" / "local" / "pom.xml"
 INSTALLED = ROOT / ".local" / "dynamodb-local"

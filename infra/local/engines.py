@@ -21,7 +21,8 @@ from infra.local import dynoxide
 from infra.local.dynamodb_engine import DynamoDBEngine, EngineFailed
 from infra.local.dynamodb_local import DynamoDBLocal
 from infra.local.process import ChildFailed, ChildProcess, python_command
-from infra.local.stackfile import CREDENTIALS, ROOT, SETTINGS, display_path, endpoints
+from infra.local.stackfile import CREDENTIALS, SETTINGS, display_path, endpoints
+from infra.repository import ROOT
 
 REGION = "eu-west-1"
 DYNAMODB_ENGINES: Mapping[str, type[DynamoDBEngine]] = {"dynoxide": dynoxide.Dynoxide, "dynamodb-local": DynamoDBLocal}

@@ -28,6 +28,7 @@ from infra.local.engines import ENGINES, Engines, check_engine, choose_engine
 from infra.local.failures import explain_failure, explain_port
 from infra.local.process import ChildProcess, call_with_parents_end, python_command
 from infra.local.summary import print_summary
+from infra.repository import ROOT
 
 if TYPE_CHECKING:
     from chalice.app import Chalice
@@ -143,7 +144,7 @@ class Stack:
     def render_documents(self) -> None:
         """Have another process render what ``/docs`` and ``/openapi`` serve, unless it is up to date."""
         command = ["nice", *python_command("infra.render", "--end-with-stdin")]
-        self._renderer = ChildProcess(command, folder=stackfile.ROOT)
+        self._renderer = ChildProcess(command, folder=ROOT)
 
     def _play_card_month(self, content: Mapping[str, Any], seed_file: Path) -> None:
         """Start to play the month of card use of a new stack; both files tell when it is complete."""
@@ -308,10 +309,10 @@ def _load_application() -> tuple[Chalice, Config]:
     from chalicelib.website import pages, site  # noqa: F401 - so that the first page is as fast as the others
 
     pages.preload()
-    on_disk = json.loads((stackfile.ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
+    on_disk = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     return app, Config(
         chalice_stage=STAGE,
-        user_provided_params={"chalice_app": app, "project_dir": str(stackfile.ROOT)},
+        user_provided_params={"chalice_app": app, "project_dir": str(ROOT)},
         config_from_disk=on_disk,
     )
 

@@ -37,6 +37,8 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import HTTPSHandler, ProxyHandler, build_opener
 
+from infra.repository import ROOT
+
 VARIABLE = "CAUSEWAY_STACK_FILE"
 HEADER = "X-Causeway-Stack"
 """The header that identifies a local stack in the response from ``/health``."""
@@ -58,7 +60,6 @@ SETTINGS = (
 _SERVER = "Causeway"
 _SECONDS = 30
 """Maximum wait for the answer of a stack that is there; a busy machine takes its time."""
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def location(environ: Mapping[str, str] = os.environ) -> Path:

@@ -19,8 +19,8 @@ from infra.release import changelog
 from infra.release.changelog import ChangelogInvalid
 from infra.render.contract import marks
 from infra.render.contract.__main__ import texts as contract_texts
+from infra.repository import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 VERSION_FILES = ("chalicelib/foundation/version.py", "sdk/src/causeway/__init__.py")
 CHANGELOGS = {"CHANGELOG.md": "", "sdk/CHANGELOG.md": "The package has not changed."}
 """The changelogs, and what the release's section says if it would be empty; the service's must not be."""

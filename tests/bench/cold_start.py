@@ -25,6 +25,7 @@ from threading import Event, Thread
 from typing import Any
 
 from infra.deploy import archive, chalice_command, layer, runtime
+from infra.repository import ROOT
 from tests.bench import bare
 from tests.bench.measures import Ratio
 from tests.bench.relayed import accounts_event, event
@@ -58,7 +59,7 @@ def unpacked() -> Iterator[Packages]:
     with tempfile.TemporaryDirectory(prefix="causeway-cold-") as place, chalice_command.project_copy() as project:
         root = Path(place)
         chalice_command.build_function(project, root / "function.zip")
-        layer.build(chalice_command.ROOT, processor, root / "layer.zip")
+        layer.build(ROOT, processor, root / "layer.zip")
         for name in ("function", "layer"):
             with zipfile.ZipFile(root / f"{name}.zip") as packed:
                 packed.extractall(root / name)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from chalicelib.bootstrap import Hub
 from infra.local.process import ChildProcess, python_command
-from infra.local.stackfile import ROOT
+from infra.repository import ROOT
 from tests.bench.against_bare import service
 from tests.bench.authorizations import Authorizations
 

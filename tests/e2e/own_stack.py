@@ -15,8 +15,8 @@ from typing import Any
 
 import requests
 
-from infra.local import stackfile
 from infra.local.background import run_stack
+from infra.repository import ROOT
 from tests.conftest import ENDPOINT
 from tests.endpoint import credentials, of_a_stack
 from tests.first_data import wait_for_card_month
@@ -30,7 +30,7 @@ def command(folder: Path, *arguments: str, **environ: str) -> subprocess.Complet
     """An operator's command, in a process of its own, on the stack that keeps its file in ``folder``."""
     environ = CLEAN | credentials(ENDPOINT) | {"CAUSEWAY_STACK_FILE": str(folder / "stack.json")} | environ
     asked = [sys.executable, "-m", "infra.admin", *arguments]
-    return subprocess.run(asked, cwd=stackfile.ROOT, env=environ, capture_output=True, text=True, check=False)
+    return subprocess.run(asked, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
 def admin(folder: Path, *arguments: str) -> Any:

@@ -16,7 +16,7 @@ from chalicelib import bootstrap
 from chalicelib.foundation.settings import Settings
 from infra import yaml_file
 from infra.admin.commands import program
-from infra.local.stackfile import ROOT
+from infra.repository import ROOT
 from tests.e2e.bank_customers import bearer, initiate, pay
 from tests.e2e.parties import Tpp
 

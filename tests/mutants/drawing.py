@@ -13,7 +13,7 @@ from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
-from infra.local.stackfile import ROOT
+from infra.repository import ROOT
 
 MODULES = (
     "chalicelib/openbanking/flows/tokens.py",

@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from infra.local.stackfile import ROOT
+from infra.repository import ROOT
 from tests.mutants.drawing import Mutant
 
 UNIT = "not faults and not pages and not year and not sdk and not rehearsal and not e2e"

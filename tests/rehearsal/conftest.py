@@ -59,6 +59,7 @@ def packaged(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
     project = Project(place / "causeway", "arm64")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(chalice_command, "ROOT", project.root)
+        patch.setattr(package, "ROOT", project.root)
         for stage in STAGES:
             say(request, f"Packaging the stage {stage}")
             package.package(stage, place / stage)

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from infra.deploy import __main__, chalice_command, template
+from infra.repository import ROOT
 from tests.rehearsal.chalice import CALLS, FAILING
 
 ADDRESSES = {"dev": "https://dev.rehearsed.example.com", "prod": "https://rehearsed.example.com"}
 PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 TOPIC = "arn:aws:sns:eu-west-1:123456789012:alarms"
-REPOSITORY = chalice_command.ROOT
 _REGISTERED = """
 import json, app
 from infra.local.event_runner import queue_name, schedule_expression
@@ -118,7 +118,7 @@ def registered(stage: str) -> dict[str, Any]:
     """What the application has in a stage: routes, consumers, schedules, and their functions."""
     environ = {**os.environ, "STAGE": stage, "PUBLIC_URL": ADDRESSES[stage]}
     said = subprocess.run(
-        [sys.executable, "-c", _REGISTERED], cwd=REPOSITORY, env=environ, capture_output=True, text=True, check=True
+        [sys.executable, "-c", _REGISTERED], cwd=ROOT, env=environ, capture_output=True, text=True, check=True
     ).stdout
     found: dict[str, Any] = json.loads(said)
     return found

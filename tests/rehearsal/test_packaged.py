@@ -26,8 +26,8 @@ from infra.deploy import layer, package, runtime, shared_objects, template
 from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND
 from infra.deploy.runtime import STAGES
+from infra.repository import ROOT
 from tests.infra.policies import resources
-from tests.rehearsal.project import REPOSITORY
 
 pytestmark = pytest.mark.rehearsal
 each_stage = pytest.mark.parametrize("stage", STAGES)
@@ -206,7 +206,7 @@ def test_the_runtime_has_the_glibc_and_the_libraries_that_every_shared_object_ne
     built = packaged / "prod" / "layer-deployment.zip"
     if processor != "arm64":
         built = tmp_path / "layer.zip"
-        layer.build(REPOSITORY, processor, built)
+        layer.build(ROOT, processor, built)
     with zipfile.ZipFile(built) as file:
         file.extractall(tmp_path / "layer")
 
@@ -227,7 +227,7 @@ def test_the_layer_has_the_locked_distributions_that_functions_run_with_and_no_o
         folders = {match[1] for name in file.namelist() if (match := re.search(r"/([^/]+)\.dist-info/", name))}
 
     found = {canonicalize_name(name): version for name, _, version in (each.partition("-") for each in folders)}
-    assert found == {pin.name: pin.version for pin in layer.pinned(REPOSITORY, "arm64").values()}
+    assert found == {pin.name: pin.version for pin in layer.pinned(ROOT, "arm64").values()}
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_every_module_has_its_compiled_form_which_python_takes_unchecked(
 
 def test_both_stages_have_the_same_layer_to_the_byte_and_so_has_a_second_build(packaged: Path, tmp_path: Path) -> None:
     again = tmp_path / "layer.zip"
-    layer.build(REPOSITORY, "arm64", again)
+    layer.build(ROOT, "arm64", again)
 
     assert {(packaged / stage / "layer-deployment.zip").read_bytes() for stage in STAGES} == {again.read_bytes()}
 
@@ -286,4 +286,4 @@ def test_the_bill_of_materials_names_what_is_packaged(packaged: Path, stage: str
     bill = json.loads((packaged / stage / "sbom.json").read_text(encoding="utf-8"))
 
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps(bill)) is None
-    assert {each["name"] for each in bill["components"]} == {*layer.pinned(REPOSITORY, "arm64"), layer.FUNCTION}
+    assert {each["name"] for each in bill["components"]} == {*layer.pinned(ROOT, "arm64"), layer.FUNCTION}

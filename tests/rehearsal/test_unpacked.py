@@ -21,8 +21,9 @@ import pytest
 from infra.deploy import lock, template
 from infra.deploy.functions import FUNCTIONS
 from infra.local.event_runner import schedule_event, sqs_event
+from infra.repository import ROOT
 from tests.rehearsal import runtime
-from tests.rehearsal.project import ADDRESSES, REPOSITORY, Project, registered
+from tests.rehearsal.project import ADDRESSES, Project, registered
 from tests.resources import for_stage
 
 pytestmark = pytest.mark.rehearsal
@@ -62,7 +63,7 @@ class Function:
         assert done.returncode == 0, done.stderr
         said = json.loads(self.answers.read_text(encoding="utf-8"))
         assert [file for file in said["files"] if not file.startswith(self._own)] == []
-        assert said["boto3"] == lock.read(REPOSITORY / "requirements.txt")["boto3"].version
+        assert said["boto3"] == lock.read(ROOT / "requirements.txt")["boto3"].version
         found: list[Any] = said["answers"]
         return found
 
@@ -88,7 +89,7 @@ def operator(*arguments: str, said_in: str = "") -> Any:
         [sys.executable, "-m", "infra.admin", *arguments, "--json"],
         input=said_in,
         env=os.environ | ENVIRONMENT,
-        cwd=REPOSITORY,
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,

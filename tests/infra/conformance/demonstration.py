@@ -23,8 +23,8 @@ from chalicelib.demo_bank.profiles import PROFILES, Profile
 from chalicelib.foundation.aws import Secrets
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Settings
-from infra.local import stackfile
 from infra.local.background import run_stack
+from infra.repository import ROOT
 from tests.http_servers import free_port
 
 
@@ -85,7 +85,7 @@ def run_kit(file: Path, folder: Path, stack: dict[str, Any]) -> subprocess.Compl
     """Run the kit as its command."""
     environ = {**os.environ} | ({"OUTBOUND_CA_FILE": stack["ca_file"]} if "ca_file" in stack else {})
     command = [sys.executable, "-m", "infra.conformance", str(file), "--output", str(folder / file.stem)]
-    return subprocess.run(command, cwd=stackfile.ROOT, env=environ, capture_output=True, text=True, check=False)
+    return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
 def main() -> None:

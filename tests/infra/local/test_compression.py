@@ -12,9 +12,9 @@ import pytest
 from chalice.app import Chalice, Response
 from chalice.config import Config
 
-from infra.deploy.chalice_command import ROOT
 from infra.local import server
 from infra.local.compression import accepts_gzip, compress
+from infra.repository import ROOT
 from tests.http_servers import serving
 from tests.patience import PATIENCE_SECONDS
 

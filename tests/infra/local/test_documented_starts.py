@@ -16,6 +16,7 @@ import pytest
 
 from infra.local import stackfile
 from infra.local.process import ChildProcess, python_command
+from infra.repository import ROOT
 from tests.conftest import DYNAMODB_ENGINE
 from tests.documents import EVERYTHING
 from tests.http_servers import free_port
@@ -23,7 +24,6 @@ from tests.patience import PATIENCE_SECONDS, wait_for
 
 pytestmark = pytest.mark.faults
 
-ROOT = stackfile.ROOT
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "STAGE", "CAUSEWAY_"))}
 _COMMAND = re.compile(r"(?:[A-Z_]+=[^ `]+ )*make run(?: [A-Z]+=[\w-]+)*")
 DOCUMENTED = sorted(set(_COMMAND.findall(EVERYTHING)))

@@ -14,6 +14,7 @@ from botocore.exceptions import HTTPClientError
 
 from infra.local import stackfile
 from infra.local.process import python_command
+from infra.repository import ROOT
 from tests.conftest import ENDPOINT
 from tests.e2e.own_stack import CLEAN, running
 from tests.patience import PATIENCE_SECONDS, wait_for
@@ -33,7 +34,7 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], dict[str, Any]]:
     command = python_command("infra.local", "--port", "0", "--engine", "emulator", "--stack-file", str(file))
     limited = ["bash", "-c", 'ulimit -f "$0" && exec "$@"', str(LARGEST_FILE), *command]
     with (folder / "out").open("wb") as output, (folder / "err").open("wb") as errors:
-        process = subprocess.Popen(limited, cwd=stackfile.ROOT, env=CLEAN, stdout=output, stderr=errors)
+        process = subprocess.Popen(limited, cwd=ROOT, env=CLEAN, stdout=output, stderr=errors)
     return process, wait_for(lambda: stackfile.find_running(file), "the stack does not start")
 
 

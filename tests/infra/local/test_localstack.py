@@ -16,7 +16,7 @@ import pytest
 from infra.local import engines
 from infra.local.dynamodb_engine import EngineFailed
 from infra.local.engines import Engines
-from infra.local.stackfile import ROOT
+from infra.repository import ROOT
 
 SCRIPT = ROOT / "infra" / "local" / "localstack" / "start.sh"
 EVERYTHING = dict.fromkeys(engines.SERVICES, "available")

@@ -20,12 +20,12 @@ import requests
 from infra.local import stack, stackfile, summary
 from infra.local.background import run_stack
 from infra.local.server import take_port
+from infra.repository import ROOT
 from tests.conftest import DYNAMODB_ENGINE, ENDPOINT
 from tests.endpoint import of_a_stack
 from tests.local_stack import answering
 from tests.patience import PATIENCE_SECONDS, wait_for
 
-ROOT = stackfile.ROOT
 CLEAN = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
 Kept = tuple[dict[str, str], str, int, dict[str, Any], dict[str, Any]]
 """What has to be the same after a restart: user, public key, a page's status, and two programmes."""

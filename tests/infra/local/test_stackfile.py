@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.foundation.settings import Settings
 from infra.local import stackfile
+from infra.repository import ROOT
 from tests.local_stack import answering
 
 
@@ -123,5 +124,5 @@ def test_a_damaged_file_is_no_file(tmp_path: Path) -> None:
 
 
 def test_the_environment_may_name_another_place() -> None:
-    assert stackfile.location({}) == stackfile.ROOT / ".local" / "stack.json"
+    assert stackfile.location({}) == ROOT / ".local" / "stack.json"
     assert stackfile.location({"CAUSEWAY_STACK_FILE": "/elsewhere.json"}) == Path("/elsewhere.json")
