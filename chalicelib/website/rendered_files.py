@@ -39,8 +39,11 @@ def explain_missing(*, is_local: bool) -> str:
 
 def cache_until_replaced(function: Callable[P, T]) -> Callable[P, T]:
     """Cache the results of ``function``, which depend on the rendered files, until their folder is replaced."""
-    cached = cache(function)
     seen: list[int] = []
+
+    @cache
+    def cached(_written: int, *args: P.args, **kwargs: P.kwargs) -> T:
+        return function(*args, **kwargs)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -48,7 +51,8 @@ def cache_until_replaced(function: Callable[P, T]) -> Callable[P, T]:
         if seen != [found]:
             cached.cache_clear()
             seen[:] = [found]
-        return cached(*args, **kwargs)  # type: ignore[arg-type]  # the arguments are hashable
+        # The stamp is part of the key: a slow reader may store an old text after another one has cleared the cache.
+        return cached(found, *args, **kwargs)  # type: ignore[arg-type]  # the arguments are hashable
 
     return call
 
