@@ -1,7 +1,7 @@
 """Writes the contract: what each API promises, one line for each operation, member and value.
 
-What has changed since the last release is marked: a new line with ``+``, a line that is gone with ``-``. Prints the
-changes that the changelog still has to name. With ``--check``, lists the outdated files instead.
+What has changed since the last release is marked: a new line with ``+``, a line that is gone with ``-``. With
+``--check``, lists the outdated files instead.
 """
 
 from __future__ import annotations
@@ -11,16 +11,13 @@ from pathlib import Path
 
 from infra import command
 from infra.local import stackfile
-from infra.release import changelog
 from infra.render.contract import marks
-from infra.render.contract.changes import unnamed_changes
 from infra.render.contract.lines import contract
 from infra.render.generated_files import update_files
 from infra.render.openapi.documents import DOCUMENTS
 from infra.repository import ROOT
 
 PLACE = ROOT / "contract"
-CHANGELOG = ROOT / "CHANGELOG.md"
 
 
 def texts(folder: Path) -> dict[Path, str]:
@@ -31,13 +28,6 @@ def texts(folder: Path) -> dict[Path, str]:
 
 def _released(file: Path) -> list[str]:
     return marks.released(file.read_text("utf-8")) if file.exists() else []
-
-
-def find_unnamed(name: str) -> list[str]:
-    """The marked changes of a document's file that the changelog's next version does not name."""
-    text = (PLACE / f"{name}.txt").read_text("utf-8")
-    notes = changelog.notes(changelog.next_version(CHANGELOG.read_text("utf-8")))
-    return unnamed_changes(name, marks.released(text), marks.present(text), notes)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -52,11 +42,7 @@ def main(arguments: list[str] | None = None) -> int:
             f"{place} is out of date: make contract" if options.check else place,
             file=sys.stderr if options.check else sys.stdout,
         )
-    if options.check:
-        return 1 if outdated else 0
-    if unnamed := [f"{name}: {change}" for name in DOCUMENTS for change in find_unnamed(name)]:
-        print("CHANGELOG.md has to name these changes under Next version:", *unnamed, sep="\n")
-    return 0
+    return 1 if outdated and options.check else 0
 
 
 if __name__ == "__main__":

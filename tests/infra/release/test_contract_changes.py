@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from infra.render.contract import __main__ as command
-from infra.render.contract.__main__ import find_unnamed, main
-from infra.render.contract.changes import APIS, unnamed_changes
+from infra.release import contract_changes as command
+from infra.release.contract_changes import APIS, find_unnamed, main, unnamed_changes
 from infra.render.contract.lines import contract
 from infra.render.openapi.documents import DOCUMENTS
 
@@ -170,24 +169,6 @@ def test_the_changelog_names_what_has_changed_of_the_contract_since_the_last_rel
     assert find_unnamed(name) == []
 
 
-def test_the_contract_is_up_to_date() -> None:
-    assert main(["--check"]) == 0, "make contract"
-
-
-def test_check_names_outdated_files_and_writes_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "tpp.txt"
-    monkeypatch.setattr(command, "texts", lambda _: {file: "GET /list\n"})
-    monkeypatch.setattr(command, "find_unnamed", lambda _: [])
-
-    assert main(["--check"]) == 1
-    assert "tpp.txt is out of date: make contract" in capsys.readouterr().err
-    assert not file.exists()
-    assert main([]) == 0
-    assert file.read_text("utf-8") == "GET /list\n"
-
-
 def test_the_command_prints_the_changes_that_the_changelog_has_to_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -195,8 +176,7 @@ def test_the_command_prints_the_changes_that_the_changelog_has_to_name(
     (tmp_path / "CHANGELOG.md").write_text("## Next version\n\nNo changes yet.\n", "utf-8")
     monkeypatch.setattr(command, "PLACE", tmp_path)
     monkeypatch.setattr(command, "CHANGELOG", tmp_path / "CHANGELOG.md")
-    monkeypatch.setattr(command, "DOCUMENTS", {"tpp": list})
-    monkeypatch.setattr(command, "contract", lambda _: ["GET /accounts"])
+    monkeypatch.setattr(command, "APIS", {"tpp": "TPP API"})
 
     assert main([]) == 0
     assert "tpp: - GET /list\n" in capsys.readouterr().out

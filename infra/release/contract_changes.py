@@ -1,4 +1,4 @@
-"""Which changes of a contract the changelog has to name, and whether it does.
+"""Prints the changes of the contract that the changelog still has to name.
 
 A caller of the last release relies on its lines, so a line that is gone or reads differently now is named. So is a new
 obligation of callers of a known operation: a mandatory member, a rule, or values where any were allowed. Other new
@@ -12,9 +12,15 @@ from collections import defaultdict
 from collections.abc import Container, Iterable
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from infra import command
+from infra.release import changelog
+from infra.render.contract import marks
+from infra.render.contract.__main__ import PLACE
+from infra.repository import ROOT
 
 APIS = {"tpp": "TPP API", "bank-v1": "bank API", "bank-v2": "bank API", "cards": "card API"}
 """What the changelog calls the API of each document."""
+CHANGELOG = ROOT / "CHANGELOG.md"
 _OPERATION = re.compile(r"^(?:[A-Z]+ /\S*|webhook \S+)")
 _LABEL = re.compile(r"\((\w+)\)")
 _CODE = re.compile(r"`([^`]+)`")
@@ -146,3 +152,22 @@ def _schemas_sent_by_callers(lines: Iterable[Line]) -> set[str]:
         size = len(found)
         found |= {line.kind for line in lines if line.is_sent_by_callers or line.schema in found}
     return found
+
+
+def find_unnamed(document: str) -> list[str]:
+    """The marked changes of a document's file that the changelog's next version does not name."""
+    text = (PLACE / f"{document}.txt").read_text("utf-8")
+    notes = changelog.notes(changelog.next_version(CHANGELOG.read_text("utf-8")))
+    return unnamed_changes(document, marks.released(text), marks.present(text), notes)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command. Returns the exit code."""
+    command.parser("infra.release.contract_changes", __doc__).parse_args(arguments)
+    if unnamed := [f"{document}: {change}" for document in APIS for change in find_unnamed(document)]:
+        print("CHANGELOG.md has to name these changes under Next version:", *unnamed, sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    command.run(main)
