@@ -90,6 +90,25 @@ def test_results_are_cached_until_the_folder_is_replaced(folder: Path) -> None:
     assert (first, kept, read("page")) == ("old", "old", "new")
 
 
+def test_a_slow_reader_of_the_old_folder_puts_nothing_old_into_the_cache(folder: Path) -> None:
+    folder.mkdir()
+    (folder / FINGERPRINT).write_text("1", "utf-8")
+    (folder / "page").write_text("old", "utf-8")
+    others: list[str] = []
+
+    def read_slowly(name: str) -> str:
+        text = rendered_files.read(name)
+        if text == "old":
+            (folder / "page").write_text("new", "utf-8")
+            os.utime(folder / FINGERPRINT, ns=(1, 1))
+            others.append(read(name))
+        return text
+
+    read = cache_until_replaced(read_slowly)
+
+    assert (read("page"), others, read("page")) == ("old", ["new"], "new")
+
+
 def test_a_missing_file_is_named_and_remembered_by_no_cache(folder: Path) -> None:
     read = cache_until_replaced(rendered_files.read)
     with pytest.raises(NotRendered, match=FINGERPRINT):
