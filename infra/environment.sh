@@ -4,7 +4,8 @@
 #   infra/environment.sh FOLDER SET [VERSION [REASON]]
 #
 # SET is `run`, or `dev`, which includes it. A new environment is built beside the old one and takes its place when it is
-# complete: programs that use the old one go on, and whatever fails changes nothing. It keeps the Python of the old one.
+# complete: programs that use the old one go on, and whatever fails before changes nothing. If the script is killed when
+# it has set the old one aside, the next start puts it back. A new environment keeps the Python of the old one.
 # All hashes are in requirements-dev.txt. uv is the one on PATH from OLDEST_UV on, or the locked one, which pip gets into
 # .uv. VERSION and REASON are those of find_python.sh.
 set -euo pipefail
