@@ -74,8 +74,8 @@ get_uv() {
     rm -rf .uv.new
     mkdir .uv.new
     sed -n '/^uv==/,/[^\\]$/p' requirements-dev.txt >.uv.new/requirements.txt
-    PYTHONPATH=$wheel PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 "$python" -m pip install --disable-pip-version-check --retries 2 \
-        --require-hashes --no-deps --only-binary :all: --target .uv.new --requirement .uv.new/requirements.txt &>"$log" ||
+    PYTHONPATH=$wheel PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 "$python" -m pip install --no-input \
+        --disable-pip-version-check --retries 2 --require-hashes --no-deps --only-binary :all: --target .uv.new --requirement .uv.new/requirements.txt &>"$log" ||
         explain
     rm -rf .uv
     mv .uv.new .uv

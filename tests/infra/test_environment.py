@@ -420,7 +420,7 @@ def test_pip_gets_the_locked_uv_with_its_hashes_where_path_has_none_or_an_old_on
 
     assert said.splitlines()[1:] == ["Getting uv with pip"]
     assert getting == (
-        f"PYTHONPATH={pip} pip install --disable-pip-version-check --retries 2 --require-hashes --no-deps "
+        f"PYTHONPATH={pip} pip install --no-input --disable-pip-version-check --retries 2 --require-hashes --no-deps "
         "--only-binary :all: --target .uv.new --requirement .uv.new/requirements.txt"
     )
     assert rest[:3] == ["uv==9.1 \\", "    --hash=sha256:bb \\", "    --hash=sha256:cc"]
