@@ -75,8 +75,8 @@ get_uv() {
     mkdir .uv.new
     sed -n '/^uv==/,/[^\\]$/p' requirements-dev.txt >.uv.new/requirements.txt
     PYTHONPATH=$wheel PIP_USER=0 PIP_REQUIRE_VIRTUALENV=0 "$python" -m pip install --no-input \
-        --disable-pip-version-check --retries 2 --require-hashes --no-deps --only-binary :all: --target .uv.new --requirement .uv.new/requirements.txt &>"$log" ||
-        explain
+        --disable-pip-version-check --retries 2 --require-hashes --no-deps --only-binary :all: \
+        --target .uv.new --requirement .uv.new/requirements.txt &>"$log" || explain
     rm -rf .uv
     mv .uv.new .uv
     find_uv || fail "the uv in .uv does not run"
