@@ -55,6 +55,15 @@ def test_a_page_that_was_not_rendered_is_503_and_one_sentence(world: World, sent
     assert answer.headers["cache-control"] == "no-store"
 
 
+@pytest.mark.parametrize(("stage", "seconds"), [("local", "3"), ("dev", None)])
+def test_only_a_local_page_that_is_being_rendered_reloads_itself(
+    world: World, folder: Path, stage: str, seconds: str | None
+) -> None:
+    world.hub.settings = replace(world.hub.settings, stage=stage)
+
+    assert Person(world).get("/docs").headers.get("refresh") == seconds
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_an_openapi_document_that_was_not_rendered_is_503_and_one_sentence(
     world: World, sentence: str, name: str
