@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_a_page_that_was_not_rendered_is_503_and_one_sentence(world: World, sent
 
 @pytest.mark.parametrize(("stage", "seconds"), [("local", "3"), ("dev", None)])
 def test_only_a_local_page_that_is_being_rendered_reloads_itself(
-    world: World, folder: Path, stage: str, seconds: str | None
+    world: World, folder: Path, stage: Literal["local", "dev"], seconds: str | None
 ) -> None:
     world.hub.settings = replace(world.hub.settings, stage=stage)
 
