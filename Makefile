@@ -98,7 +98,8 @@ rendered: environment
 	@exec $(PYTHON) -m infra.render
 
 contract: environment ## Write contract/: a line for each operation, member, value and error code; + is new, - is gone
-	@exec $(PYTHON) -m infra.render.contract
+	@$(PYTHON) -m infra.render.contract
+	@exec $(PYTHON) -m infra.release.contract_changes
 
 release: environment ## Make a release: changelog, version, contract, data, commit, tag; VERSION=1.1.0
 	@exec $(PYTHON) -m infra.release "$(VERSION)"

@@ -12,7 +12,7 @@ from causeway.tpp import EventVerifier, InvalidEvent, ReceivedEvent
 from infra.strict_http import StrictHandler
 
 SECONDS = 60.0
-"""How long an event is waited for: until a second attempt, 5 seconds after the first, on a busy machine."""
+"""The longest wait for an event: until a second attempt, 5 seconds after the first, on a busy machine."""
 
 
 class EventMissing(Exception):

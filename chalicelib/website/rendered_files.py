@@ -5,6 +5,7 @@ Git ignores their folder, and every package carries it. It is replaced as a whol
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import cache, wraps
 from pathlib import Path
@@ -16,6 +17,8 @@ T = TypeVar("T")
 FOLDER = Path(__file__).parent / "rendered"
 FINGERPRINT = "fingerprint"
 """The file with the fingerprint of what the others were rendered from."""
+rendering_failed = threading.Event()
+"""Set when the local stack's renderer has failed."""
 
 
 class NotRendered(Exception):
@@ -32,6 +35,8 @@ def read(name: str) -> str:
 
 def explain_missing(*, is_local: bool) -> str:
     """What to do when rendered files are missing, in one sentence."""
+    if is_local and rendering_failed.is_set():
+        return "The documents could not be rendered: `make docs` shows why."
     if is_local:
         return "The documents are being rendered: try again in a few seconds, or run `make docs`."
     return "This deployment has no rendered documents: run `make docs`, then deploy again."
@@ -39,8 +44,11 @@ def explain_missing(*, is_local: bool) -> str:
 
 def cache_until_replaced(function: Callable[P, T]) -> Callable[P, T]:
     """Cache the results of ``function``, which depend on the rendered files, until their folder is replaced."""
-    cached = cache(function)
     seen: list[int] = []
+
+    @cache
+    def cached(_written: int, *args: P.args, **kwargs: P.kwargs) -> T:
+        return function(*args, **kwargs)
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -48,7 +56,8 @@ def cache_until_replaced(function: Callable[P, T]) -> Callable[P, T]:
         if seen != [found]:
             cached.cache_clear()
             seen[:] = [found]
-        return cached(*args, **kwargs)  # type: ignore[arg-type]  # the arguments are hashable
+        # The stamp is part of the key: a slow reader may store an old text after another one has cleared the cache.
+        return cached(found, *args, **kwargs)  # type: ignore[arg-type]  # the arguments are hashable
 
     return call
 

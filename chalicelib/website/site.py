@@ -11,7 +11,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod
 from chalicelib.openbanking.records.bank_record import sort_by_name
-from chalicelib.website import docs_views, specification_views, start_views
+from chalicelib.website import docs_views, rendered_files, specification_views, start_views
 from chalicelib.website.accounts import account_views
 from chalicelib.website.authorization import authorize_views, callback_views
 from chalicelib.website.cards import card_action_views, card_list_views, card_statement_views, card_views
@@ -163,7 +163,8 @@ def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Excepti
         is_local = website.shared.settings.is_local
         what = explain_missing(is_local=is_local)
         response = error_page(website, "No documents yet", what, "The other pages work.", status=503)
-        return add_reload(response, RENDERING_SECONDS) if is_local else response
+        is_rendering = is_local and not rendered_files.rendering_failed.is_set()
+        return add_reload(response, RENDERING_SECONDS) if is_rendering else response
     log.exception("page failed", error=type(error).__name__)
     if isinstance(error, StoreError):
         what = (

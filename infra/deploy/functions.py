@@ -14,7 +14,7 @@ from typing import Any
 
 from infra import command
 from infra.deploy import policies
-from infra.deploy.runtime import STAGES
+from infra.deploy.runtime import DEMONSTRATION_STAGES, STAGES
 from infra.repository import ROOT
 
 CONFIG = ROOT / ".chalice" / "config.json"
@@ -58,7 +58,7 @@ FUNCTIONS = (
     Function("ingest", "cron(10 1 * * ? *)", 1024, 900, ("ingest-missing", "function-errors")),
     Function("prove", "rate(1 hour)", 1769, 900, ("ledger-not-proved", "function-errors")),
     Function("reseal", "rate(5 minutes)", 512, 55, ("function-errors",)),
-    Function("settle", "rate(1 minute)", 512, 55, (), stages=("dev",)),
+    Function("settle", "rate(1 minute)", 512, 55, (), stages=DEMONSTRATION_STAGES),
 )
 API = FUNCTIONS[0]
 API_HANDLER = "api_handler"

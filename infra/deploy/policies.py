@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from infra.deploy.runtime import DEMONSTRATION_STAGES
+
 _STAGE = "{stage}"
 _APPLICATION = f"causeway-{_STAGE}"
 _DEMONSTRATION_BANKS = f"{_APPLICATION}-demo-banks"
@@ -193,7 +195,8 @@ def render(function: str, stage: str) -> dict[str, Any]:
 
 
 def _render_statement(statement: Statement, stage: str) -> dict[str, Any]:
-    there = [each for each in statement.resources if stage != "prod" or _DEMONSTRATION_BANKS not in each]
+    has_banks = stage in DEMONSTRATION_STAGES
+    there = [each for each in statement.resources if has_banks or _DEMONSTRATION_BANKS not in each]
     rendered: dict[str, Any] = {
         "Sid": statement.name,
         "Effect": "Allow",

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Mapping
 
 STAGES = ("dev", "prod")
+DEMONSTRATION_STAGES = ("dev",)
+"""The stages that have demonstration banks."""
 PYTHON = "3.13"
 """The deployed Python version. Packaging requires the same version, because compiled modules belong to one version."""
 INTERPRETER = f".venv-{PYTHON}/bin/python"

@@ -42,7 +42,14 @@ _WHOLE = sum(_SHARES.values())
 
 @dataclass(frozen=True, slots=True)
 class BankBehaviour:
-    """How a bank behaves: its number of outages, its outages' longest duration in minutes, and how slow it is."""
+    """The behaviour of a bank.
+
+    Attributes:
+        outages: how many it has.
+        longest: the longest duration of an outage, in minutes.
+        slowness: its response times, as a multiple of the usual ones.
+        failed_share: the share of requests that it answers with an error.
+    """
 
     outages: int = 3
     longest: int = 40
@@ -86,7 +93,7 @@ def _made_up_day(
 
 
 def _counts(calls: int, service: Service, behaviour: BankBehaviour, outage: Span | None, chance: Random) -> CallCounts:
-    """What came of a service's calls. During an outage five requests get no response until the bank counts as down,
+    """The outcomes of a service's calls. During an outage five requests get no response until the bank counts as down,
     then one now and then; the others are not sent."""
     seconds = outage[1] - outage[0] if outage else 0
     unanswered = 5 + seconds // _UNANSWERED_EVERY if outage and service == "AISP" else 0

@@ -114,18 +114,18 @@ class Engines:
     def has_failed(self, seconds: float = 0) -> bool:
         """Whether an engine that this stack started has exited, or does so within ``seconds``."""
         deadline = time.monotonic() + seconds
-        while not (has_failed := bool(self._ended())) and time.monotonic() < deadline:
+        while not (has_failed := bool(self._ended_engines())) and time.monotonic() < deadline:
             time.sleep(0.05)
         return has_failed
 
-    def _ended(self) -> list[ChildProcess | DynamoDBEngine]:
+    def _ended_engines(self) -> list[ChildProcess | DynamoDBEngine]:
         return [each for each in (self._emulator, self._dynamodb) if each and each.has_ended()]
 
     def failure(self, seconds: float = 0) -> str | None:
         """Why an engine that this stack started has exited; ``None`` if none does so within ``seconds``."""
         if not self.has_failed(seconds):
             return None
-        first = self._ended()[0]
+        first = self._ended_engines()[0]
         reason = first.last_line() if isinstance(first, ChildProcess) else ""
         return reason or "an engine has stopped unexpectedly, so the stack stops too"
 

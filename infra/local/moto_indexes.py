@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import inspect
 from bisect import bisect_left, bisect_right, insort
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import wraps
 from importlib import import_module
@@ -23,6 +22,7 @@ Place = tuple[Any, Any]
 Entry = tuple[tuple[Value, ...], Place]
 
 _order_of = itemgetter(0)
+_PREFIX_TYPES = ("S", "B")
 
 
 class Keys(NamedTuple):
@@ -38,7 +38,7 @@ class SortedIndex:
 
     def __init__(self, keys: Keys) -> None:
         self._keys = keys
-        self._partitions: dict[tuple[Value, ...], list[Entry]] = defaultdict(list)
+        self._partitions: dict[tuple[Value, ...], list[Entry]] = {}
         self._entries: dict[tuple[Value | None, ...], tuple[tuple[Value, ...], Entry]] = {}
 
     def put(self, place: Place, item: Any | None) -> None:
@@ -48,10 +48,12 @@ class SortedIndex:
             partition, entry = self._entries.pop(name)
             entries = self._partitions[partition]
             del entries[bisect_left(entries, entry[0], key=_order_of)]
+            if not entries:
+                del self._partitions[partition]
         if item is not None and {*self._keys.partition, *self._keys.sort} <= item.attrs.keys():
             partition = _values(item.attrs, self._keys.partition)
             entry = _values(item.attrs, self._keys.order), place
-            insort(self._partitions[partition], entry, key=_order_of)
+            insort(self._partitions.setdefault(partition, []), entry, key=_order_of)
             self._entries[name] = partition, entry
 
     def partition(self, values: tuple[Value, ...]) -> Sequence[Entry]:
@@ -69,6 +71,7 @@ def patch_queries() -> None:
     def query(*arguments: Any, **options: Any) -> Any:
         asked = signature.bind(*arguments, **options)
         table = asked.arguments["self"]
+        _check_operands(asked.arguments)
         found = _search(table, asked.arguments, largest_page)
         if found is not None:
             asked.arguments["self"] = searched = copy.copy(table)
@@ -94,7 +97,7 @@ def patch_queries() -> None:
 def update_indexes(table: Any, place: Place) -> None:
     """Index an item that was written, other than by the table's own methods."""
     for index in _indexes_of(table).values():
-        index.put(place, _stored(table, place))
+        index.put(place, _find_item(table, place))
 
 
 def _indexes_of(table: Any) -> dict[Keys, SortedIndex]:
@@ -106,7 +109,8 @@ def _indexes_of(table: Any) -> dict[Keys, SortedIndex]:
     return indexes
 
 
-def _index(table: Any, keys: Keys) -> SortedIndex:
+def index_of(table: Any, keys: Keys) -> SortedIndex:
+    """The index of a table's items by ``keys``; the first call makes it."""
     indexes = _indexes_of(table)
     if keys not in indexes:
         indexes[keys] = index = SortedIndex(keys)
@@ -114,6 +118,17 @@ def _index(table: Any, keys: Keys) -> SortedIndex:
             for item in partition.values() if table.has_range_key else (partition,):
                 index.put((item.hash_key, item.range_key), item)
     return indexes[keys]
+
+
+def _check_operands(asked: Mapping[str, Any]) -> None:
+    """Refuse a prefix that is neither text nor binary, as DynamoDB does; moto fails instead."""
+    if asked["range_comparison"] == "BEGINS_WITH":
+        for operand in asked["range_objs"]:
+            if operand.type not in _PREFIX_TYPES:
+                raise import_module("moto.dynamodb.exceptions").MockValidationException(
+                    "Invalid KeyConditionExpression: Incorrect operand type for operator or function; "
+                    f"operator or function: begins_with, operand type: {operand.type}"
+                )
 
 
 def _search(table: Any, asked: Mapping[str, Any], largest_page: int) -> list[Any] | None:
@@ -127,9 +142,9 @@ def _search(table: Any, asked: Mapping[str, Any], largest_page: int) -> list[Any
         equal = dict(asked.get("hash_key_conditions") or ())
     if any(equal.get(name) is None for name in keys.partition):
         return None
-    entries = _index(table, keys).partition(_values(equal, keys.partition))
+    entries = index_of(table, keys).partition(_values(equal, keys.partition))
     window, is_exact = _window(entries, keys, equal, asked)
-    items = (_stored(table, entries[number][1]) for number in window)
+    items = (_find_item(table, entries[number][1]) for number in window)
     is_cut = is_exact and not asked.get("filter_kwargs")
     return list(_page(items, asked["limit"], largest_page) if is_cut else items)
 
@@ -157,7 +172,7 @@ def _window(
     """
     first, last, is_exact = 0, len(entries), True
     if entries and (comparison := asked["range_comparison"]):
-        found = _matching(entries, comparison, asked["range_objs"]) if _is_single(keys, asked) else None
+        found = _matching_range(entries, comparison, asked["range_objs"]) if _is_single(keys, asked) else None
         first, last = found or (first, last)
         is_exact = found is not None
     forward, start = asked["scan_index_forward"] is not False, asked["exclusive_start_key"]
@@ -181,8 +196,8 @@ def _is_single(keys: Keys, asked: Mapping[str, Any]) -> bool:
     return len(keys.sort) > 0 and [name for name, *_ in conditions] in ([], [keys.sort[0]])
 
 
-def _matching(entries: Sequence[Entry], comparison: str, operands: Sequence[Any]) -> tuple[int, int] | None:
-    """Where the entries that match begin and end; ``None`` for a comparison that moto has to make, or to refuse."""
+def _matching_range(entries: Sequence[Entry], comparison: str, operands: Sequence[Any]) -> tuple[int, int] | None:
+    """The numbers of the first matching entry and the one after the last; ``None`` if only moto can compare."""
     if any(each.type != entries[0][0][0][0] for each in operands):
         return None
     low, high = _value(operands[0]), _value(operands[-1])
@@ -211,7 +226,7 @@ def _first_of(entry: Entry) -> Value:
 
 
 def _page(items: Iterator[Any], limit: int | None, largest: int) -> Iterator[Any]:
-    """The items of a page, and the one after it, which tells moto that there is another page."""
+    """The items of a page and one more, from which moto sees that another page follows."""
     size = 0
     for item in islice(items, None if limit is None else limit + 1):
         yield item
@@ -220,7 +235,7 @@ def _page(items: Iterator[Any], limit: int | None, largest: int) -> Iterator[Any
             return
 
 
-def _stored(table: Any, place: Place) -> Any | None:
+def _find_item(table: Any, place: Place) -> Any | None:
     if not table.has_range_key:
         return table.items.get(place[0])
     return table.items[place[0]].get(place[1]) if place[0] in table.items else None

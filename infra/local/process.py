@@ -50,8 +50,13 @@ class ChildProcess:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code; ``None`` while the program runs."""
+        return self._process.poll()
+
     def has_ended(self) -> bool:
-        return self._process.poll() is not None
+        return self.exit_code is not None
 
     def first_line(self) -> str:
         """The first line that the program prints. Raises: ChildFailed, if it exits without printing one."""

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chalicelib.website import rendered_files
 from infra import command
 from infra.local import logfile, stackfile, terminal_log
 from infra.local.dynamodb_engine import EngineFailed
@@ -148,6 +149,12 @@ class Stack:
         command = ["nice", *python_command("infra.render", "--end-with-stdin")]
         self._renderer = ChildProcess(command, folder=stackfile.ROOT)
 
+    def _report_failed_rendering(self) -> None:
+        """Say once, on the terminal and at ``/docs``, that the documents could not be rendered."""
+        if self._renderer and self._renderer.exit_code and not rendered_files.rendering_failed.is_set():
+            rendered_files.rendering_failed.set()
+            print("causeway: the documents could not be rendered: `make docs` shows why.", file=sys.stderr)
+
     def _play_card_month(self, content: Mapping[str, Any], seed_file: Path) -> None:
         """Start to play the month of card use of a new stack; both files tell when it is complete."""
         from chalicelib.bootstrap import hub
@@ -184,6 +191,7 @@ class Stack:
     def wait(self) -> None:
         """Wait until a stop is requested. Raises: StartFailed, if an engine exits."""
         while not self._ended.wait(1):
+            self._report_failed_rendering()
             if self._engines and (reason := self._engines.failure()):
                 raise StartFailed(reason)
 

@@ -7,6 +7,8 @@ standard output contains the same JSON lines as on AWS.
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
@@ -18,25 +20,34 @@ from chalicelib.foundation import log, metrics
 from infra.local import logfile
 
 VARIABLE = "LOG_FORMAT"
-_END_SECONDS = 0.5
+END_SECONDS = 0.5
 """How long the end of an engine's process may take after its connections."""
+PAUSE_SECONDS = 30.0
+"""How long no other connection failure waits for an engine's end: waiting holds up the log of all requests."""
 _STATUS_STYLES = {2: "green", 3: "cyan", 4: "yellow", 5: "bold red"}
 
 
 class TerminalLog(logging.Handler):
     """Writes one line for each request, and one for each warning or error."""
 
-    def __init__(self, console: Console, engine_has_failed: Callable[[float], bool] = lambda _: False) -> None:
+    def __init__(
+        self,
+        console: Console,
+        engine_has_failed: Callable[[float], bool] = lambda _: False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         super().__init__()
         self._console = console
         self._engine_has_failed = engine_has_failed
+        self._clock = clock
+        self._next_wait = -math.inf
         self._bank_milliseconds: dict[str, float] = {}
 
     def emit(self, record: logging.LogRecord) -> None:
         request_id = log.request_id() or ""
         members = log.members_of(record)
         if record.levelno >= logging.WARNING:
-            if record.exc_info and self._engine_has_failed(_END_SECONDS if _is_connection_failure(record) else 0):
+            if record.exc_info and self._engine_has_failed(self._wait_seconds(record)):
                 return  # the stack is about to end with the reason
             self._console.print(_describe_problem(record, members, request_id))
         elif record.getMessage() == "bank called" and logfile.is_api():
@@ -45,6 +56,14 @@ class TerminalLog(logging.Handler):
         elif record.getMessage() == "request":
             bank = self._bank_milliseconds.pop(request_id, None)
             self._console.print(_describe_request(record, members, bank, request_id))
+
+    def _wait_seconds(self, record: logging.LogRecord) -> float:
+        """How long to wait for an engine's end, which may have caused what ``record`` logs."""
+        now = self._clock()
+        if now < self._next_wait or not _is_connection_failure(record):
+            return 0
+        self._next_wait = now + PAUSE_SECONDS
+        return END_SECONDS
 
 
 def wants_text(chosen: str, *, is_terminal: bool) -> bool:

@@ -7,17 +7,11 @@ from datetime import date
 
 NEXT = "## Next version"
 EMPTY = "No changes yet."
-_HEADING = re.compile(r"^## (?P<version>\d+\.\d+\.\d+) \((?P<day>\d{4}-\d{2}-\d{2})\)$", re.MULTILINE)
 _SECTION = re.compile(rf"^{re.escape(NEXT)}\n(?P<content>.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 
 
 class ChangelogInvalid(Exception):
     """A changelog cannot be read; the message says what it lacks."""
-
-
-def releases(text: str) -> list[tuple[str, date]]:
-    """Versions and days of all releases, as the changelog has them."""
-    return [(found["version"], date.fromisoformat(found["day"])) for found in _HEADING.finditer(text)]
 
 
 def next_version(text: str) -> str:

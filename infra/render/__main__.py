@@ -11,10 +11,6 @@ from collections.abc import Mapping
 
 from infra import command
 from infra.render import rendered_folder
-from infra.repository import ROOT
-
-_SDK_STAMP = ROOT / "build" / "sdk-modules.sha256"
-"""The fingerprint of the inputs from which the SDK's generated modules were last written."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,22 +24,13 @@ def main(arguments: list[str] | None = None) -> int:
 
         exit_with_parent()
     if options.sdk:
-        _update_sdk()
+        from infra.render.sdk import __main__ as sdk
+
+        sdk.main([])
     begun = time.monotonic()
     if rendered_folder.update(_build):
         print(f"Rendered the documents in {time.monotonic() - begun:.1f} s", file=sys.stderr)
     return 0
-
-
-def _update_sdk() -> None:
-    """Write the generated modules, unless nothing has changed since the last time."""
-    if _SDK_STAMP.is_file() and _SDK_STAMP.read_text("utf-8") == rendered_folder.compute_fingerprint():
-        return
-    from infra.render.sdk import __main__ as sdk
-
-    sdk.main([])
-    _SDK_STAMP.parent.mkdir(exist_ok=True)
-    _SDK_STAMP.write_text(rendered_folder.compute_fingerprint(), encoding="utf-8")
 
 
 def _build() -> Mapping[str, str]:

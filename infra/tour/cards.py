@@ -51,7 +51,7 @@ class CardTour:
         self._call("changeCardStatus", Status.FINAL, **self._card, status="A")
 
     def _order(self, catalogue: Catalogue) -> Any:
-        """Order a card. Returns what the programme manager is told of it."""
+        """Order a card. Returns the data of the response."""
         programme = next(each for each in catalogue.card_programmes.values() if each.physical)
         self._guide.step("The programme manager orders a physical card with an account in EUR")
         order = {**_HOLDER, "card_program_id": programme.id, "card_virtual": 0, "card_country_ison": _GERMANY}

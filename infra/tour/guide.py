@@ -98,8 +98,8 @@ class Guide:
             counts = Counter(self._outcomes)
             if len(counts) > 1:
                 del counts["done"]
-            told = [name if count == 1 or name == "done" else f"{count} {name}" for name, count in counts.items()]
-            print(self._colour("green", ", ".join(told[-_MOST_OUTCOMES:]) or "done"))
+            outcomes = [name if count == 1 or name == "done" else f"{count} {name}" for name, count in counts.items()]
+            print(self._colour("green", ", ".join(outcomes[-_MOST_OUTCOMES:]) or "done"))
         self._outcomes, self._is_in_step = [], False
 
     def _colour(self, name: str, text: str) -> str:
@@ -131,6 +131,6 @@ def _describe(status: int, body: Any) -> str:
         return "the first response again"
     inner = body["data"] if isinstance(body.get("data"), dict) else body
     words = {name: "yes" if inner[name] is True else inner[name] for name in _TELLING if name in inner}
-    told = [f"{name.replace('_', ' ')} {word}" for name, word in words.items()]
+    members = [f"{name.replace('_', ' ')} {word}" for name, word in words.items()]
     lists = [f"{len(value)} {name}" for name, value in inner.items() if isinstance(value, list) and name in _COUNTED]
-    return (told or lists or ["done"])[0]
+    return (members or lists or ["done"])[0]

@@ -65,8 +65,8 @@ def _register_client(hub: Hub, stack: Mapping[str, Any], receiver: EventReceiver
     guide.step("The operator registers a client whose Events URL points to the tour")
     made = clients.create(owner=owner, title=title, callback_urls=callbacks, events_url=receiver.url)
     receiver.secret = str(made.events_secret)
-    shown = format_json({"client_id": made.client.client_id, "events_secret": made.events_secret})
-    guide.say("done", "OPERATOR", f'clients add --owner {owner} --title "{title}" --events-url {receiver.url}', shown)
+    summary = format_json({"client_id": made.client.client_id, "events_secret": made.events_secret})
+    guide.say("done", "OPERATOR", f'clients add --owner {owner} --title "{title}" --events-url {receiver.url}', summary)
     try:
         yield made.client
     finally:
@@ -86,8 +86,8 @@ def _load_manager(
     catalogue = replace(like, manager_id=number, name=f"Guided Tour {number}", events_url=receiver.url)
     (plan,) = loading.load(hub, [WantedManager(catalogue, _RIGHTS)])
     receiver.secret = str(plan.events_secret)
-    shown = format_json({"id": number, "events_url": receiver.url, "events_secret": plan.events_secret})
-    guide.say("done", "OPERATOR", "programme load guided-tour.yaml", shown)
+    summary = format_json({"id": number, "events_url": receiver.url, "events_secret": plan.events_secret})
+    guide.say("done", "OPERATOR", "programme load guided-tour.yaml", summary)
     try:
         yield catalogue, asdict(plan.secrets["tour"])
     finally:
@@ -122,8 +122,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _explain_own_stack(environ: Mapping[str, str]) -> str:
     """Why the tour does not use a stack that the user may have started, and how to have it use one."""
     file, content = stackfile.location(environ), stackfile.read(stackfile.location(environ))
-    shown = stackfile.display_path(file)
-    found = f"the stack of {shown} does not respond at {content.get('base_url')}" if content else f"there is no {shown}"
+    path = stackfile.display_path(file)
+    found = f"the stack of {path} does not respond at {content.get('base_url')}" if content else f"there is no {path}"
     ignored = [name for name in _CHOICES if environ.get(name)]
     note = f"It ignores {' and '.join(ignored)}. " if ignored else ""
     return (

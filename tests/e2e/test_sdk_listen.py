@@ -98,9 +98,7 @@ def test_a_process_that_is_killed_while_the_receiver_answers_sends_this_event_ag
     assert receiver.ids == [ids[0], ids[1], ids[1], ids[2], ids[3]]
 
 
-def test_a_process_that_is_killed_again_and_again_loses_nothing_and_repeats_at_most_what_was_on_its_way(
-    poller: Poller,
-) -> None:
+def test_each_kill_of_a_process_repeats_at_most_one_event_and_loses_none(poller: Poller) -> None:
     ids, chance, kills = poller.cause(40), random.Random(7), 0
 
     def behaviour(event_id: str) -> int:

@@ -260,9 +260,7 @@ def test_an_alarm_goes_by_one_value_for_exactly_as_long_as_its_row_says(
 
 
 @pytest.mark.parametrize(("apart", "expected"), [(5 * 60, "ALARM"), (20 * 60, "OK")])
-def test_a_bank_that_is_left_alone_once_and_once_again_calls_nobody_later_than_in_the_third_span(
-    apart: int, expected: State
-) -> None:
+def test_two_pauses_of_a_bank_alarm_only_within_three_periods(apart: int, expected: State) -> None:
     data = Data()
     for at in (NOW - apart, NOW):
         data.add(metric_of("circuit-opened"), at, 1)

@@ -21,7 +21,7 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 
 
 @each_stage
-def test_every_table_and_index_is_used_by_some_function_but_what_only_the_operator_looks_through(stage: str) -> None:
+def test_functions_use_every_table_and_index_except_those_of_the_operator(stage: str) -> None:
     files = [file for file in POLICIES if stage_of(file) == stage]
     allowed = {resource for file in files for _, resource in granted(file, "dynamodb:")}
 

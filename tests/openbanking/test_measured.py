@@ -285,9 +285,7 @@ def test_deliveries_beside_each_other_count_each_for_itself(world: World) -> Non
 
 
 @BOTH_VERSIONS
-def test_a_relayed_read_takes_one_call_of_the_storage_and_once_a_minute_a_transaction_and_a_query_more(
-    world: World, version: int
-) -> None:
+def test_a_relayed_read_takes_one_storage_call_and_two_more_once_a_minute(world: World, version: int) -> None:
     reader = Reader(world, version)
     reader.ask()
     world.writes_measurements()

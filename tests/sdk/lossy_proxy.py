@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import socket
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -16,14 +17,16 @@ import requests
 from tests.http_servers import serving
 from tests.patience import PATIENCE_SECONDS
 
-Fate = Literal["pass", "drop", "unavailable", "lose", "cut", "gateway", "garbage", "twice", "late"]
+Fate = Literal["pass", "drop", "unavailable", "lose", "cut", "gateway", "garbage", "twice", "late", "never"]
 """``drop``: the connection closes before the other side sees the request. ``unavailable``: a gateway's own 503, without
 asking. ``lose``: the other side answers, and the connection closes. ``cut``: half of the answer arrives. ``gateway``: a
 gateway's own 502 takes the answer's place. ``garbage``: a page with status 200 does. ``twice``: the other side gets the
-request two times, and its second answer arrives. ``late``: the answer does not arrive before the client gives up."""
+request two times, and its second answer arrives. ``late``: the answer arrives after ``LATE_SECONDS``. ``never``: it
+does not arrive before the client gives up."""
 UNSENT: tuple[Fate, ...] = ("drop", "unavailable")
 LOST: tuple[Fate, ...] = ("lose", "cut", "gateway", "garbage")
 LOSSES: tuple[Fate, ...] = (*UNSENT, *LOST, "twice")
+LATE_SECONDS = 1.2
 PAGE = b"<!doctype html><title>Maintenance</title><p>Back soon!"
 Plan = Callable[[str, int], Fate]
 """The fate of an attempt: a path, and how many attempts of the same request were before it."""
@@ -103,11 +106,13 @@ class _Handler(BaseHTTPRequestHandler):
         except requests.ConnectionError:  # there is nobody
             self._hang_up()
             return
-        if fate == "late":
+        if fate == "never":
             self.connection.settimeout(PATIENCE_SECONDS)
             self.connection.recv(1)  # until the client has given up
             self.close_connection = True
             return
+        if fate == "late":
+            time.sleep(LATE_SECONDS)
         if fate in ("gateway", "garbage"):
             self._answer(502 if fate == "gateway" else 200, {"Content-Type": "text/html"}, PAGE)
         elif fate in ("lose", "cut"):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import causeway
-from infra.release import changelog
+from tests.changelog_headings import releases
 from tests.sdk.user_programs import SOURCE
 
 SDK = SOURCE.parent
@@ -126,7 +126,7 @@ def test_the_sdist_has_readme_changelog_and_license_and_builds_the_same_wheel(bu
 def test_changelog_project_and_package_have_one_version() -> None:
     project = tomllib.loads((SDK / "pyproject.toml").read_text("utf-8"))
     source = (SDK / project["tool"]["hatch"]["version"]["path"]).read_text("utf-8")
-    newest, _ = changelog.releases((SDK / "CHANGELOG.md").read_text("utf-8"))[0]
+    newest, _ = releases((SDK / "CHANGELOG.md").read_text("utf-8"))[0]
 
     assert project["project"]["dynamic"] == ["version"]
     assert re.findall(r'^__version__ = "(.+)"$', source, re.MULTILINE) == [newest]

@@ -173,7 +173,7 @@ def test_a_frozen_instance_writes_what_it_held_back_under_the_hour_that_it_was_o
     assert list(found[late].minutes) == [1]
 
 
-def test_a_request_that_lasts_beyond_the_hour_belongs_to_the_one_it_began_in_and_its_banks_to_their_own(
+def test_a_call_across_the_hour_counts_in_its_first_hour_and_a_bank_request_in_its_own(
     instance: Measurements, table: Table, clock: ManualClock
 ) -> None:
     clock.advance(3599)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -65,6 +66,19 @@ def test_only_a_local_page_that_is_being_rendered_reloads_itself(
     assert Person(world).get("/docs").headers.get("refresh") == seconds
 
 
+def test_a_page_does_not_reload_itself_when_it_could_not_be_rendered(
+    world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.hub.settings = replace(world.hub.settings, stage="local")
+    monkeypatch.setattr(rendered_files, "rendering_failed", threading.Event())
+    rendered_files.rendering_failed.set()
+
+    answer = Person(world).get("/docs")
+
+    assert "could not be rendered" in answer.text
+    assert "refresh" not in answer.headers
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_an_openapi_document_that_was_not_rendered_is_503_and_one_sentence(
     world: World, sentence: str, name: str
@@ -98,6 +112,25 @@ def test_results_are_cached_until_the_folder_is_replaced(folder: Path) -> None:
     os.utime(folder / FINGERPRINT, ns=(1, 1))
 
     assert (first, kept, read("page")) == ("old", "old", "new")
+
+
+def test_a_slow_reader_of_the_old_folder_puts_nothing_old_into_the_cache(folder: Path) -> None:
+    folder.mkdir()
+    (folder / FINGERPRINT).write_text("1", "utf-8")
+    (folder / "page").write_text("old", "utf-8")
+    others: list[str] = []
+
+    def read_slowly(name: str) -> str:
+        text = rendered_files.read(name)
+        if text == "old":
+            (folder / "page").write_text("new", "utf-8")
+            os.utime(folder / FINGERPRINT, ns=(1, 1))
+            others.append(read(name))
+        return text
+
+    read = cache_until_replaced(read_slowly)
+
+    assert (read("page"), others, read("page")) == ("old", ["new"], "new")
 
 
 def test_a_missing_file_is_named_and_remembered_by_no_cache(folder: Path) -> None:

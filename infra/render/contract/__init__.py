@@ -1,1 +1,1 @@
-"""The contract of the APIs as lines, and the changes of it that the changelog has to name."""
+"""The contract of the APIs as lines, with marks of what has changed since the last release."""

@@ -26,7 +26,7 @@ _APART = {
     *("description", "examples", "title", "discriminator", "x-group"),
     *(name for names in _SPANS.values() for name in names),
 }
-"""What stands in lines of its own, in words of its own, or in no line."""
+"""Keywords that ``_qualities`` does not print."""
 
 
 def contract(document: Schema) -> list[str]:
@@ -67,7 +67,9 @@ class _Contract:
             place = f"{name} request {parameter['in']} {parameter['name']}"
             yield from self._value(place, parameter["schema"], _obligation(parameter.get("required", False)))
         if body := operation.get("requestBody"):
-            yield from self._content(f"{name} request body", self._resolve(body), "", inline=True)
+            found = self._resolve(body)
+            obligation = _obligation(found.get("required", False))
+            yield from self._content(f"{name} request body", found, "", obligation, inline=True)
         headers: dict[str, Any] = {}
         for status, response in operation["responses"].items():
             found = self._resolve(response)
@@ -76,12 +78,16 @@ class _Contract:
         for header, value in headers.items():
             yield from self._value(f"{name} response header {header}", self._resolve(value)["schema"], "")
 
-    def _content(self, place: str, holder: Schema, without: str, *, inline: bool) -> Iterator[str]:
+    def _content(
+        self, place: str, holder: Schema, without: str, obligation: str = "", *, inline: bool
+    ) -> Iterator[str]:
         contents = holder.get("content", {})
         if not contents:
             yield f"{place}  {without}"
         for kind, content in contents.items():
-            yield from self._value(place, content.get("schema", {}), kind, inline=inline)
+            yield from self._value(
+                place, content.get("schema", {}), ", ".join(filter(None, (kind, obligation))), inline=inline
+            )
 
     def _value(self, place: str, schema: Schema, obligation: str, *, inline: bool = False) -> Iterator[str]:
         """The lines of a value; ``inline`` has the members of a named schema stand at its place."""
@@ -92,14 +98,14 @@ class _Contract:
             name = schema["$ref"].rpartition("/")[2]
             self._named.add(name)
             yield _line(place, name, obligation)
-            yield from self._narrowed(place, schema)
+            yield from self._narrowed_values(place, schema)
         elif alternatives and not all(map(_is_rule, alternatives)):
             yield from self._alternatives(place, schema, obligation, inline=inline)
         else:
             yield _line(place, *self._qualities(schema), obligation)
             yield from self._inside(place, schema, inline=inline)
 
-    def _narrowed(self, place: str, schema: Schema) -> Iterator[str]:
+    def _narrowed_values(self, place: str, schema: Schema) -> Iterator[str]:
         """The values that a place allows of a named schema, such as the codes of one status."""
         for name, member in schema.get("properties", {}).items():
             yield from (_line(f"{place}.{name}", f"value {each}") for each in _values(member))
@@ -107,7 +113,7 @@ class _Contract:
     def _alternatives(self, place: str, schema: Schema, obligation: str, *, inline: bool) -> Iterator[str]:
         labels = {reference: label for label, reference in schema.get("discriminator", {}).get("mapping", {}).items()}
         alternatives = schema.get("oneOf") or schema["anyOf"]
-        shared = self._shared(alternatives) if inline and len(alternatives) > 2 else {}
+        shared = self._shared_members(alternatives) if inline and len(alternatives) > 2 else {}
         for name, (member, demanded) in shared.items():
             yield from self._value(f"{place}({EVERY}).{name}", member, demanded)
         for alternative in alternatives:
@@ -119,7 +125,7 @@ class _Contract:
                 found = {**found, "properties": members}
             yield from self._value(f"{place}({label})" if label else place, found, obligation, inline=inline)
 
-    def _shared(self, alternatives: Sequence[Schema]) -> dict[str, tuple[Schema, str]]:
+    def _shared_members(self, alternatives: Sequence[Schema]) -> dict[str, tuple[Schema, str]]:
         """The members that are the same in all alternatives, with their obligation."""
         found = [_obligated_members(self._resolve(each)) for each in alternatives]
         return {name: member for name, member in found[0].items() if all(each.get(name) == member for each in found)}

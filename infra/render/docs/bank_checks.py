@@ -29,7 +29,7 @@ def render() -> str:
     counts = ", ".join(f"{len(checks_of(version))} of version {version}" for version in VERSIONS.values())
     subjects = (_CONSENTS, _ACCOUNTS, _HISTORY, _PAYMENTS, _STATUSES, _CALLS)
     sections = {subject: [f"## {subject}"] for subject in subjects}
-    for group, checks in groupby(_merged(), lambda rows: _any(rows).group):
+    for group, checks in groupby(_checks_by_group(), lambda rows: _any(rows).group):
         sections[_subject_of(group)] += _section(group, list(checks))
     return "\n\n".join([f"There are {counts}.", *(part for section in sections.values() for part in section)])
 
@@ -50,7 +50,7 @@ def _section(group: str, listed: list[Rows]) -> Iterator[str]:
     yield table(("Check", "Rule", "It stands in", "Level", "Versions"), map(_row, listed))
 
 
-def _merged() -> Iterator[Rows]:
+def _checks_by_group() -> Iterator[Rows]:
     """The checks of all versions by id, in the order of the first version that has a group."""
     by_id: dict[str, dict[Version, Check]] = {}
     for version in VERSIONS.values():
@@ -87,10 +87,10 @@ def _stands(rows: Rows) -> str:
     for version, check in rows.items():
         for rule in check.paragraph.split("; "):
             links.setdefault(_OF_ONE_VERSION.sub("", rule), {}).setdefault(section_of(rule, version), version)
-    return "; ".join(_linked(rule, found) for rule, found in links.items())
+    return "; ".join(_link(rule, found) for rule, found in links.items())
 
 
-def _linked(rule: str, found: Mapping[str, Version]) -> str:
+def _link(rule: str, found: Mapping[str, Version]) -> str:
     if len(found) == 1:
         return f"[{rule}](../{next(iter(found))})"
     return f"{rule}, version {', '.join(f'[{version}](../{section})' for section, version in found.items())}"

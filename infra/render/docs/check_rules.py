@@ -1,4 +1,4 @@
-"""Where the documents explain the rule that a check names: a page of docs/ and a section of it."""
+"""The page and section of docs/ that explain the rule of a check."""
 
 from __future__ import annotations
 

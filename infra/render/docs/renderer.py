@@ -29,7 +29,7 @@ class Renderer:
 
     def __init__(self, page: str) -> None:
         self._page = page
-        self._shown = page
+        self._current = page
         self._raised = 0
         self._markdown = markdown()
         self._markdown.renderer.rules |= {  # type: ignore[attr-defined]
@@ -56,9 +56,9 @@ class Renderer:
 
     def _part(self, section: Section) -> str:
         """A part without its title; the headings below are raised by one level."""
-        self._shown, self._raised = part_name(self._page, section), 1
+        self._current, self._raised = part_name(self._page, section), 1
         text = self._html(section.tokens[3:])
-        self._shown, self._raised = self._page, 0
+        self._current, self._raised = self._page, 0
         return text
 
     def _list(self, section: Section) -> str:
@@ -114,7 +114,7 @@ class Renderer:
 
     def _place(self, page: str, fragment: str) -> str:
         """The address of an anchor, or of a page or part; of an anchor on the same page, the anchor only."""
-        shown, place = resolve(page, fragment)
-        if shown == self._shown and place:
-            return f"#{place}"
-        return f"{ADDRESS}{'' if shown == HOME else f'/{shown}'}{f'#{place}' if place else ''}"
+        target, anchor_id = resolve(page, fragment)
+        if target == self._current and anchor_id:
+            return f"#{anchor_id}"
+        return f"{ADDRESS}{'' if target == HOME else f'/{target}'}{f'#{anchor_id}' if anchor_id else ''}"

@@ -59,7 +59,7 @@ def _asynchronous_classes(found: Iterable[Entry]) -> Iterator[str]:
 
 
 def _advice() -> Iterator[str]:
-    """What to do by code, as ``advice`` of the errors says it."""
+    """The tables of advice by code, from ``advice`` of the errors."""
     errors = load("errors")
     for title, head, texts in (
         ("Advice by code, for TPPs", "Reason code, OAuth code, code or status", errors.ADVICE),
@@ -135,18 +135,20 @@ class Names:
         for each in members:
             renamed = f" In JSON `{each.wire_name}`" if each.wire_name != each.name else ""
             meaning = self._notation.cell_text(each.meaning)
-            told = f"{meaning}.{renamed}" if meaning and renamed else meaning or renamed.strip()
-            rows.append((f"`{each.name}`", self._notation.cell(each.annotation, each.default), told))
+            text = f"{meaning}.{renamed}" if meaning and renamed else meaning or renamed.strip()
+            rows.append((f"`{each.name}`", self._notation.cell(each.annotation, each.default), text))
         return table(("Member", "Type", "Meaning"), rows)
 
     def _error(self, node: griffe.Class) -> Iterator[str]:
         above = [f"[`{name}`](#{anchor(name)})" for name in map(str, node.bases) if name != "Exception"]
-        told = [f"A kind of {above[0]}."] if above else []
+        sentences = [f"A kind of {above[0]}."] if above else []
         error = getattr(load("errors"), node.name)
         if above and {"advice", "advice_for"} & set(vars(error)) and node.name != "ApiError":
-            told.append(f"Advice: {_mark_code(error(400).advice if 'advice_for' in vars(error) else error.advice)}")
-        if told:
-            yield " ".join(told)
+            sentences.append(
+                f"Advice: {_mark_code(error(400).advice if 'advice_for' in vars(error) else error.advice)}"
+            )
+        if sentences:
+            yield " ".join(sentences)
 
     def _refusal(self, entry: Entry) -> str:
         refusal = getattr(load("bank.refusals"), entry.name)

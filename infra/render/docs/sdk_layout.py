@@ -166,13 +166,13 @@ HANDLES: Mapping[str, str] = {
     "Bank": "bank",
     "HubClient": "hub",
 }
-"""What the README calls an object of a class, by the class or its module: other methods are named after their class."""
+"""The README's names for objects of a class, by class or module. Without one, methods are named after their class."""
 _SHARED = "causeway.errors", "causeway._retries"
 """Modules that a page shows for both packages."""
 
 
 def handle_of(entry: Entry) -> str | None:
-    """What an object of a class with its own sections is called."""
+    """The name for objects of a class with its own sections; ``None`` if they have none."""
     return HANDLES.get(entry.module) or HANDLES.get(entry.name)
 
 

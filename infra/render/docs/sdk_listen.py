@@ -32,14 +32,14 @@ def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:
 def _usage(parser: argparse.ArgumentParser) -> str:
     """The usage, with one option on each line."""
     options = [each for each in parser._actions if each.dest != "help"]
-    shown = [f"{each.option_strings[-1]} {each.metavar}" for each in options]
-    lines = [text if each.required else f"[{text}]" for each, text in zip(options, shown, strict=True)]
+    texts = [f"{each.option_strings[-1]} {each.metavar}" for each in options]
+    lines = [text if each.required else f"[{text}]" for each, text in zip(options, texts, strict=True)]
     return "\n    ".join([parser.prog, *lines])
 
 
 def _row(option: argparse.Action) -> tuple[str, str]:
-    told = (option.help or "").replace("%%", "%")
-    variable = _VARIABLE.search(told)
-    meaning = _VARIABLE.sub("", told)
+    text = (option.help or "").replace("%%", "%")
+    variable = _VARIABLE.search(text)
+    meaning = _VARIABLE.sub("", text)
     more = ". Mandatory" if option.required else f". Variable `{variable[1]}`" if variable else ""
     return f"`{option.option_strings[-1]} {option.metavar}`", f"{meaning[:1].upper()}{meaning[1:]}{more}"

@@ -40,15 +40,15 @@ class Notation:
         return self.code(self.aliases[name]) if name in self.aliases and name not in self.links else name
 
     def cell(self, annotation: str, default: str | None = None) -> str:
-        """A type in a table: alternatives, each with a link, and what holds without a value."""
+        """A type in a table: alternatives, each with a link, and the default."""
         parts = alternatives(self.code(annotation))
         if default == "None":
             parts = [each for each in parts if each != "None"]
         found = " or ".join(part for each in parts for part in self._choices(each))
         if default == "None":
             return f"{found}, optional"
-        shown = None if default is None else "{}" if default == "dict" else default.replace("'", '"')
-        return found if shown is None or found == f"`{shown}`" else f"{found}, default `{shown}`"
+        value = None if default is None else "{}" if default == "dict" else default.replace("'", '"')
+        return found if value is None or found == f"`{value}`" else f"{found}, default `{value}`"
 
     def _choices(self, annotation: str) -> Iterator[str]:
         values = values_of(annotation)
@@ -96,8 +96,8 @@ class Notation:
         for paragraph in text.split("\n\n"):
             if paragraph.startswith("Args:"):
                 rows = [
-                    (f"`{name}`", self.cell_text(f"{told[0].upper()}{told[1:]}"))
-                    for name, told in _PARAMETER.findall(paragraph)
+                    (f"`{name}`", self.cell_text(f"{meaning[0].upper()}{meaning[1:]}"))
+                    for name, meaning in _PARAMETER.findall(paragraph)
                 ]
                 yield table(("Parameter", "Meaning"), rows)
             elif paragraph:

@@ -237,17 +237,17 @@ class _BankOperations:
         return [] if row is self._version.revoke_token else psu_headers.references()
 
     def _webhook_success(self, row: Webhook) -> Json:
-        answer, shown = self._schemas.ref(row.answer), example(row.answer)
+        answer, value = self._schemas.ref(row.answer), example(row.answer)
         if (row.form or self._version.answers).says_status:
             answer = {"allOf": [self._schemas.ref(model_of(own_answers.Success)), answer]}
-            shown = {"status": "success"} | shown
-        content = {"application/json": {"schema": answer, "examples": _success(shown)}}
+            value = {"status": "success"} | value
+        content = {"application/json": {"schema": answer, "examples": _success(value)}}
         return {"description": "Success.", "content": content}
 
     def _webhook_error(self) -> Json:
         model = _WEBHOOK_ERRORS[self._version.number]
-        shown = {"refused": {"summary": "The bank refuses", "value": example(model)}}
-        content = {"application/json": {"schema": self._schemas.ref(model), "examples": shown}}
+        examples = {"refused": {"summary": "The bank refuses", "value": example(model)}}
+        content = {"application/json": {"schema": self._schemas.ref(model), "examples": examples}}
         return {"description": "The bank refuses; the TPP receives the code and text.", "content": content}
 
 

@@ -57,8 +57,8 @@ def body(content: Json) -> Json:
 
 def json_content(schema: Json, examples: Mapping[str, tuple[str, Json]]) -> Json:
     """JSON content with titled examples."""
-    shown = {name: {"summary": title, "value": value} for name, (title, value) in examples.items()}
-    return {"application/json": {"schema": schema, "examples": shown}}
+    entries = {name: {"summary": title, "value": value} for name, (title, value) in examples.items()}
+    return {"application/json": {"schema": schema, "examples": entries}}
 
 
 def form_content(schema: Json, examples: Mapping[str, tuple[str, Json]]) -> Json:

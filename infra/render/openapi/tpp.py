@@ -274,26 +274,27 @@ class _TppOperations:
             "order": ("An order for which the bank named no payment", model_of(own_answers.OrderWithoutPayment)),
         }
         schema = _any_of([self._schemas.ref(model) for _, model in models.values()])
-        shown = {name: {"summary": summary, "value": example(model)} for name, (summary, model) in models.items()}
-        return self._responses.success(STATUS_PATH, schema, shown, "Success.", *_NONCE)
+        examples = {name: {"summary": summary, "value": example(model)} for name, (summary, model) in models.items()}
+        return self._responses.success(STATUS_PATH, schema, examples, "Success.", *_NONCE)
 
     def _good(self, path: str, models: Mapping[Any, Model], *headers: str) -> Json:
         schema = _any_of([self._schemas.ref(model) for model in models.values()])
-        shown = {
+        examples = {
             f"version_{version}" if len(models) > 1 else "success": {
                 "summary": f"A version {version} bank" if len(models) > 1 else "Success",
                 "value": example(model),
             }
             for version, model in models.items()
         }
-        return self._responses.success(path, schema, shown, "Success.", *headers)
+        return self._responses.success(path, schema, examples, "Success.", *headers)
 
     def _accepted_response(self, path: str, *more: str) -> Json:
         """The response to a deferred call."""
-        shown = {"accepted": {"summary": "Accepted", "value": example(model_of(own_answers.Accepted))}}
+        model = model_of(own_answers.Accepted)
+        examples = {"accepted": {"summary": "Accepted", "value": example(model)}}
         text = "Accepted: with `Prefer: respond-async`, the call is carried out later."
         headers = ("Accepted-At", "Preference-Applied", *more)
-        return self._responses.success(path, self._schemas.ref(model_of(own_answers.Accepted)), shown, text, *headers)
+        return self._responses.success(path, self._schemas.ref(model), examples, text, *headers)
 
     def _own_body(self, model: Model, encodings: Sequence[Encoding]) -> Json:
         examples = {"usual": ("Usual", example(model)), **_MORE_EXAMPLES.get(model, {})}
@@ -333,12 +334,12 @@ def _merge_parameter(versions: Mapping[int, Json], count: int) -> Json:
         "description": last["description"] + only,
         "schema": distinct[0] if len(distinct) == 1 else {"anyOf": distinct},
     }
-    shown = {
+    examples = {
         f"version_{version}": {"summary": f"A version {version} bank", "value": parameter["example"]}
         for version, parameter in versions.items()
     }
-    if len({each["value"] for each in shown.values()}) > 1:
-        united["examples"] = shown
+    if len({each["value"] for each in examples.values()}) > 1:
+        united["examples"] = examples
         united.pop("example")
     return united
 
@@ -382,9 +383,9 @@ def event_webhooks(schemas: Schemas) -> Mapping[str, Json]:
 
 def _webhook(name: EventType, row: EventDescription, schemas: Schemas) -> Json:
     forms = _FORMS.get(name, {"usual": ("Usual", frozenset())})
-    shown = {form: (title, _event(name, row, without)) for form, (title, without) in forms.items()}
+    examples = {form: (title, _event(name, row, without)) for form, (title, without) in forms.items()}
     data = schemas.ref(row.data, way="sent")
-    return webhooks.operation(name, row.meaning, data, shown, tag=_EVENTS_TAG[0], receiver="client")
+    return webhooks.operation(name, row.meaning, data, examples, tag=_EVENTS_TAG[0], receiver="client")
 
 
 def _event(name: EventType, row: EventDescription, without: frozenset[str]) -> Json:

@@ -55,7 +55,7 @@ def example(event: str, data: Json) -> Json:
 
 
 def operation(
-    event: str, meaning: str, data: Json, shown: Mapping[str, tuple[str, Json]], *, tag: str, receiver: str
+    event: str, meaning: str, data: Json, examples: Mapping[str, tuple[str, Json]], *, tag: str, receiver: str
 ) -> Json:
     """The operation for an event type, from the schema of its data and titled examples of whole bodies."""
     schema = {
@@ -75,6 +75,6 @@ def operation(
         "description": f"Sent to the {receiver}'s Events URL, signed per Standard Webhooks.",
         "security": [],
         "parameters": [{"$ref": f"#/components/parameters/{each}"} for each in parameters()],
-        "requestBody": body(json_content(schema, shown)),
+        "requestBody": body(json_content(schema, examples)),
         "responses": dict(_RESPONSES),
     }

@@ -243,8 +243,8 @@ def call(path: str, method: str, operation: Schema) -> str:
         "deferrable": "Prefer" in headers,
         "idempotency_key": "Idempotency-Key" in headers,
     }
-    shown = ", ".join(f"{name}={value!r}" for name, value in row.items() if value not in (False, ()))
-    return f"{operation['operationId'].upper()} = Call({shown})\n{source.docstring(operation['summary'])}"
+    arguments = ", ".join(f"{name}={value!r}" for name, value in row.items() if value not in (False, ()))
+    return f"{operation['operationId'].upper()} = Call({arguments})\n{source.docstring(operation['summary'])}"
 
 
 def answers(operation: Schema) -> Iterator[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from moto.dynamodb.exceptions import MockValidationException
 from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.models.table import Table
 
 from infra.local import moto_patches
-from infra.local.moto_indexes import update_indexes
+from infra.local.moto_indexes import Keys, index_of, update_indexes
 
 TYPES = {"owner": "S", "part": "S", "shard": "S", "at": "N"}
 OPERANDS = {"=": 1, "<": 1, "<=": 1, ">": 1, ">=": 1, "BETWEEN": 2}
@@ -122,3 +124,31 @@ def test_a_table_that_gets_other_items_is_indexed_anew() -> None:
     made.items[DynamoType({"S": "b"})].clear()
     update_indexes(made, (DynamoType({"S": "b"}), DynamoType({"S": "2"})))
     assert owners_found() == []
+
+
+def test_an_index_forgets_partitions_without_items() -> None:
+    made = table(True)
+    index = index_of(made, Keys(("shard",), ("at",), ("at", "owner", "part")))
+    for number in range(300):
+        write(made, "put", "a", str(number), f"shard-{number}", 1)
+    assert len(index._partitions) == 300
+
+    for number in range(300):
+        write(made, "delete", "a", str(number), None, None)
+
+    assert len(index._partitions) == 0
+
+
+@pytest.mark.parametrize("has_items", [True, False])
+def test_begins_with_on_a_number_is_refused_as_dynamodb_does(has_items: bool) -> None:
+    made = table(True)
+    if has_items:
+        write(made, "put", "a", "1", "x", 1)
+    operands = [DynamoType({"N": "1"})]
+    asked: dict[str, Any] = {"range_comparison": "BEGINS_WITH", "range_objs": operands, "limit": None}
+    asked |= {"exclusive_start_key": None, "scan_index_forward": True, "projection_expressions": None}
+    asked |= {"index_name": "due", "hash_key": None, "hash_key_conditions": [("shard", DynamoType({"S": "x"}))]}
+    asked["range_key_conditions"] = [("at", "BEGINS_WITH", operands)]
+
+    with pytest.raises(MockValidationException, match="operator or function: begins_with, operand type: N"):
+        made.query(**asked)

@@ -9,14 +9,17 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import requests
 
+from chalicelib.website import rendered_files
 from infra.local import stack, stackfile, summary
 from infra.local.background import run_stack
 from infra.local.server import take_port
@@ -276,6 +279,29 @@ def test_documents_are_rendered_by_another_process_once_the_stack_is_ready(
     assert stack.main(["--port", "0", "--engine", "emulator", "--stack-file", str(tmp_path / "stack.json")]) == 0
 
     assert happened == ["ready", "renders", "serves", "renderer stopped"]
+
+
+@pytest.mark.parametrize(("code", "sentences"), [(1, 1), (0, 0), (None, 0)])
+def test_a_failed_rendering_is_reported_once_and_explained_at_docs(
+    code: int | None,
+    sentences: int,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(rendered_files, "rendering_failed", threading.Event())
+    monkeypatch.setattr(stack, "ChildProcess", lambda *_, **__: SimpleNamespace(exit_code=code))
+    made = stack.Stack(stack.StackOptions(0, "emulator", tmp_path / "stack.json"))
+    turns = iter([False, False, True])
+    monkeypatch.setattr(made, "_ended", SimpleNamespace(wait=lambda _: next(turns)))
+    made.render_documents()
+    made.wait()
+
+    assert (
+        capsys.readouterr().err == "causeway: the documents could not be rendered: `make docs` shows why.\n" * sentences
+    )
+    says_failed = "could not be rendered" in rendered_files.explain_missing(is_local=True)
+    assert says_failed is bool(sentences)
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)

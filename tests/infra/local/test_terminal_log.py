@@ -143,3 +143,26 @@ def test_a_failure_that_an_engines_end_causes_is_not_shown(
 
     assert written.getvalue().count("card month not played") == lines
     assert bool(written.getvalue()) is bool(lines)
+
+
+def test_of_several_connection_failures_only_the_first_waits_for_an_engines_end() -> None:
+    now, waits = 100.0, list[float]()
+
+    def has_failed(seconds: float) -> bool:
+        waits.append(seconds)
+        return False
+
+    handler = TerminalLog(Console(file=io.StringIO()), has_failed, clock=lambda: now)
+
+    def fail() -> None:
+        error = ConnectionClosedError(endpoint_url="http://127.0.0.1:1")
+        record = logging.LogRecord("causeway", logging.ERROR, "", 0, "failed", (), (type(error), error, None))
+        handler.handle(record)
+
+    for _ in range(4):
+        fail()
+    first = [*waits]
+    now += terminal_log.PAUSE_SECONDS
+    fail()
+
+    assert (first, waits[4:]) == ([terminal_log.END_SECONDS, 0, 0, 0], [terminal_log.END_SECONDS])

@@ -10,6 +10,7 @@ import pytest
 from chalicelib.foundation.version import VERSION
 from infra.release import changelog
 from infra.release.changelog import EMPTY, NEXT, ChangelogInvalid
+from tests.changelog_headings import releases
 from tests.documents import ROOT
 
 MOST_LINES = 10
@@ -52,7 +53,7 @@ def test_a_changelog_without_the_section_is_refused() -> None:
 
 @pytest.mark.parametrize("name", ["CHANGELOG.md", "sdk/CHANGELOG.md"])
 def test_releases_descend_to_the_present_version_and_are_dated(name: str) -> None:
-    found = changelog.releases(own(name))
+    found = releases(own(name))
 
     versions = [tuple(map(int, version.split("."))) for version, _ in found]
     days = [day for _, day in found]

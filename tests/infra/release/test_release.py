@@ -14,6 +14,7 @@ from chalicelib.foundation.version import VERSION
 from infra.release import changelog
 from infra.release.__main__ import VERSION_FILES
 from infra.release.changelog import EMPTY, NEXT
+from tests.changelog_headings import releases
 from tests.documents import ROOT
 
 MAJOR, MINOR, _ = map(int, VERSION.split("."))
@@ -77,9 +78,9 @@ def test_a_release_renames_the_section_writes_version_contract_and_data_and_is_t
     assert clone.git("log", "-1", "--format=%s") == f"Release {NEW}"
     assert all(f'"{NEW}"' in clone.read(name) for name in VERSION_FILES)
     released = clone.read("CHANGELOG.md")
-    assert changelog.releases(released)[0][0] == NEW
+    assert releases(released)[0][0] == NEW
     assert changelog.next_version(released) == ""
-    assert changelog.releases(clone.read("sdk/CHANGELOG.md"))[0][0] == NEW
+    assert releases(clone.read("sdk/CHANGELOG.md"))[0][0] == NEW
     assert changelog.next_version(note) in released
     assert clone.read("tests/upgrade/released.jsonl") != data
     assert clone.read("contract/tpp.txt") == contract

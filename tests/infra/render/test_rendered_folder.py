@@ -13,6 +13,8 @@ import pytest
 from chalicelib.website.rendered_files import FINGERPRINT
 from infra.render import __main__ as command
 from infra.render.rendered_folder import compute_fingerprint, is_current, update
+from infra.render.sdk import __main__ as sdk_command
+from infra.render.sdk import modules as sdk_modules
 from infra.repository import ROOT
 from tests.patience import PATIENCE_SECONDS
 
@@ -166,6 +168,25 @@ def test_the_command_renders_nothing_and_imports_no_renderer_if_nothing_has_chan
 
     assert command.main([]) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("rendered")
+def test_the_modules_of_the_sdk_are_written_whenever_they_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[str] = []
+    texts = iter(["edited during writing", "edited"])
+    monkeypatch.setattr(sdk_modules, "texts", lambda: {ROOT / "build" / "module.py": next(texts)})
+    monkeypatch.setattr(sdk_modules, "files_without_source", list)
+
+    def write(files: Mapping[Path, str], *_: object, check: bool) -> list[Path]:
+        written.extend(files.values())
+        return []
+
+    monkeypatch.setattr(sdk_command, "update_files", write)
+
+    for _ in range(2):
+        command.main(["--sdk"])
+
+    assert written == ["edited during writing", "edited"]
 
 
 def test_the_comparison_of_inputs_needs_the_standard_library_only() -> None:

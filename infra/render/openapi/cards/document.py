@@ -76,16 +76,16 @@ def _requests(actions: Mapping[str, Action], schemas: CardSchemas) -> Json:
 
 
 def _request_examples(actions: Mapping[str, Action]) -> Mapping[str, tuple[str, Json]]:
-    shown: dict[str, tuple[str, Json]] = {}
+    found: dict[str, tuple[str, Json]] = {}
     for name, action in actions.items():
-        shown[name] = action.summary, examples.request(action)
-        shown |= examples.more_requests(action)
-    return shown
+        found[name] = action.summary, examples.request(action)
+        found |= examples.more_requests(action)
+    return found
 
 
 def _answers(actions: Mapping[str, Action], schemas: CardSchemas) -> Json:
-    shown = {name: (action.summary, examples.answer(action)) for name, action in actions.items()}
-    shown |= {name: (refused.message, examples.error(refused)) for name, refused in examples.ERRORS.items()}
+    found = {name: (action.summary, examples.answer(action)) for name, action in actions.items()}
+    found |= {name: (refused.message, examples.error(refused)) for name, refused in examples.ERRORS.items()}
     answers = [schemas.response(action) for action in actions.values()]
     lines = [f"- `{name}`: `{name_of(action, 'Response')}`" for name, action in actions.items()]
     return {
@@ -93,7 +93,7 @@ def _answers(actions: Mapping[str, Action], schemas: CardSchemas) -> Json:
             [f"Success, in the shape of the action's response, or an error, `{ERROR}`.", "", *lines]
         ),
         "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS},
-        "content": json_content({"anyOf": [*answers, reference(ERROR)]}, shown),
+        "content": json_content({"anyOf": [*answers, reference(ERROR)]}, found),
     }
 
 

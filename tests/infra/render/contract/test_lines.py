@@ -31,10 +31,18 @@ def test_a_member_has_type_length_pattern_and_obligation_and_no_description() ->
     lines = contract(document(members(amount=AMOUNT, note={"type": ["string", "null"]})))
 
     assert lines[1:4] == [
-        "POST /pay request body  object, application/json",
+        "POST /pay request body  object, application/json, optional",
         "POST /pay request body.amount  string, length 1..10, pattern ^[0-9]+$, required",
         "POST /pay request body.note  string or null, optional",
     ]
+
+
+@pytest.mark.parametrize(("required", "obligation"), [(True, "required"), (False, "optional")])
+def test_a_request_body_has_its_obligation(required: bool, obligation: str) -> None:
+    made = document(members(amount=AMOUNT))
+    made["paths"]["/pay"]["post"]["requestBody"]["required"] = required
+
+    assert f"POST /pay request body  object, application/json, {obligation}" in contract(made)
 
 
 def test_each_value_has_a_line_and_a_number_that_may_be_text_is_one_value() -> None:

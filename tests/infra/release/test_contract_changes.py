@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from infra.release import changelog
-from infra.render.contract import __main__ as command
-from infra.render.contract import marks
-from infra.render.contract.__main__ import PLACE, main
-from infra.render.contract.changes import APIS, unnamed_changes
-from tests.documents import ROOT
+from infra.release import contract_changes as command
+from infra.release.contract_changes import APIS, find_unnamed, main, unnamed_changes
+from infra.render.contract.lines import contract
+from infra.render.openapi.documents import DOCUMENTS
 
 RELEASE = [
     "POST /pay",
@@ -28,6 +29,8 @@ RELEASE = [
     "POST /pay response 503  Error, application/json",
     "POST /pay request body.debtor  Account, optional",
     "POST /pay response 200.balance  Balance, optional",
+    "POST /pay request body.debtor.bic  string, optional",
+    "Account.note  string, optional",
     "webhook accounts",
 ]
 
@@ -87,9 +90,15 @@ def test_the_end_of_an_operation_is_named_once() -> None:
         ("GET /list request header DPoP  string, required", "`GET /list` demands a `DPoP` proof."),
         ("Account.name  string, required", "TPP API: accounts need a `name`."),
         ("webhook accounts response 200.page  string, required", "Banks answer `accounts` with `page`."),
+        ('POST /pay request body  rule {"not":{"required":["a"]}}', "`POST /pay` refuses `a`."),
+        ('POST /pay request body.debtor.bic  value "A"', "`POST /pay` takes only one `bic`."),
+        ('POST /pay request body.debtor.name  value "A"', "`POST /pay`: the debtor's `name` is `A`."),
+        ('Account.note  value "A"', "TPP API: accounts have few values of `note`."),
+        ('Account  rule {"not":{"required":["a"]}}', "TPP API: accounts have no `a`."),
+        ("POST /api request body(createCard)  object, required", "`POST /api`: `createCard` has a `body`."),
     ],
 )
-def test_a_new_demand_on_known_operations_and_schemas_has_to_be_named(demand: str, note: str) -> None:
+def test_a_new_obligation_in_known_operations_and_schemas_has_to_be_named(demand: str, note: str) -> None:
     assert unnamed("", added=demand) == [f"+ {demand}"]
     assert unnamed("", note, added=demand) == []
 
@@ -103,10 +112,53 @@ def test_a_new_demand_on_known_operations_and_schemas_has_to_be_named(demand: st
         'POST /pay response 400.code  value "LATE"',
         "Balance.amount  string, required",
         "webhook accounts request body.scope  string, required",
+        'POST /pay request body.mode  value "slow"',
+        'POST /pay response 200.balance  value "slow"',
+        "POST /api request body(closeCard).id  string, required",
+        'Balance  rule {"not":{"required":["a"]}}',
     ],
 )
-def test_what_is_new_and_demands_nothing_of_others_needs_no_name(line: str) -> None:
+def test_a_new_line_that_obliges_no_caller_needs_no_note(line: str) -> None:
     assert unnamed("", added=line) == []
+
+
+@pytest.mark.parametrize("content", ['value "A"', 'rule {"not":{"required":["a"]}}'])
+def test_values_and_rules_of_a_new_optional_member_need_no_note(content: str) -> None:
+    place = "POST /pay request body.note"
+
+    assert unnamed_changes("tpp", RELEASE, [*RELEASE, f"{place}  string, optional", f"{place}  {content}"], []) == []
+
+
+def _add_values(operation: Any, schema: Any) -> None:
+    schema["properties"]["bic"]["enum"] = ["ALPHGB21"]
+
+
+def _add_any_of(operation: Any, schema: Any) -> None:
+    schema["anyOf"] = [{"required": ["state"]}, {"required": ["redirect_uri"]}]
+
+
+def _add_not(operation: Any, schema: Any) -> None:
+    schema["not"] = {"required": ["state", "redirect_uri"]}
+
+
+def _require_body(operation: Any, schema: Any) -> None:
+    operation["requestBody"]["required"] = True
+
+
+@pytest.mark.parametrize("change", [_add_values, _add_any_of, _add_not, _require_body])
+def test_a_narrower_request_of_the_tpp_api_has_to_be_named(change: Callable[[Any, Any], None]) -> None:
+    document = copy.deepcopy(DOCUMENTS["tpp"]())
+    operation = document["paths"]["/tpp/authorize"]["post"]
+    operation["requestBody"]["required"] = False
+    before = contract(document)
+    change(operation, _body_schema(document, operation))
+
+    assert any(each.startswith("+ ") for each in unnamed_changes("tpp", before, contract(document), []))
+
+
+def _body_schema(document: Any, operation: Any) -> Any:
+    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    return document["components"]["schemas"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
 
 
 # -- this repository's
@@ -114,24 +166,20 @@ def test_what_is_new_and_demands_nothing_of_others_needs_no_name(line: str) -> N
 
 @pytest.mark.parametrize("name", APIS)
 def test_the_changelog_names_what_has_changed_of_the_contract_since_the_last_release(name: str) -> None:
-    text = (PLACE / f"{name}.txt").read_text("utf-8")
-    notes = changelog.notes(changelog.next_version((ROOT / "CHANGELOG.md").read_text("utf-8")))
-
-    assert unnamed_changes(name, marks.released(text), marks.present(text), notes) == []
+    assert find_unnamed(name) == []
 
 
-def test_the_contract_is_up_to_date() -> None:
-    assert main(["--check"]) == 0, "make contract"
-
-
-def test_check_names_outdated_files_and_writes_nothing(
+def test_the_command_prints_the_changes_that_the_changelog_has_to_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file = tmp_path / "tpp.txt"
-    monkeypatch.setattr(command, "texts", lambda _: {file: "GET /list\n"})
+    (tmp_path / "tpp.txt").write_text("- GET /list\n+ GET /accounts\n", "utf-8")
+    (tmp_path / "CHANGELOG.md").write_text("## Next version\n\nNo changes yet.\n", "utf-8")
+    monkeypatch.setattr(command, "PLACE", tmp_path)
+    monkeypatch.setattr(command, "CHANGELOG", tmp_path / "CHANGELOG.md")
+    monkeypatch.setattr(command, "APIS", {"tpp": "TPP API"})
 
-    assert main(["--check"]) == 1
-    assert "tpp.txt is out of date: make contract" in capsys.readouterr().err
-    assert not file.exists()
     assert main([]) == 0
-    assert file.read_text("utf-8") == "GET /list\n"
+    assert "tpp: - GET /list\n" in capsys.readouterr().out
+    (tmp_path / "CHANGELOG.md").write_text("## Next version\n\n- TPP API: `GET /list` is gone.\n", "utf-8")
+    main([])
+    assert capsys.readouterr().out == ""
