@@ -22,6 +22,10 @@ SHUFFLE :=
 PARALLEL_TESTS = --numprocesses 2 --dist loadfile --no-loadscope-reorder $(if $(SHUFFLE),-p randomly --randomly-seed $(SHUFFLE) --randomly-dont-reset-seed)
 PATTERNS := -name __pycache__ -o -name .mypy_cache -o -name .pytest_cache -o -name .ruff_cache -o -name .hypothesis
 
+# What TESTS names, unless it has options of pytest, too, whose values look like paths.
+TEST_PATHS = $(foreach test,$(if $(filter -%,$(TESTS)),$(filter tests/%,$(TESTS)),$(TESTS)),$(firstword $(subst ::, ,$(test))))
+$(foreach path,$(TEST_PATHS),$(if $(wildcard $(path)),,$(error TESTS: $(path) does not exist)))
+
 export PORT ENGINE LOCALSTACK TLS
 
 .PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos mutants conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean

@@ -78,6 +78,9 @@ pytestmark = pytest.mark.usefixtures("rendered")
 
 LONGEST_DOCUMENT, ALL_DOCUMENTS = 3_000, 50_000
 """How many words a document, and all that are written by hand, may have."""
+CODE = ("chalicelib", "infra", "sdk/src", "tests")
+DECISIONS = re.compile(r"(?:[(;] ?|\bsee )decisions[:,] [A-Z/a-z0-9]|\bthe decisions (?:say|describe)", re.IGNORECASE)
+"""References to a document of decisions, which is not in the repository."""
 VECTOR = json.loads((ROOT / "tests/foundation/crypto/vector.json").read_text("utf-8"))
 
 
@@ -319,6 +322,26 @@ def test_no_document_has_more_than_3000_words_and_all_together_at_most_50000() -
 
     assert {name: number for name, number in words.items() if number > LONGEST_DOCUMENT} == {}
     assert sum(words.values()) <= ALL_DOCUMENTS
+
+
+def test_the_code_names_no_document_that_is_not_in_the_repository() -> None:
+    tracked = ["app.py", *(str(path) for top in CODE for path in sorted((ROOT / top).rglob("*.py")))]
+    texts = {name: (ROOT / name).read_text("utf-8") for name in tracked if not name.endswith(Path(__file__).name)}
+
+    missing = {
+        (name, document)
+        for name, text in texts.items()
+        for document in re.findall(r"``(docs/[\w/-]+\.md)``", text)
+        if document not in DOCUMENTS
+    }
+    decisions = [name for name, text in texts.items() if DECISIONS.search(text)]
+    assert any("``docs/concepts/payments.md``" in text for text in texts.values())
+    assert (missing, decisions) == (set(), [])
+
+
+@pytest.mark.parametrize("text", ["(decisions: X-Request-Id)", "(decisions, points 5 and 6)", "See decisions: Banks."])
+def test_a_reference_to_a_document_of_decisions_would_be_found(text: str) -> None:
+    assert DECISIONS.search(text)
 
 
 def test_no_placeholder_is_left() -> None:

@@ -1,4 +1,4 @@
-"""The delivery journal: lists by state, and manual resending (decisions: Delivery).
+"""The delivery journal: lists by state, and manual resending.
 
 Events and notices may be resent at any time, since the receiver recognises the id. Deferred calls may
 not: their callers have already received an outcome.

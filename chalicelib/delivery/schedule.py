@@ -1,4 +1,4 @@
-"""Delivery plans: when each kind is attempted, and when attempts end (decisions: Delivery)."""
+"""Delivery plans: when each kind is attempted, and when attempts end (``docs/concepts/delivery.md``)."""
 
 from __future__ import annotations
 

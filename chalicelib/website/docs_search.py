@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.docs_index import Document, documents, place_of, read_html
@@ -17,6 +18,9 @@ _BEFORE, _LENGTH = 60, 180
 """Characters of an excerpt: before the first word that was found, and in all."""
 _HEADING = re.compile(r'<h[2-6] id="([^"]+)">(.*?)</h[2-6]>', re.DOTALL)
 _TAG = re.compile(r"<[^>]+>")
+_PART = 2
+"""The grade of a word that is found inside of another only."""
+Patterns = Sequence[re.Pattern[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Section:
     anchor: str
     title: str
     text: str
+    lower_text: str
+    """Title and text in lower case, as they are searched."""
 
     @property
     def place(self) -> str:
@@ -47,41 +53,75 @@ class SearchResult:
     excerpt: str
 
 
+class Rank(NamedTuple):
+    """How a section contains all search words; the lowest is shown first.
+
+    ``grade`` is that of the word that is found worst: 0 as a whole word, 1 as the beginning of one, 2 inside of one.
+    """
+
+    is_part: bool
+    is_not_in_title: bool
+    is_heading: bool
+    grade: int
+
+
 def has_too_many(words: str) -> bool:
     """Whether ``words`` are more different ones than ``MOST_WORDS``, which a search does not take."""
     return len(_distinct_words(words)) > MOST_WORDS
 
 
 def search(words: str) -> Sequence[SearchResult]:
-    """The sections that contain all of ``words``: first those whose title has them, pages before headings.
+    """The sections that contain all of ``words``, in the order of ``Rank``.
 
     Empty if there is no word, or if there are too many (see ``has_too_many``).
     """
-    wanted = _distinct_words(words)
+    wanted = [_patterns(word) for word in _distinct_words(words)]
     if not 0 < len(wanted) <= MOST_WORDS:
         return ()
-    titles = [each for each in _sections() if all(word in each.title.casefold() for word in wanted)]
-    found = [_result(each, "") for each in sorted(titles, key=lambda each: bool(each.document))]
-    for section in _sections():
-        if len(found) >= _MOST_RESULTS:
-            break
-        text = f"{section.title} {section.text}".casefold()
-        if section not in titles and all(word in text for word in wanted):
-            found.append(_result(section, _excerpt(section.text, wanted)))
-    return found[:_MOST_RESULTS]
+    ranked = [(rank, each) for each in _sections() if (rank := _rank(each, wanted))]
+    ranked.sort(key=lambda found: found[0])
+    return [
+        _result(each, _excerpt(each.text, wanted) if rank.is_not_in_title else "")
+        for rank, each in ranked[:_MOST_RESULTS]
+    ]
 
 
 def _distinct_words(words: str) -> Sequence[str]:
-    return list(dict.fromkeys(words.casefold().split()))
+    return list(dict.fromkeys(words.lower().split()))
+
+
+def _patterns(word: str) -> Patterns:
+    """The patterns of a word in lower case: the whole word, the beginning of a longer one, a part of one."""
+    text = re.escape(word)
+    begin, end = r"(?<![^\W_])", r"(?![^\W_])"
+    return [re.compile(each) for each in (f"{begin}{text}{end}", f"{begin}{text}", text)]
+
+
+def _rank(section: Section, wanted: Sequence[Patterns]) -> Rank | None:
+    """The rank of a section by its title or by all of it, whichever is lower; ``None`` if a word is missing."""
+    ranks = []
+    if (grade := _grade(section.lower_text, wanted)) is not None:
+        ranks.append(Rank(grade == _PART, True, False, grade))
+    if (grade := _grade(section.title.lower(), wanted)) is not None:
+        ranks.append(Rank(grade == _PART, False, bool(section.document), grade))
+    return min(ranks, default=None)
+
+
+def _grade(text: str, wanted: Sequence[Patterns]) -> int | None:
+    """The grade of the word that is found worst in ``text``; ``None`` if one is missing."""
+    if not all(patterns[_PART].search(text) for patterns in wanted):
+        return None
+    return max(next(grade for grade, each in enumerate(patterns) if each.search(text)) for patterns in wanted)
 
 
 def _result(section: Section, excerpt: str) -> SearchResult:
     return SearchResult(section.place, section.title, section.document, excerpt)
 
 
-def _excerpt(text: str, wanted: Sequence[str]) -> str:
-    folded = text.casefold()
-    first = min((place for word in wanted if (place := folded.find(word)) >= 0), default=0)
+def _excerpt(text: str, wanted: Sequence[Patterns]) -> str:
+    lower = text.lower()
+    best = [next(filter(None, (pattern.search(lower) for pattern in patterns)), None) for patterns in wanted]
+    first = min((found.start() for found in best if found), default=0)
     start = max(first - _BEFORE, 0)
     if start:
         start = text.find(" ", start, first) + 1 or start
@@ -105,9 +145,13 @@ def _sections_of(document: Document) -> Iterator[Section]:
 
 def _split(page: str, document: str, title: str, full_title: str) -> Iterator[Section]:
     first, *found = _HEADING.split(read_html(page))
-    yield Section(page, document, "", title, _plain(first))
+    yield _section(page, document, "", title, _plain(first))
     for anchor, heading, text in zip(found[::3], found[1::3], found[2::3], strict=True):
-        yield Section(page, full_title, anchor, _plain(heading), _plain(text))
+        yield _section(page, full_title, anchor, _plain(heading), _plain(text))
+
+
+def _section(page: str, document: str, anchor: str, title: str, text: str) -> Section:
+    return Section(page, document, anchor, title, text, f"{title} {text}".lower())
 
 
 def _plain(markup: str) -> str:

@@ -47,11 +47,16 @@ class DocsPage:
 
 
 def show_document(visit: Visit) -> Response:
-    """``GET /docs`` and below: a page or a part, search results (``q``), or, with ``.md``, the Markdown of a page."""
+    """``GET /docs`` and below: a page or a part, search results (``q``), or, with ``.md``, Markdown.
+
+    The folder of a page, to which a reader cuts an address, redirects to the start page.
+    """
     name = "/".join(visit.incoming.uri.values())
     if (file := _find_source(name)) is not None:
         return answer_source(file)
     found = _pages().get(name or HOME)
+    if found is None and any(page.startswith(f"{name}/") for page in _pages()):
+        return visit.redirect("/docs")
     if found is None:
         what, next_step = "There is no such page.", "Choose one of the list, or search."
         return message_page(visit, "No such page", what, "/docs", "To the documentation", next_step)

@@ -251,6 +251,12 @@ def add_retry_after(response: Response, retry_after: int) -> Response:
     return response
 
 
+def add_reload(response: Response, seconds: int) -> Response:
+    """Have a browser load the page again after ``seconds``."""
+    response.headers["Refresh"] = str(seconds)
+    return response
+
+
 def preload() -> None:
     """Load templates, icons and style sheets in advance, so that no visitor has to wait."""
     _templates().load()

@@ -11,7 +11,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.web import Incoming, UnreadableBody, WrongMethod
 from chalicelib.openbanking.records.bank_record import sort_by_name
-from chalicelib.website import docs_views, specification_views, start_views
+from chalicelib.website import docs_views, rendered_files, specification_views, start_views
 from chalicelib.website.accounts import account_views
 from chalicelib.website.authorization import authorize_views, callback_views
 from chalicelib.website.cards import card_action_views, card_list_views, card_statement_views, card_views
@@ -25,9 +25,12 @@ from chalicelib.website.clients import (
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.events import delivery_views, receiver_views
 from chalicelib.website.page_links import LATEST_EVENTS, RECEIVER, SIMULATOR
-from chalicelib.website.pages import Visit, error_page, message_page, page
+from chalicelib.website.pages import Visit, add_reload, error_page, message_page, page
 from chalicelib.website.performance import performance_views
 from chalicelib.website.rendered_files import NotRendered, explain_missing
+
+RENDERING_SECONDS = 3
+"""Seconds after which a page of the local stack that is being rendered is loaded again."""
 
 
 def show_home(visit: Visit) -> Response:
@@ -157,8 +160,11 @@ def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Excepti
         what = f"The request cannot be read: {error}."
         return error_page(website, "Not possible here", what, "Go to the start page.", status=400)
     if isinstance(error, NotRendered):
-        what = explain_missing(is_local=website.shared.settings.is_local)
-        return error_page(website, "No documents yet", what, "The other pages work.", status=503)
+        is_local = website.shared.settings.is_local
+        what = explain_missing(is_local=is_local)
+        response = error_page(website, "No documents yet", what, "The other pages work.", status=503)
+        is_rendering = is_local and not rendered_files.rendering_failed.is_set()
+        return add_reload(response, RENDERING_SECONDS) if is_rendering else response
     log.exception("page failed", error=type(error).__name__)
     if isinstance(error, StoreError):
         what = (

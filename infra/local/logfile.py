@@ -1,13 +1,14 @@
 """The stack's log file in JSON Lines, which ``trace`` reads.
 
 It is stored beside the stack's file (``stack.log.jsonl`` beside ``stack.json``). Its lines are those of standard
-output with an added member ``function``, named like the log groups of a deployed stage. The file is rotated when a
-stack starts or the file is too large; one older file is kept.
+output with an added member ``function``, named like the log groups of a deployed stage. A stack that starts appends to
+the file; when it is too large, it is rotated, and one older file is kept.
 """
 
 from __future__ import annotations
 
 import copy
+import io
 import logging
 import sys
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ class LogFile(logging.Handler):
         self._path = path
         self._is_incomplete = False
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._rotate()
+        self._open()
 
     def emit(self, record: logging.LogRecord) -> None:
         line = copy.copy(record)
@@ -60,12 +61,20 @@ class LogFile(logging.Handler):
         self._size += self._file.write(line)
 
     def _rotate(self) -> None:
-        """Open a new file and keep the current one as the older file."""
+        """Keep the current file as the older one and open a new file."""
         if self._path.exists():
             self._path.replace(_older_path(self._path))
+        self._open()
+
+    def _open(self) -> None:
+        """Open the file at its end; a line that a full disk or a killed stack left incomplete is ended."""
         self._path.touch(mode=0o600)
-        self._file = self._path.open("ab", buffering=0)
-        self._size = 0
+        self._file = self._path.open("a+b", buffering=0)
+        self._size = self._file.seek(0, io.SEEK_END)
+        if self._size:
+            self._file.seek(-1, io.SEEK_END)
+            if self._file.read(1) != b"\n":
+                self._size += self._file.write(b"\n")
 
 
 @contextmanager

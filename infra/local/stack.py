@@ -93,7 +93,7 @@ class Stack:
         Raises: StartFailed, EngineFailed, StopRequested.
         """
         try:
-            return self._start()
+            content = self._start()
         except (StopRequested, EngineFailed):
             raise
         except Exception as error:
@@ -101,6 +101,9 @@ class Stack:
             if reason := engine_failure or explain_failure(error):
                 raise StartFailed(reason) from None
             raise
+        if self._ended.is_set():
+            raise StopRequested
+        return content
 
     def _start(self) -> dict[str, Any]:
         from infra.local.server import build_server, take_port
@@ -238,7 +241,7 @@ class Stack:
             raise StartFailed(
                 f"a stack is already running at {other.get('base_url')}, and the tour and the command line find it by "
                 f"{stackfile.display_path(file)}; stop it first, or give the second one its own file: "
-                f"{stackfile.VARIABLE}={_SECOND} make run PORT=8080"
+                f"{stackfile.VARIABLE}={_SECOND} make run PORT=8010"
             )
 
     @staticmethod

@@ -83,6 +83,12 @@ def _customers(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
+def _tour_command(file: Path) -> str:
+    """The command of a tour on the stack with this file, which may not be the one that the tour takes by default."""
+    is_default = file == stackfile.location({})
+    return "make tour" if is_default else f"{stackfile.VARIABLE}={stackfile.display_path(file)} make tour"
+
+
 def print_summary(content: Mapping[str, Any], file: Path, seconds: float, *, quiet: bool) -> None:
     """Print the summary, in colour on a terminal; with ``quiet``, only that the stack is ready, without credentials."""
     colour = sys.stdout.isatty()
@@ -91,5 +97,5 @@ def print_summary(content: Mapping[str, Any], file: Path, seconds: float, *, qui
         print(f"\n{bold}Causeway{reset}\n")
         for label, value in summary_rows(content, file):
             print(f"  {dim}{label:<11}{reset}{value}")
-        print("\n  Tour: make tour    Stop: Ctrl-C\n")
+        print(f"\n  Tour: {_tour_command(file)}    Stop: Ctrl-C\n")
     print(f"{green}ready{reset} at {content['base_url']} after {seconds:.1f} s", flush=True)

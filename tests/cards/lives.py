@@ -1,4 +1,4 @@
-"""Cards and accounts as the decisions describe them, beside the service: what hypothesis makes up happens to both.
+"""Cards and accounts as the documentation describes them, beside the service: what hypothesis makes up happens to both.
 
 The models here know the rules only; they share no code with the service. ``CardLife`` is a card with its PIN, number,
 counters and an authentication, ``AccountLife`` an account.

@@ -1,4 +1,4 @@
-"""Money as the decisions describe it, in a small model that shares no code with the service.
+"""Money as the documentation describes it, in a small model that shares no code with the service.
 
 Three accounts of one holder in a programme of its own: in pounds without fees, in pounds with fees, and in dollars with
 an address that takes euros. All amounts are in minor units, and these currencies have two decimals.

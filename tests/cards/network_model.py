@@ -1,4 +1,4 @@
-"""What cards are used for as the decisions describe it, in a small model that shares no code with the service.
+"""What cards are used for as the documentation describes it, in a small model that shares no code with the service.
 
 Three cards of one holder in a programme of its own: one with an account in euros and one in pounds and no fees; one in
 pounds with fees and no limits of its own; and one beside it on the same account. All amounts are in minor units.

@@ -1,4 +1,4 @@
-"""The states of cards, accounts, addresses, mandates and payments, typed in by hand from the decisions.
+"""The states of cards, accounts, addresses, mandates and payments, typed in by hand from the documentation.
 
 Each table says what an action is answered from each state: ``OK``, or the code that it is refused with.
 """

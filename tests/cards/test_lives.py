@@ -1,4 +1,4 @@
-"""The state machines of card, PIN and account under what hypothesis makes up, against models of the decisions."""
+"""The state machines of card, PIN and account under what hypothesis makes up, against models of its rules."""
 
 from __future__ import annotations
 

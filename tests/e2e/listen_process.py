@@ -70,7 +70,7 @@ class ListenProcess:
     def __init__(self, environ: Mapping[str, str], *options: str, command: Sequence[str] = ()) -> None:
         self.printed: list[str] = []
         self.lines: list[str] = []
-        command = command or [sys.executable, "-m", "causeway.cli", "listen", *options]
+        command = command or [sys.executable, "-m", "causeway", "listen", *options]
         self._process = subprocess.Popen(
             command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )

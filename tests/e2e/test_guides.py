@@ -35,6 +35,8 @@ server = HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler)
 signal.signal(signal.SIGTERM, lambda *_: threading.Timer(0.5, os._exit, [0]).start())
 server.serve_forever()
 """
+SECRETS = ("*client.json", "*-key.json", "tokens.json", "loaded.json", "card.json", "bank.pem")
+"""The files of guides that contain credentials, keys or card data."""
 GUIDES = {file.stem: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.md"))}
 
 
@@ -86,6 +88,8 @@ def test_every_command_of_a_guide_prints_what_stands_beside_it(
         if difference or code:
             place = f"docs/guides/{name}.md: exit code {code} after"
             pytest.fail(f"{place}\n\n{step.commands}\n{difference}", pytrace=False)
+    modes = {file.name: file.stat().st_mode & 0o077 for each in SECRETS for file in tmp_path.glob(f".local/{each}")}
+    assert modes == dict.fromkeys(modes, 0), "a file with secrets can be read by others"
 
 
 @pytest.mark.needs("curl")

@@ -230,7 +230,7 @@ def test_the_readmes_commands_print_what_stands_beside_them(stack: dict[str, Any
             "the client client ": f"the client {poller.client.client_id} ",
             "CLIENT_SECRET=secret": f"CLIENT_SECRET={poller.secret}",
             "http://127.0.0.1:9701/events": receiver.url,
-            "causeway listen": f"exec {sys.executable} -m causeway.cli listen",
+            "causeway listen": f"exec {sys.executable} -m causeway listen",
         }
         for old, new in replaced.items():
             commands, shown = commands.replace(old, new), shown.replace(old, new)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -100,3 +101,30 @@ def test_every_requirement_is_pinned_exactly() -> None:
         for line in lines:
             pinned = re.fullmatch(r"[A-Za-z0-9._-]+(\[[a-z,]+\])?==[0-9][0-9a-z.]*", line)
             assert line.startswith("-r requirements") or pinned
+
+
+def test_paths_of_tests_that_do_not_exist_are_named_before_anything_starts() -> None:
+    done = _make("TESTS=tests/nonexistent.py::test_name tests/infra")
+
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert re.fullmatch(r"Makefile:\d+: \*\*\* TESTS: tests/nonexistent\.py does not exist\.  Stop\.\n", done.stderr)
+
+
+def test_paths_of_tests_may_have_names_patterns_and_options_beside_them() -> None:
+    for tests in (
+        "",
+        "tests/infra tests/foundation",
+        f"tests/infra/{Path(__file__).name}::test_name",
+        "tests/infra/test_*.py",
+        "tests/infra -k name",
+    ):
+        assert _make(f"TESTS={tests}").returncode == 0, tests
+
+
+def _make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What ``make test`` would run, without running it."""
+    command = ["make", "--dry-run", "test", *arguments]
+    return subprocess.run(
+        command, cwd=ROOT, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False
+    )

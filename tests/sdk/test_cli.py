@@ -204,7 +204,7 @@ def test_an_interrupt_prints_a_line_and_ends_it_with_0(hub: Hub, tmp_path: Path,
         "CAUSEWAY_CLIENT_SECRET": "secret-1",
         "CAUSEWAY_LISTEN_STATE": str(tmp_path / "state.json"),
     }
-    command = [sys.executable, "-m", "causeway.cli", "listen", *receiver]
+    command = [sys.executable, "-m", "causeway", "listen", *receiver]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert running.stderr is not None
@@ -228,7 +228,7 @@ def test_lines_do_not_steer_a_terminal() -> None:
 
 def test_a_reader_of_the_lines_that_leaves_ends_it_without_a_stack_trace(hub: Hub, tmp_path: Path) -> None:
     environ = {**os.environ, "PYTHONPATH": str(SOURCE), "CAUSEWAY_CLIENT_SECRET": "secret-1"}
-    command = [sys.executable, "-m", "causeway.cli", *options(hub, "--state", str(tmp_path / "state.json"))]
+    command = [sys.executable, "-m", "causeway", *options(hub, "--state", str(tmp_path / "state.json"))]
     with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         assert running.stderr is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from chalicelib.website import docs_search
 from tests.website.person import Person
 from tests.world import World
@@ -15,6 +17,34 @@ def test_titles_come_before_headings_and_headings_before_text() -> None:
     titles = [bool(each.document) for each, named in zip(found, has_word, strict=True) if named]
     assert titles == sorted(titles)
     assert not all(has_word)
+
+
+def test_whole_words_and_beginnings_of_words_come_before_parts_of_words() -> None:
+    found = docs_search.search("port")
+
+    def has_word(text: str) -> bool:
+        return re.search(r"(?<![a-z0-9])port", text.lower()) is not None
+
+    assert [each.title for each in found if "report" in each.title.lower()] == []
+    assert all(has_word(f"{each.title} {each.excerpt}") for each in found)
+
+
+def test_whole_words_come_before_beginnings_of_words_in_text() -> None:
+    found = docs_search.search("signatures")
+    singular = docs_search.search("signatur")
+
+    assert [each.place for each in singular[:2]] == [each.place for each in found[:2]]
+    headings = [each.title.lower() for each in docs_search.search("balance") if each.document and not each.excerpt]
+    is_whole = [re.search(r"(?<![a-z0-9])balance(?![a-z0-9])", title) is not None for title in headings]
+    assert is_whole == sorted(is_whole, reverse=True)
+    assert {True, False} == set(is_whole)
+
+
+def test_parts_of_words_are_found_after_all_others() -> None:
+    titles = [each.title for each in docs_search.search("directory") if not each.excerpt]
+
+    assert "tpp.pay_direct" in [each.title for each in docs_search.search("ay_direct")]
+    assert titles == [title for title in titles if "directory" in title.lower()]
 
 
 def test_text_is_found_with_the_words_around_it() -> None:

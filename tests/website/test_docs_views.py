@@ -113,6 +113,13 @@ def test_what_is_no_page_is_not_found(world: World, name: str) -> None:
     assert Person(world).get(f"/docs/{name}").status == 404
 
 
+@pytest.mark.parametrize("folder", ["guides", "concepts", "reference"])
+def test_the_folder_of_a_page_redirects_to_the_start_page(world: World, folder: str) -> None:
+    answer = world.call("GET", f"/docs/{folder}")
+
+    assert (answer.status, answer.headers["location"]) == (303, "/docs")
+
+
 def test_a_search_shows_the_places_that_have_every_word(world: World) -> None:
     person = Person(world)
 
@@ -212,6 +219,13 @@ def test_llms_txt_lists_the_markdown_of_every_page(world: World) -> None:
     base = world.hub.settings.public_url
     assert answer.headers["content-type"] == "text/plain; charset=utf-8"
     assert re.findall(r"\]\((.+?)\): ", answer.text) == [f"{base}{place}.md" for place in PAGE_PLACES[1:]]
+
+
+def test_summaries_in_llms_txt_are_whole_sentences(world: World) -> None:
+    summaries = re.findall(r"^> (.+)$|\]\(.+?\): (.+)$", Person(world).get("/llms.txt").text, re.MULTILINE)
+
+    assert len(summaries) == len(PAGE_PLACES)
+    assert [each for found in summaries for each in found if each and not each.endswith(".")] == []
 
 
 def pages(document: Document) -> Sequence[Document | Part]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -53,6 +55,28 @@ def test_a_page_that_was_not_rendered_is_503_and_one_sentence(world: World, sent
     assert answer.status == 503
     assert sentence in answer.text
     assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(("stage", "seconds"), [("local", "3"), ("dev", None)])
+def test_only_a_local_page_that_is_being_rendered_reloads_itself(
+    world: World, folder: Path, stage: Literal["local", "dev"], seconds: str | None
+) -> None:
+    world.hub.settings = replace(world.hub.settings, stage=stage)
+
+    assert Person(world).get("/docs").headers.get("refresh") == seconds
+
+
+def test_a_page_does_not_reload_itself_when_it_could_not_be_rendered(
+    world: World, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.hub.settings = replace(world.hub.settings, stage="local")
+    monkeypatch.setattr(rendered_files, "rendering_failed", threading.Event())
+    rendered_files.rendering_failed.set()
+
+    answer = Person(world).get("/docs")
+
+    assert "could not be rendered" in answer.text
+    assert "refresh" not in answer.headers
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

@@ -1,4 +1,4 @@
-"""Authorizations, advices and increments: network messages to the issuer (decisions, Simulator)."""
+"""Authorizations, advices and increments: network messages to the issuer (``docs/concepts/card-network.md``)."""
 
 from __future__ import annotations
 

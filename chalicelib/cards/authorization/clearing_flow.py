@@ -1,4 +1,4 @@
-"""Clearings, with or without an authorization, and refunds (decisions, Simulator).
+"""Clearings, with or without an authorization, and refunds (``docs/concepts/card-network.md``).
 
 A clearing is booked in any state of the card and account, even if the balance becomes negative, at the current rates
 and fees. The same transaction releases the hold.

@@ -1,4 +1,4 @@
-"""Disputes: opened, won or lost (decisions, Simulator; Money).
+"""Disputes: opened, won or lost (``docs/concepts/card-network.md``).
 
 The disputed amount is credited at once and reserved until the dispute is won or lost.
 """

@@ -9,7 +9,7 @@ LENGTH = 4
 
 
 def is_simple(pin: str) -> bool:
-    """Whether the four-digit ``pin`` repeats one digit or steps up or down by one throughout (decisions: PIN).
+    """Whether the four-digit ``pin`` repeats one digit or steps up or down by one throughout.
 
     Sequences do not wrap around: 8901 is not simple.
     """

@@ -1,4 +1,4 @@
-"""Cleared amounts: the limit for their refunds and disputes (decisions, Money)."""
+"""Cleared amounts: the limit for their refunds and disputes (``docs/concepts/card-network.md``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that the accounts in requests and responses were approved by the PSU (decisions: account identifiers)."""
+"""Checks that the accounts in requests and responses were approved by the PSU."""
 
 from __future__ import annotations
 

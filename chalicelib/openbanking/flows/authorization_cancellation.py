@@ -1,4 +1,4 @@
-"""The cancel URL, by which a bank sends the PSU back to the TPP without a consent (decisions: Authorization flow)."""
+"""The cancel URL, by which a bank sends the PSU back to the TPP without a consent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Authentication of banks at the bank-facing API (decisions: Bank-facing API and webhooks).
+"""Authentication of banks at the bank-facing API.
 
 Checks, in order: API key, protocol version, certificate, request id, signature.
 """

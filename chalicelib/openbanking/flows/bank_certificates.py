@@ -1,4 +1,4 @@
-"""Which client certificates banks may present (decisions: Bank-facing API and webhooks)."""
+"""Which client certificates banks may present (``docs/concepts/bank-integration.md``)."""
 
 from __future__ import annotations
 

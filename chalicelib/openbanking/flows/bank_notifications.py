@@ -1,4 +1,4 @@
-"""Notifications to banks, sent as deliveries (decisions: Bank-facing API and webhooks)."""
+"""Notifications to banks, sent as deliveries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events for expiring consents: a week in advance, and on expiry (decisions: Delivery).
+"""Events for expiring consents: a week in advance, and on expiry.
 
 Each consent stores its next event. The transaction that records the event also advances it, so each event is sent once,
 however often or late the job runs.

@@ -1,4 +1,4 @@
-"""Deferred calls: ``Prefer: respond-async`` (RFC 7240; decisions: Delivery).
+"""Deferred calls: ``Prefer: respond-async`` (RFC 7240, ``docs/concepts/deferred-calls.md``).
 
 Requests are validated immediately. An accepted call becomes a delivery to the bank. Its outcome is stored encrypted and
 can be fetched for a day with a bearer of the same consent, or by the client if the call had no bearer.

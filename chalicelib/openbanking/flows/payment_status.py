@@ -1,4 +1,4 @@
-"""Payment statuses: banks' reports and TPPs' queries (decisions: payments/status, payment_status)."""
+"""Payment statuses: banks' reports and TPPs' queries (``docs/concepts/payments.md``)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Queries about payments' statuses at banks.
 
-If a bank named a payment in an unusable response, its outcome is unknown (decisions: 502, outcome unknown). A bank that
+If a bank named a payment in an unusable response, its outcome is unknown (``docs/concepts/payments.md``). A bank that
 answers status queries is then asked until it gives a status; ``delivery/schedule`` has the plan.
 """
 

@@ -1,4 +1,4 @@
-"""Tokens: exchange of codes and refresh tokens, and revocation (decisions, points 5 and 6).
+"""Tokens: exchange of codes and refresh tokens, and revocation.
 
 A code that is redeemed twice, or a refresh token that is used after its successor, may have been stolen. The consent
 and all its tokens are revoked, and the bank is notified.

@@ -1,4 +1,4 @@
-"""Authentication of TPPs: by Client ID and, for PSU data, by the access token of a consent (decisions: TPP-facing API).
+"""Authentication of TPPs: by Client ID and, for PSU data, by the access token of a consent.
 
 A client proves itself by a secret, a signed assertion or a certificate. A token may be bound to a key of which the
 request must prove possession (RFC 8705, RFC 9449).

@@ -100,7 +100,7 @@ class FaultRow:
 
 
 class Fault(Enum):
-    """All reasons for refusing a request, with their codes in both tables (paired by the decisions of this project)."""
+    """All reasons for refusing a request, with their codes in both tables; this project pairs them."""
 
     INTERNAL = FaultRow(4002, "INTERNAL_SERVER_ERROR")
     UNKNOWN = FaultRow(4000, "INTERNAL_SERVER_ERROR")

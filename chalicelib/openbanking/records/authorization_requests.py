@@ -1,4 +1,4 @@
-"""Authorization requests, from the TPP's request to the PSU's decision (decisions: Authorization flow).
+"""Authorization requests, from the TPP's request to the PSU's decision.
 
 A request's key is the digest of client and ``state``, so a client cannot reuse a state. Requests expire after 30
 minutes. An *open* request becomes *approved* when the bank saves a consent, or *cancelled* when the PSU returns through

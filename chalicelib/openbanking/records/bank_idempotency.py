@@ -1,6 +1,6 @@
 """Stored responses to banks' requests, for retries with the same ``X-Request-Id`` and body.
 
-See decisions: Bank-facing API.
+The rules are in ``docs/concepts/bank-integration.md`` (Repeats).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rate limits for the bank queries of the public callback page (decisions: /payments/callback).
+"""Rate limits for the bank queries of the public callback page.
 
 A payment's status is queried at most once every ten seconds and only within a day of the order; each IP address has an
 hourly limit. The payment's item holds the state of the first two limits; an hourly counter per address enforces the

@@ -1,4 +1,4 @@
-"""What a client's members may be, and who may change them (decisions: Clients, users, banks)."""
+"""What a client's members may be, and who may change them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients: registered TPPs (specification, Web interface records; decisions: Clients, users, banks).
+"""Clients: registered TPPs (specification, Web interface records).
 
 Every change is written together with its history entry, conditional on the revision that was read. If a concurrent
 change wins, the change is reapplied to the new state, or refused if the caller specified a revision.

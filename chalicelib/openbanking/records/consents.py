@@ -1,4 +1,4 @@
-"""Consents and their tokens (decisions: Authorization flow).
+"""Consents and their tokens (``docs/concepts/consents-and-tokens.md``).
 
 Each consent is an item collection. The item ``consent`` holds client, scopes, accounts and expiry; relayed calls read
 it, so it is kept small. ``grant`` holds the authorization code and the current refresh token. Each access and refresh

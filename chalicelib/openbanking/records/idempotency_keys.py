@@ -1,4 +1,4 @@
-"""TPPs' idempotency keys: a repeated payment reaches the bank only once (decisions: Idempotency-Key).
+"""TPPs' idempotency keys: a repeated payment reaches the bank only once (``docs/concepts/payments.md``).
 
 A claim is written before the bank is called. The response or refusal is then stored in it, encrypted, for 24 hours.
 """

@@ -1,4 +1,4 @@
-"""Payment orders by their X-Request-Id: an id identifies a single order at a bank (decisions: X-Request-Id).
+"""Payment orders by their X-Request-Id: an id identifies a single order at a bank.
 
 If an id is reused for another order, the bank may return the first order's payment. The id is therefore claimed, per
 bank, for 24 hours before the bank is called, and for as long as the order's outcome is unknown. Retries of the order

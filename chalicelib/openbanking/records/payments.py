@@ -1,4 +1,4 @@
-"""Payments and their status history (decisions: payments/status).
+"""Payments and their status history.
 
 Each payment is one item, keyed by bank and payment_id. A bank may report a payment's status before the service has
 recorded the payment: such early reports are stored under the same key for 15 minutes and applied when the payment is

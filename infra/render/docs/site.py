@@ -20,7 +20,7 @@ from infra.render.docs.site_parts import Section, markdown, part_name, parts, pl
 from infra.render.docs.sources import source_of
 
 _TARGET = re.compile(r"(?<=\]\()([^)#\s:]+\.md|/docs/[^)#\s]+)(?=[)#])")
-_SUMMARY_END = re.compile(r"(?<=[.:]) ")
+_SUMMARY_END = re.compile(r"(?<=\.) ")
 
 
 def texts() -> dict[str, str]:

@@ -181,7 +181,3 @@ def show(line: str) -> None:
 def printable(line: str) -> str:
     """A line without characters that steer a terminal."""
     return "".join(character if character.isprintable() else "?" for character in line)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The states of cards, accounts and PINs: every action from every state, held against the tables of the decisions."""
+"""The states of cards, accounts and PINs: every action from every state, held against ``state_tables``."""
 
 from __future__ import annotations
 

@@ -59,16 +59,39 @@ def test_only_the_owner_can_read_it(path: Path) -> None:
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_new_stack_begins_a_new_file_and_the_one_before_it_is_kept(tmp_path: Path) -> None:
+def test_every_start_of_a_stack_appends_to_the_log_of_the_starts_before(tmp_path: Path) -> None:
     path = tmp_path / "stack.log.jsonl"
     for text in ("first", "second", "third"):
         handler = handler_of(path)
         handler.emit(record(text))
         handler.close()
 
-    assert path.read_text() == "third\n"
-    assert list(logfile.read_lines(path)) == ["second\n", "third\n"]
-    assert len(list(tmp_path.iterdir())) == 2
+    assert list(logfile.read_lines(path)) == ["first\n", "second\n", "third\n"]
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_incomplete_last_line_is_ended_before_the_next_start_appends(tmp_path: Path) -> None:
+    path = tmp_path / "stack.log.jsonl"
+    path.write_text('first\n{"message": "sec')
+    handler = handler_of(path)
+    handler.emit(record("third"))
+    handler.close()
+
+    assert list(logfile.read_lines(path)) == ["first\n", '{"message": "sec\n', "third\n"]
+
+
+def test_the_size_that_rotates_the_log_includes_the_starts_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logfile, "LARGEST", 12)
+    path = tmp_path / "stack.log.jsonl"
+    for number in range(3):
+        handler = handler_of(path)
+        handler.emit(record(f"no. {number}"))
+        handler.close()
+
+    assert path.read_text() == "no. 2\n"
+    assert list(logfile.read_lines(path)) == ["no. 0\n", "no. 1\n", "no. 2\n"]
 
 
 def test_it_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

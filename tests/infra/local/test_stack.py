@@ -124,7 +124,7 @@ def test_a_second_stack_leaves_the_first_ones_file_alone(tmp_path: Path, engine:
     assert result.stderr == (
         "causeway: a stack is already running at http://127.0.0.1:8000, and the tour and the command line find it by "
         f"{file}; stop it first, or give the second one its own file: "
-        "CAUSEWAY_STACK_FILE=.local/second/stack.json make run PORT=8080.\n"
+        "CAUSEWAY_STACK_FILE=.local/second/stack.json make run PORT=8010.\n"
     )
 
 
@@ -196,6 +196,20 @@ def test_a_start_on_an_endpoint_that_never_answers_ends_when_it_is_told_to(tmp_p
             said, _ = process.communicate(timeout=PATIENCE_SECONDS)
 
     assert (process.returncode, said) == (130, "ending…\nended\n")
+
+
+def test_a_stack_that_is_told_to_end_in_the_last_step_of_its_start_prints_no_summary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def start(started: stack.Stack) -> dict[str, Any]:
+        started.request_stop()
+        return {}
+
+    monkeypatch.setattr(stack.Stack, "_start", start)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+    assert stack.main(["--port", "0", "--engine", "emulator", "--stack-file", str(tmp_path / "stack.json")]) == 130
+    assert capfd.readouterr().out == "ending…\nended\n"
 
 
 def _answer_of_a_slow_caller(stack: dict[str, Any], meanwhile: Callable[[], None]) -> bytes:
@@ -380,6 +394,10 @@ def test_the_summary_names_everything_that_a_person_needs(capsys: pytest.Capture
     assert "http://aws  emulator\n" in said
     assert "http://dynamodb  dynamodb-local\n" in said
     assert said.endswith("ready at http://127.0.0.1:8000 after 2.5 s\n")
+    assert f"  Tour: CAUSEWAY_STACK_FILE={tmp_path / 'stack.json'} make tour    Stop: Ctrl-C\n" in said
+
+    summary.print_summary(content, ROOT / ".local" / "stack.json", 2.5, quiet=False)
+    assert "  Tour: make tour    Stop: Ctrl-C\n" in capsys.readouterr().out
 
     summary.print_summary(content, tmp_path / "stack.json", 2.5, quiet=True)
     quiet = capsys.readouterr().out

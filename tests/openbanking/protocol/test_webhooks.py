@@ -33,7 +33,7 @@ def test_every_row_has_a_table_and_every_table_a_row(version: int) -> None:
     assert {row.webhook for row in ROWS if row.version == version} | {"/revoke_token"} == set(TABLES[version])
 
 
-def test_every_row_leads_where_the_decisions_say() -> None:
+def test_every_row_leads_to_the_documented_path() -> None:
     asked = {webhook.path: webhook for webhook in VERSIONS[2].payment_status.values()}
     every: tuple[RelayedCall | PaymentCall, ...] = (*RELAYED, *PAYMENTS)
     calls = [(call.path, webhooks_of(call)) for call in every]

@@ -1,0 +1,8 @@
+"""Runs the command ``causeway``: ``python -m causeway``."""
+
+import sys
+
+from causeway.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())
