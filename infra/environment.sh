@@ -84,7 +84,7 @@ get_uv() {
 
 # uv with pip's settings; shows what it downloads, and keeps all that it says for `explain`.
 with_uv() {
-    "$python" -I infra/pip_settings.py "$uv" "$@" 2>&1 | tee "$log" | { grep -E '^ *Downloading ' || true; } >&8
+    "$python" -I infra/pip_settings.py "$uv" "$@" 2>&1 | tee "$log" | { grep --line-buffered -E '^ *Downloading ' || true; } >&8
 }
 
 install() { with_uv pip install --python "$new/bin/python" "$@"; }

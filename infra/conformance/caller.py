@@ -138,6 +138,8 @@ class Caller:
         """Post a request; a bank that limits the rate of calls is asked again when it says. Raises: OutboundError."""
         for _ in range(_RATE_TRIES):
             reply = self.outbound.post(f"{self.base_url}{path}", body, headers, repeat=False, fresh=True)
+            if reply.seconds > self.outbound.total_seconds:  # it arrived before anybody looked at the clock
+                raise TimedOut("the response came too late")
             if reply.status != TOO_MANY_REQUESTS:
                 break
             self.pause(min(reply.retry_after(int(time.time())) or 1, _LONGEST_PAUSE))

@@ -60,7 +60,7 @@ def _write(root: Path, version: str, texts: dict[Path, str]) -> None:
         # In a new process, which has the new version
         subprocess.run([sys.executable, "-m", "tests.upgrade"], cwd=root, check=True)
     except subprocess.CalledProcessError as failed:
-        raise ReleaseRefused(f"python -m tests.upgrade ended with {failed.returncode}") from None
+        raise ReleaseRefused(f"{sys.executable} -m tests.upgrade ended with {failed.returncode}") from None
     _git(root, "add", "--all")
     _git(root, "commit", "--message", f"Release {version}")
     _git(root, "tag", "--annotate", f"v{version}", "--message", f"Version {version}")

@@ -99,7 +99,7 @@ class Outbound:
     """
 
     def __init__(self, *, public_only: bool, total_seconds: float = TOTAL_SECONDS, ca_file: str | None = None) -> None:
-        self._total = total_seconds
+        self.total_seconds = total_seconds
         self._public_only = public_only
         self._ca_file = ca_file
         self._pools = pool_manager(fresh=False)
@@ -125,7 +125,7 @@ class Outbound:
         """
         if not has_web_scheme(url):
             raise NotReached("the address cannot be used")
-        until = time.monotonic() + self._total
+        until = time.monotonic() + self.total_seconds
         with call_limits(until, self._public_only, self._ca_file, ANSWER_BYTES, slow_check):
             try:
                 return self._exchange("POST", url, body, headers, fresh=fresh)
