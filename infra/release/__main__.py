@@ -43,7 +43,7 @@ def make_release(root: Path, version: str, day: date) -> None:
     texts = {root / name: _released(root / name, version, day, without) for name, without in CHANGELOGS.items()}
     texts |= {root / name: _LITERAL.sub(rf'\1"{version}"', (root / name).read_text("utf-8")) for name in VERSION_FILES}
     contracts = contract_texts(root / "contract")
-    texts |= {file: marks.joined(marks.present(text)) for file, text in contracts.items()}
+    texts |= {file: marks.join_lines(marks.present_lines(text)) for file, text in contracts.items()}
     head = _git(root, "rev-parse", "HEAD")
     try:
         _write(root, version, texts)

@@ -158,7 +158,7 @@ def find_unnamed(document: str) -> list[str]:
     """The marked changes of a document's file that the changelog's next version does not name."""
     text = (PLACE / f"{document}.txt").read_text("utf-8")
     notes = changelog.notes(changelog.next_version(CHANGELOG.read_text("utf-8")))
-    return unnamed_changes(document, marks.released(text), marks.present(text), notes)
+    return unnamed_changes(document, marks.released_lines(text), marks.present_lines(text), notes)
 
 
 def main(arguments: list[str] | None = None) -> int:

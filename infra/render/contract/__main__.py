@@ -23,11 +23,11 @@ PLACE = ROOT / "contract"
 def texts(folder: Path) -> dict[Path, str]:
     """The content of each document's file; what the file in ``folder`` has as released stays the base of its marks."""
     files = {folder / f"{name}.txt": contract(build()) for name, build in DOCUMENTS.items()}
-    return {file: marks.joined(marks.marked(_released(file), lines)) for file, lines in files.items()}
+    return {file: marks.join_lines(marks.mark_changes(_released_lines(file), lines)) for file, lines in files.items()}
 
 
-def _released(file: Path) -> list[str]:
-    return marks.released(file.read_text("utf-8")) if file.exists() else []
+def _released_lines(file: Path) -> list[str]:
+    return marks.released_lines(file.read_text("utf-8")) if file.exists() else []
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -12,22 +12,22 @@ from difflib import SequenceMatcher
 NEW, GONE = "+ ", "- "
 
 
-def released(text: str) -> list[str]:
+def released_lines(text: str) -> list[str]:
     """The lines of the last release."""
     return [line.removeprefix(GONE) for line in text.splitlines() if not line.startswith(NEW)]
 
 
-def present(text: str) -> list[str]:
+def present_lines(text: str) -> list[str]:
     """The lines that hold now."""
     return [line.removeprefix(NEW) for line in text.splitlines() if not line.startswith(GONE)]
 
 
-def joined(lines: Iterable[str]) -> str:
+def join_lines(lines: Iterable[str]) -> str:
     """The text of a contract's file."""
     return "".join(f"{line}\n" for line in lines)
 
 
-def marked(before: Sequence[str], now: Sequence[str]) -> list[str]:
+def mark_changes(before: Sequence[str], now: Sequence[str]) -> list[str]:
     """The lines that hold ``now`` and those that are gone, with the marks of what has changed since ``before``."""
     lines: list[str] = []
     for tag, i, j, k, m in SequenceMatcher(None, before, now, autojunk=False).get_opcodes():

@@ -34,21 +34,21 @@ LISTS, PAYS = RELEASE[:2], RELEASE[2:]
     ],
 )
 def test_new_lines_and_lines_that_are_gone_are_marked_at_their_places(present: list[str], lines: list[str]) -> None:
-    text = marks.joined(lines)
+    text = marks.join_lines(lines)
 
-    assert marks.marked(RELEASE, present) == lines
-    assert (marks.released(text), marks.present(text)) == (RELEASE, present)
+    assert marks.mark_changes(RELEASE, present) == lines
+    assert (marks.released_lines(text), marks.present_lines(text)) == (RELEASE, present)
 
 
 def test_all_lines_of_a_contract_without_a_release_are_new() -> None:
-    assert marks.marked([], RELEASE[:1]) == ["+ GET /list"]
+    assert marks.mark_changes([], RELEASE[:1]) == ["+ GET /list"]
 
 
 def test_lines_change_with_each_run_and_stay_marked_as_changes_of_the_release(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "tpp.txt"
-    file.write_text(marks.joined(RELEASE), "utf-8")
+    file.write_text(marks.join_lines(RELEASE), "utf-8")
     monkeypatch.setattr(command, "PLACE", tmp_path)
     monkeypatch.setattr(command, "DOCUMENTS", {"tpp": list})
 
@@ -57,7 +57,7 @@ def test_lines_change_with_each_run_and_stay_marked_as_changes_of_the_release(
         assert main(["--check"]) == 1
         assert main([]) == main(["--check"]) == 0
 
-    assert file.read_text("utf-8") == marks.joined(["- GET /list", "+ GET /b", *RELEASE[1:]])
+    assert file.read_text("utf-8") == marks.join_lines(["- GET /list", "+ GET /b", *RELEASE[1:]])
     monkeypatch.setattr(command, "contract", lambda _: RELEASE)
     main([])
-    assert file.read_text("utf-8") == marks.joined(RELEASE)
+    assert file.read_text("utf-8") == marks.join_lines(RELEASE)
