@@ -40,7 +40,7 @@ def make_release(root: Path, version: str, day: date) -> None:
         raise ReleaseRefused(f"the tag v{version} exists already")
     if changed := _git(root, "status", "--porcelain", "--untracked-files=normal"):
         raise ReleaseRefused(f"the tree has changes that are not committed:\n{changed}")
-    texts = {root / name: _released(root / name, version, day, without) for name, without in CHANGELOGS.items()}
+    texts = {root / name: _date_changelog(root / name, version, day, without) for name, without in CHANGELOGS.items()}
     texts |= {root / name: _LITERAL.sub(rf'\1"{version}"', (root / name).read_text("utf-8")) for name in VERSION_FILES}
     contracts = contract_texts(root / "contract")
     texts |= {file: marks.join_lines(marks.present_lines(text)) for file, text in contracts.items()}
@@ -73,7 +73,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(map(int, found.groups()))
 
 
-def _released(file: Path, version: str, day: date, without: str) -> str:
+def _date_changelog(file: Path, version: str, day: date, without: str) -> str:
     try:
         return changelog.release(file.read_text("utf-8"), version, day, without=without)
     except ChangelogInvalid as problem:
