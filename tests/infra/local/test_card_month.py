@@ -6,10 +6,12 @@ import contextlib
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from chalicelib.cards.jobs import finish_payments_and_holds
+from chalicelib.cards.payments.provider_completion import ProviderCompletion
 from chalicelib.cards.protocol.portal_messages import CARDS, LIST_ACTIVITY, LIST_CARDS, SHOW_CARD
 from infra.admin import ledger_verification
 from infra.local import card_month
@@ -155,6 +157,27 @@ def test_a_step_whose_response_was_lost_is_made_up_for_at_the_next_start(
     play(scene, 30)
     with scene.world.answer_lost("transact", applied=applied), contextlib.suppress(StepFailed):
         play(scene)
+
+    assert play(scene)
+
+    ledger_verification.prove_ledger(scene.hub.store, SILENT)
+    assert tables(scene) == whole_month
+
+
+@pytest.mark.parametrize("kind", ["external_address", "external_payment"])
+def test_a_month_interrupted_before_the_providers_reply_goes_on_at_the_next_start(
+    scene: Scene, whole_month: dict[str, int], kind: str
+) -> None:
+    ask = ProviderCompletion.answer
+
+    def end_before_reply(completion: ProviderCompletion, orders: Any, record: Any) -> str:
+        if record.kind == kind:
+            raise KeyboardInterrupt
+        return ask(completion, orders, record)
+
+    with patch.object(ProviderCompletion, "answer", end_before_reply), pytest.raises(KeyboardInterrupt):
+        play(scene)
+    scene.hub = scene.world.another_process()
 
     assert play(scene)
 
