@@ -81,7 +81,7 @@ def seen() -> Seen:
     return seen
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def hub(shared_world: World) -> bootstrap.Hub:
     """Before empty tables."""
     shared_world.forget_journeys()

@@ -27,7 +27,7 @@ def post(scene: Scene, path: str, action: str, content_type: str | None = JSON, 
     return scene.world.call("POST", path, jsontext.dumps(scene.body(action, **members)).encode(), headers)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def card_id(stage: Scene) -> int:
     return stage.card_in("A").card_id
 

@@ -47,7 +47,7 @@ def test_a_card_is_told_with_the_ids_that_lead_to_it_and_nothing_of_it_that_is_s
 
     assert event == {
         "type": "card.created",
-        "timestamp": "2026-03-02T09:00:00+00:00",
+        "timestamp": heard.scene.clock.now().isoformat(),
         "data": {
             "card_id": card.card_id,
             "card_request_id": card.card_request_id,
