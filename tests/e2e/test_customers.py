@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -244,9 +245,18 @@ def test_bad_files_are_refused_with_the_place_of_every_fault(loaded: None, tmp_p
 
 @pytest.mark.parametrize("bic", CUSTOMERS["noor"]["banks"])
 def test_the_consent_of_a_deleted_customer_needs_a_new_authorization(
-    tpp: Tpp, loaded: None, tokens: Mapping[tuple[str, str], str], bic: str
+    stack: dict[str, Any], tpp: Tpp, loaded: None, tmp_path: Path, bic: str
 ) -> None:
-    admin("delete", "noor")
-    refused = tpp.call("GET", "/tpp/accounts", bearer=tokens["noor", bic], headers=_PRESENT)
+    [account, *_] = CUSTOMERS["noor"]["accounts"]
+    customer = {**CUSTOMERS["noor"], "id": "leila", "accounts": [{**account, "number": "71000001"}]}
+    file = tmp_path / "customers.yaml"
+    file.write_text(json.dumps({"customers": [customer]}, default=str), "utf-8")
+    made = admin("load", str(file))
+    assert made.exit_code == 0, made.output
+    access_token = bearer(tpp, _bank(stack, bic), "leila")
+    admin("delete", "leila")
+
+    refused = tpp.call("GET", "/tpp/accounts", bearer=access_token, headers=_PRESENT)
+
     assert refused.status_code == 502, refused.text
     assert "authorize again" in refused.json()["title"]
