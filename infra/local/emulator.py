@@ -142,11 +142,10 @@ class EmulatorServer(ThreadingHTTPServer):
 
 
 def load_moto() -> Callable[..., Iterable[bytes]]:
-    """Patch moto and return its server application, with CloudFormation already imported."""
+    """Patch moto and return its server application."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     moto_patches.patch_moto()
-    import moto.cloudformation.responses  # noqa: F401 - the slowest import; the first call should not wait for it
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
     found: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
