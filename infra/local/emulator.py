@@ -159,15 +159,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--state", type=Path, help="keep tables, queues, secrets and key material in this file")
     options = parser.parse_args(arguments)
     exit_with_parent()
-    served = load_moto()
-    state: EmulatorState | None = None
-    if options.state:
-        try:
-            state = EmulatorState(options.state)
+    try:
+        state = EmulatorState(options.state) if options.state else None  # first, since moto takes time to load
+        served = load_moto()
+        if state:
             state.restore()
-        except StateUnusable as error:
-            print(error, flush=True)  # in place of the address
-            sys.exit(1)
+    except StateUnusable as error:
+        print(error, flush=True)  # in place of the address
+        sys.exit(1)
     server = EmulatorServer(Emulator(served, state), options.port)
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()
