@@ -1,15 +1,18 @@
 """Entry point of ``.venv/bin/python -m infra.admin``."""
 
 import logging
+import sys
 
 from infra import command
 
 
 def main() -> None:
     """Run the program. The import is deferred so that Ctrl-C during start-up prints one line, not a traceback."""
-    from infra.admin.commands import program
+    from infra.admin.builder import COMMANDS, build_program
 
     logging.disable()  # standard output may have to be a single JSON document
+    asked = sys.argv[1:2]
+    program = build_program(asked if set(asked) & set(COMMANDS) else COMMANDS)
     program(prog_name=f"{command.PYTHON} -m infra.admin")
 
 

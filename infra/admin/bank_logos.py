@@ -9,10 +9,11 @@ import typer
 
 from chalicelib.openbanking.records.bank_logos import logo_path
 from infra.admin import connection
-from infra.admin.banks import BicArgument
-from infra.admin.output import CommandRefused, Report
+from infra.admin.banks import BicArgument, group
+from infra.admin.output import CommandRefused, Report, command
 
 
+@command(group, "logo")
 def logo(
     bic: BicArgument,
     file: Annotated[

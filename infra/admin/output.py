@@ -12,36 +12,10 @@ from typing import Annotated, Any, NoReturn
 
 import simplejson
 import typer
-from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
 
-from chalicelib.cards.events.signing_secrets import NoEventSecret
-from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, UnknownCredential
-from chalicelib.delivery.journal import NotResendable, SearchTooWide, UnknownDelivery
-from chalicelib.foundation.crypto.certificates import InvalidCertificate
-from chalicelib.foundation.crypto.distinguished_names import InvalidName
-from chalicelib.foundation.crypto.resealing import DataKeyNeeded
-from chalicelib.foundation.crypto.secret_keys import NoKeys, SecretChanged
-from chalicelib.foundation.crypto.signatures import InvalidKey
-from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.durations import NOTATIONS, InvalidDuration, read_duration
-from chalicelib.foundation.dynamodb.store import Conflict, StoreError
 from chalicelib.foundation.fields.written_text import is_written
-from chalicelib.foundation.settings import InvalidSetting
-from chalicelib.openbanking.flows.unresolved_orders import NotResolved
-from chalicelib.openbanking.records.bank_record import InvalidBank
-from chalicelib.openbanking.records.banks import BankExists, UnknownBank
-from chalicelib.openbanking.records.certificate_blocklist import InvalidSerialNumber
-from chalicelib.openbanking.records.client_validation import InvalidClient
-from chalicelib.openbanking.records.clients import UnknownClient
-from chalicelib.statistics.ingest import DayRefused
-from chalicelib.website.accounts.account_flow import SecretNotValid
-from chalicelib.website.records.users import InvalidUser, NotIdentified, UnknownUser, UserExists
 from infra.admin import operator_log
-from infra.admin.connection import StageUnknown
-from infra.customers.loading import CustomersChanged, InvalidCustomers, TooManyCustomers, UnknownCustomers
-from infra.programme.file import InvalidProgramme
-from infra.programme.loading import EntryInUse, LoadConflict, LoadTooLarge
-from infra.retention.errors import NotErasable
 
 _AS_JSON = inspect.Parameter(
     "as_json",
@@ -90,8 +64,12 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
             operator_log.running.set(_running_command(group, name, context))
             try:
                 report = work(*arguments, **options | ({"as_json": as_json} if asks else {}))
-            except (*_SPOKEN, StoreError, ClientError, BotoCoreError) as error:
-                fail(_explain(error), as_json)
+            except Exception as error:
+                from infra.admin.errors import explain_error  # late, since all of the errors take time to import
+
+                if (sentence := explain_error(error)) is None:
+                    raise
+                fail(sentence, as_json)
             typer.echo(simplejson.dumps(report.data, indent=2, default=str) if as_json else report.text)
             if not report.good:
                 raise typer.Exit(1)
@@ -160,51 +138,6 @@ def _format_cell(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return to_printable("-" if value is None or value == [] else str(value))
-
-
-_SPOKEN = (
-    *(CommandRefused, StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable, DataKeyNeeded),
-    *(InvalidBank, BankExists, UnknownBank, InvalidClient, UnknownClient, DayRefused),
-    *(InvalidUser, UserExists, UnknownUser, NotIdentified, SecretNotValid),
-    *(UnknownDelivery, NotResendable, SearchTooWide, NotResolved),
-    *(UnknownCredential, CredentialChanged, NoOldKey, NoEventSecret),
-    *(InvalidCertificate, InvalidName, InvalidSerialNumber),
-    *(NotErasable,),
-    *(InvalidProgramme, EntryInUse, LoadTooLarge, LoadConflict),
-    *(InvalidCustomers, TooManyCustomers, CustomersChanged, UnknownCustomers),
-)
-"""Errors whose message is shown to the operator."""
-
-_NO_CREDENTIALS = {
-    *("AccessDenied", "AccessDeniedException", "ExpiredToken", "ExpiredTokenException", "InvalidClientTokenId"),
-    *("InvalidSignatureException", "SignatureDoesNotMatch", "UnrecognizedClientException"),
-}
-_NOT_FOUND = {"NotFoundException", "ResourceNotFoundException"}
-
-
-def _explain(error: Exception) -> str:
-    if isinstance(error, Conflict):
-        return "the record was changed concurrently: try again"
-    if isinstance(error, StoreError) and isinstance(error.__cause__, ClientError | BotoCoreError):
-        error = error.__cause__
-    if isinstance(error, ClientError):
-        return _explain_aws_error(error)
-    text = " ".join(str(error).split()).rstrip(".")
-    if isinstance(error, NoRegionError):
-        text += " (AWS_DEFAULT_REGION)"
-    return f"AWS cannot be used: {text}" if isinstance(error, BotoCoreError) else text
-
-
-def _explain_aws_error(error: ClientError) -> str:
-    code, call = error.response.get("Error", {}).get("Code", ""), error.operation_name
-    if code in _NOT_FOUND:
-        return (
-            f"a resource of this stage does not exist ({call}: {code}): "
-            "create the resources with `make deploy`, or start the local stack with `make run`"
-        )
-    if code in _NO_CREDENTIALS:
-        return f"AWS refuses these credentials ({call}: {code})"
-    return f"AWS refused {call}: {code}"
 
 
 def parse_span(text: str) -> int:

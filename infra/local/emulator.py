@@ -142,11 +142,10 @@ class EmulatorServer(ThreadingHTTPServer):
 
 
 def load_moto() -> Callable[..., Iterable[bytes]]:
-    """Patch moto and return its server application, with CloudFormation already imported."""
+    """Patch moto and return its server application."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     moto_patches.patch_moto()
-    import moto.cloudformation.responses  # noqa: F401 - the slowest import; the first call should not wait for it
     from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 
     found: Callable[..., Iterable[bytes]] = DomainDispatcherApplication(create_backend_app)
@@ -160,15 +159,14 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--state", type=Path, help="keep tables, queues, secrets and key material in this file")
     options = parser.parse_args(arguments)
     exit_with_parent()
-    served = load_moto()
-    state: EmulatorState | None = None
-    if options.state:
-        try:
-            state = EmulatorState(options.state)
+    try:
+        state = EmulatorState(options.state) if options.state else None  # first, since moto takes time to load
+        served = load_moto()
+        if state:
             state.restore()
-        except StateUnusable as error:
-            print(error, flush=True)  # in place of the address
-            sys.exit(1)
+    except StateUnusable as error:
+        print(error, flush=True)  # in place of the address
+        sys.exit(1)
     server = EmulatorServer(Emulator(served, state), options.port)
     print(f"http://127.0.0.1:{server.server_port}", flush=True)
     server.serve_forever()

@@ -29,7 +29,7 @@ def patch_moto() -> None:
     _remember_less()
     _look_up_less()
     _read_models_once()
-    _read_conditions_once()
+    _read_expressions_once()
     _try_fewer_names()
     _measure_once()
     _honour_tokens()
@@ -131,8 +131,10 @@ def _read_models_once() -> None:
     session.create_loader = cache(session.create_loader)
 
 
-def _read_conditions_once() -> None:
-    """Cache the tokens of condition expressions, which moto parses several times in each transaction."""
+def _read_expressions_once() -> None:
+    """Cache the tokens of conditions and the syntax trees of updates, which moto parses repeatedly and copies."""
+    updates: Any = import_module("moto.dynamodb.parsing.expressions").UpdateExpressionParser
+    updates.make = cache(updates.make)
     parser: Any = import_module("moto.dynamodb.comparisons").ConditionExpressionParser
     real_words = parser._lex_condition_expression
 

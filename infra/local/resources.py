@@ -1,14 +1,14 @@
 """Creates the resources of ``resources.yaml`` on the one-machine stack.
 
-It uses CloudFormation, so that tests cover the template that is deployed. Resources that an emulator's CloudFormation
-does not support (secrets, item expiry) are added through the services' own APIs. If only DynamoDB has a separate
-endpoint, its tables are created there from the same template. Several stacks can share an endpoint if each has its own
-name prefix (``RESOURCE_PREFIX``).
+An endpoint such as LocalStack gets the template through CloudFormation. Resources that its CloudFormation does not
+support (secrets, item expiry) are added through the services' own APIs. The bundled emulator gets all resources that
+way, since moto's CloudFormation imports most of moto. If only DynamoDB has a separate endpoint, its tables are created
+there from the same template. Several stacks can share an endpoint if each has its own name prefix
+(``RESOURCE_PREFIX``).
 """
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -22,11 +22,7 @@ from infra.deploy import stacks, template
 STAGE = "local"
 STACK = f"causeway-{STAGE}"
 
-_KEY = "AWS::KMS::Key"
-_TRUSTING = {
-    "Version": "2012-10-17",
-    "Statement": [{"Effect": "Allow", "Principal": "*", "Action": "kms:*", "Resource": "*"}],
-}
+_KEY, _ALIAS = "AWS::KMS::Key", "AWS::KMS::Alias"
 _CONFIG = Config(connect_timeout=2, read_timeout=60, retries={"mode": "standard", "total_max_attempts": 3})
 
 
@@ -34,7 +30,7 @@ def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STAC
     """Create missing resources; idempotent on engines that keep data.
 
     Args:
-        emulated: the endpoint is the bundled emulator, which cannot create every type of resource.
+        emulated: the endpoint is the bundled emulator.
         dynamodb_apart: DynamoDB has a separate endpoint (``AWS_ENDPOINT_URL_DYNAMODB``).
         prefix: the prefix of all names, including the CloudFormation stack's.
 
@@ -43,11 +39,14 @@ def create_resources(*, emulated: bool, dynamodb_apart: bool, prefix: str = STAC
     """
     source, tags = compact_template(prefix)
     local = template.Template(source, Stage=STAGE)
-    laid = template.without_type(source, template.TABLE) if dynamodb_apart else source
-    understood = _adapt_to_moto(laid) if emulated else laid
-    stacks.deploy_stack(_client("cloudformation"), prefix, understood, {"Stage": STAGE}, pause=1, tags=tags)
+    if emulated:
+        _make_keys(_client("kms"), local)
+        _make_queues(_client("sqs"), local)
+    else:
+        laid = template.without_type(source, template.TABLE) if dynamodb_apart else source
+        stacks.deploy_stack(_client("cloudformation"), prefix, laid, {"Stage": STAGE}, pause=1, tags=tags)
     dynamodb = _client("dynamodb")
-    if dynamodb_apart:
+    if emulated or dynamodb_apart:
         make_tables(dynamodb, local)
     expire_items(dynamodb, local)
     _make_secrets(_client("secretsmanager"), local)
@@ -78,9 +77,9 @@ def make_tables(dynamodb: Any, source: template.Template) -> None:
                     "start anew with `make run FRESH=1`, which removes it"
                 )
             continue
-        dynamodb.create_table(**table)
-        waiter = dynamodb.get_waiter("table_exists")
-        waiter.wait(TableName=table["TableName"], WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+        if dynamodb.create_table(**table)["TableDescription"]["TableStatus"] != "ACTIVE":
+            waiter = dynamodb.get_waiter("table_exists")
+            waiter.wait(TableName=name, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
 
 
 def expire_items(dynamodb: Any, source: template.Template) -> None:
@@ -93,6 +92,30 @@ def expire_items(dynamodb: Any, source: template.Template) -> None:
             )
 
 
+def _make_keys(kms: Any, source: template.Template) -> None:
+    """Create the missing keys that have an alias."""
+    keys = source.resources(_KEY)
+    for alias in source.resources(_ALIAS).values():
+        try:
+            kms.describe_key(KeyId=alias["AliasName"])
+        except kms.exceptions.NotFoundException:
+            key = kms.create_key(Description=keys[alias["TargetKeyId"]["Ref"]]["Description"])
+            kms.create_alias(AliasName=alias["AliasName"], TargetKeyId=key["KeyMetadata"]["KeyId"])
+
+
+def _make_queues(sqs: Any, source: template.Template) -> None:
+    """Create missing queues, dead-letter queues first."""
+    arns: dict[str, str] = {}
+    for name, queue in sorted(source.resources(template.QUEUE).items(), key=lambda entry: "RedrivePolicy" in entry[1]):
+        attributes = {each: value for each, value in queue.items() if each not in ("QueueName", "Tags")}
+        if redrive := attributes.get("RedrivePolicy"):
+            target, _ = redrive["deadLetterTargetArn"]["Fn::GetAtt"]
+            attributes["RedrivePolicy"] = {**redrive, "deadLetterTargetArn": arns[target]}
+        texts = {each: json.dumps(value) for each, value in attributes.items()}
+        url = sqs.create_queue(QueueName=queue["QueueName"], Attributes=texts)["QueueUrl"]
+        arns[name] = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+
+
 def _make_secrets(manager: Any, source: template.Template) -> None:
     for secret in source.resources(template.SECRET).values():
         try:
@@ -100,15 +123,6 @@ def _make_secrets(manager: Any, source: template.Template) -> None:
         except ClientError as error:
             if error.response["Error"]["Code"] != "ResourceExistsException":
                 raise
-
-
-def _adapt_to_moto(source: Mapping[str, Any]) -> dict[str, Any]:
-    """The template adapted to moto, which expects a key policy as text and does not support secrets here."""
-    reduced = copy.deepcopy(template.without_type(source, template.SECRET))
-    for entry in reduced["Resources"].values():
-        if entry["Type"] == _KEY:
-            entry["Properties"]["KeyPolicy"] = json.dumps(_TRUSTING)
-    return reduced
 
 
 def _key_schemas(table: Mapping[str, Any]) -> dict[str, Any]:

@@ -317,9 +317,9 @@ def _load_application() -> tuple[Chalice, Config]:
         from app import app
     except InvalidSetting as error:
         raise StartFailed(f"the environment cannot be used: {error}") from None
-    from chalicelib.website import pages, site  # noqa: F401 - so that the first page is as fast as the others
+    from infra.local.template_cache import preload_pages
 
-    pages.preload()
+    preload_pages()
     on_disk = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     return app, Config(
         chalice_stage=STAGE,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlsplit
 
 from chalice.app import Response
@@ -18,7 +18,7 @@ from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import BytecodeCache, Environment
 
 
 HTML = "text/html; charset=utf-8"
@@ -237,6 +237,9 @@ def heroicon(name: str, size: int) -> str:
 class Templates:
     """The templates in ``folders`` (the first match wins) and the shared ones; ``filters`` by name."""
 
+    compiled: ClassVar[BytecodeCache | None] = None
+    """Where compiled templates are kept between processes; a Lambda function has no place for them."""
+
     folders: Sequence[Path]
     filters: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
 
@@ -260,6 +263,7 @@ class Templates:
             trim_blocks=True,
             lstrip_blocks=True,
             auto_reload=False,
+            bytecode_cache=self.compiled,
         )
         environment.filters.update(self.filters)
         environment.filters["json_text"] = jsontext.dumps

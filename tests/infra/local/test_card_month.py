@@ -21,6 +21,7 @@ from infra.progress import SILENT
 from tests.cards.ledgers import prove
 from tests.cards.scenes import EUR, GBP, MANAGER, USD, Scene
 from tests.openbanking.faults import table_of
+from tests.tables import rows
 from tests.world import World
 
 GROWN = ("cards", "ledger", "external-payments", "card-activity", "idempotency")
@@ -73,7 +74,7 @@ def copied(items: dict[Any, Any]) -> dict[Any, Any]:
 
 
 def tables(scene: Scene) -> dict[str, int]:
-    return {table: sum(1 for _ in scene.hub.store.scan(table)) for table in GROWN}
+    return {name: len(rows(table_of(scene.world, name))) for name in GROWN}
 
 
 def portal(scene: Scene, action: str, **members: Any) -> Any:

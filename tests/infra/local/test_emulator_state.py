@@ -59,7 +59,7 @@ class Emulators:
         return dynamodb
 
     def transact(self, token: str, part: str) -> None:
-        members = [{"Put": put(part)}]
+        members = [{"Put": {"TableName": "transactions", "Item": key(part)}}]
         self.client("dynamodb").transact_write_items(TransactItems=members, ClientRequestToken=token)
 
 
@@ -87,10 +87,17 @@ def token_rows(file: sqlite3.Connection) -> dict[str, tuple[str, float]]:
     return {token: tuple(json.loads(value)) for token, value in found}
 
 
-def age_tokens(path: Path, minutes: int) -> None:
+def write_tokens(emulators: Emulators) -> None:
+    emulators.make_table("transactions")
+    for token in ("kept", "repeated", "expired"):
+        emulators.transact(token, "first")
+
+
+def age_tokens(path: Path) -> None:
+    """Two tokens become eleven minutes old, and one nine."""
     with sqlite3.connect(path) as file:
         for token, (digest, at) in token_rows(file).items():
-            earlier = json.dumps([digest, at - minutes * 60])
+            earlier = json.dumps([digest, at - (9 if token == "kept" else 11) * 60])
             file.execute("UPDATE entries SET value = ? WHERE kind = 'token' AND key = ?", (earlier, token))
 
 
@@ -161,9 +168,11 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Killed]:
         key_id, sealed = write_keys(emulators)
         items = write_items(emulators)
         write_messages(emulators)
+        write_tokens(emulators)
         emulators.make_table("others").put_item(TableName="others", Item=key("kept"))
         emulators.make_table("binary").put_item(TableName="binary", Item={**key("kept"), "b": {"B": BINARY}})
         emulators.kill()
+        age_tokens(folder / "emulator.sqlite3")
         yield Killed(emulators.start(), folder, key_id, sealed, items)
 
 
@@ -235,36 +244,25 @@ def test_a_file_of_a_later_release_is_left_alone_and_says_what_to_do(tmp_path: P
         EmulatorState(path)
 
 
-def test_a_token_of_a_transaction_is_kept_for_ten_minutes(tmp_path: Path) -> None:
-    path = tmp_path / "emulator.sqlite3"
-    with on_file(path) as emulators:
-        emulators.start().make_table()
-        emulators.transact("one", "first")
-        emulators.kill()
-        age_tokens(path, minutes=9)
-        emulators.start().make_table()
-        with pytest.raises(ClientError, match="IdempotentParameterMismatch"):
-            emulators.transact("one", "second")
-        emulators.transact("two", "second")
-        emulators.kill()
-        age_tokens(path, minutes=2)
-        emulators.start().make_table()
-        emulators.transact("one", "third")
-        emulators.kill()
-        age_tokens(path, minutes=9)
-        emulators.start().make_table()
-        emulators.transact("four", "fourth")
-        emulators.kill()
+def test_a_token_of_a_transaction_is_kept_for_ten_minutes(killed: Killed) -> None:
+    with sqlite3.connect(killed.folder / "emulator.sqlite3") as file:
+        before = token_rows(file)
+    killed.again.make_table("transactions")
+    with pytest.raises(ClientError, match="IdempotentParameterMismatch"):
+        killed.again.transact("kept", "second")
+    killed.again.transact("repeated", "second")
 
-    with sqlite3.connect(path) as file:
-        assert token_rows(file).keys() == {"one", "four"}
+    with sqlite3.connect(killed.folder / "emulator.sqlite3") as file:
+        after = token_rows(file)
+    assert before.keys() >= {"kept", "repeated", "expired"}
+    assert after.keys() == {"kept", "repeated"}
+    assert after["kept"] == before["kept"]
+    assert after["repeated"][1] > before["kept"][1], "it is kept for ten minutes more"
 
 
-def test_a_refused_call_is_answered_with_its_error(tmp_path: Path) -> None:
-    with on_file(tmp_path / "emulator.sqlite3") as emulators:
-        dynamodb = emulators.start().client("dynamodb")
-        with pytest.raises(ClientError, match="ResourceNotFoundException"):
-            dynamodb.put_item(**put("missing"))
+def test_a_refused_call_is_answered_with_its_error(killed: Killed) -> None:
+    with pytest.raises(ClientError, match="ResourceNotFoundException"):
+        killed.again.client("dynamodb").put_item(TableName="missing", Item=key("refused"))
 
 
 def confirmed_transactions(emulators: Emulators) -> Iterator[int]:

@@ -10,6 +10,8 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import Item
 
 from infra.local import moto_patches
@@ -96,11 +98,11 @@ def row(owner: str, part: str = "p", **numbers: int) -> dict[str, Any]:
     return {"owner": {"S": owner}, "part": {"S": part}, "shard": {"S": "s"}, **told}
 
 
-def fill(client: Any, first: int, last: int, owner: str = "") -> None:
-    """One item per owner, or all of one owner."""
+def fill(first: int, last: int, owner: str = "") -> None:
+    """Put one item per owner, or all of one owner, into moto's table at once: calls are not what is tested here."""
+    table = dynamodb_backends[DEFAULT_ACCOUNT_ID]["eu-west-1"].tables[TABLE]
     for number in range(first, last):
-        item = row(owner or f"owner{number}", f"part{number:06}", at=number)
-        client.put_item(TableName=TABLE, Item=item)
+        table.put_item(row(owner or f"owner{number}", f"part{number:06}", at=number))
 
 
 def due(client: Any, condition: str = "", **options: Any) -> dict[str, Any]:
@@ -141,10 +143,10 @@ def test_a_transaction_touches_as_many_items_of_a_large_table_as_of_a_small_one(
         )
         return touched.counts
 
-    fill(client, 0, 10)
+    fill(0, 10)
     due(client)
     small = transact(1)
-    fill(client, 10, 1000)
+    fill(10, 1000)
 
     assert transact(2) == small
 
@@ -171,10 +173,10 @@ def test_a_query_of_an_index_touches_the_items_of_its_page_only(
         due(client, **asked, Limit=2, ExclusiveStartKey=first["LastEvaluatedKey"])
         return touched.counts
 
-    fill(client, 0, 10)
+    fill(0, 10)
     pages()
     small = pages()
-    fill(client, 10, 1000)
+    fill(10, 1000)
 
     assert pages() == small
 
@@ -193,11 +195,11 @@ def test_a_query_of_a_partition_touches_the_items_of_its_page_only(touched: Touc
         assert [item["part"]["S"] for item in found["Items"]] == ["part000000", "part000001", "part000002"]
         return touched.counts
 
-    fill(client, 0, 10, "one")
+    fill(0, 10, "one")
     page()
     small = page()
-    fill(client, 10, 1000, "one")
-    fill(client, 0, 100)
+    fill(10, 1000, "one")
+    fill(0, 100)
 
     assert page() == small
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import boto3
 import pytest
@@ -18,6 +19,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.exceptions import TransactionCanceledException
 from moto.dynamodb.models import dynamodb_backends
 from moto.dynamodb.models.dynamo_type import DynamoType, Item
+from moto.dynamodb.parsing.tokens import ExpressionTokenizer
 
 from chalicelib.foundation.identifiers import new_id
 from infra.local import moto_patches
@@ -122,6 +124,15 @@ def test_a_repeat_while_the_first_is_in_progress_is_refused(numbers: Numbers) ->
         assert numbers.refusal("one", numbers.add_one()) == "TransactionInProgressException"
     numbers.transact("one", numbers.add_one())
     assert numbers.items() == {}
+
+
+def test_an_update_expression_is_parsed_once_and_evaluated_for_each_update(numbers: Numbers) -> None:
+    update = numbers.add_one()["Update"] | {"UpdateExpression": "ADD n :one SET another = :one"}
+    with patch.object(ExpressionTokenizer, "make_list", wraps=ExpressionTokenizer.make_list) as parsing:
+        for _ in range(3):
+            numbers.dynamodb.update_item(**update)
+        assert parsing.call_count <= 1
+    assert numbers.items() == {"count": {"N": "3"}}
 
 
 @pytest.fixture

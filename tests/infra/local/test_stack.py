@@ -68,49 +68,6 @@ def test_a_wrong_setting_is_one_sentence(tmp_path: Path, options: tuple[str, ...
     assert result.stderr.count("\n") == 1
 
 
-@dataclass(frozen=True)
-class Ended:
-    """What was seen of a stack until it ended, and its folder."""
-
-    content: dict[str, Any]
-    running: Any
-    health: int
-    file_mode: int
-    service_log: str
-    folder: Path
-
-
-@pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """A stack that began in a folder with the file of another, whose process id is another program's by now."""
-    folder = tmp_path_factory.mktemp("stack")
-    file, elsewhere = folder / "stack.json", of_a_stack(ENDPOINT)
-    with answering("another-stack") as other, (folder / "log").open("wb") as output:
-        stale = {**other, "id": "a-stack-that-was-killed", "pid": os.getpid(), "base_url": "http://127.0.0.1:8000"}
-        stackfile.write(file, stale)
-        with run_stack(CLEAN, output, folder=folder, elsewhere=elsewhere) as content:
-            running, file_mode = stackfile.find_running(file), file.stat().st_mode & 0o777
-            health = requests.get(f"{content['base_url']}/health", timeout=PATIENCE_SECONDS).status_code
-            service_log = Path(content["log"]).read_text()
-    return Ended(content, running, health, file_mode, service_log, folder)
-
-
-@pytest.mark.e2e
-def test_a_stack_answers_and_takes_everything_along_when_it_ends(ended: Ended) -> None:
-    content = ended.content
-    assert ended.health == 200
-    assert [bank["api_version"] for bank in content["banks"]] == [1, 2]
-    assert [bank["bic"] for bank in content["fault_banks"]] == ["DEMOGB2F", "DEMODE2F"]
-    assert ended.file_mode == 0o600
-    assert '"route":"/health"' in ended.service_log
-
-    assert not (ended.folder / "stack.json").exists()
-    assert content["user"]["password"] not in (ended.folder / "log").read_text()
-    assert not _answers(content["base_url"])
-    endpoint = content["environment"]["AWS_ENDPOINT_URL"]
-    assert _answers(endpoint) is bool(ENDPOINT), "its own emulator ends with it, another one goes on"
-
-
 @pytest.mark.parametrize("engine", ["emulator", "dynamodb-local"])
 def test_a_second_stack_leaves_the_first_ones_file_alone(tmp_path: Path, engine: str) -> None:
     file = tmp_path / "stack.json"
@@ -128,17 +85,26 @@ def test_a_second_stack_leaves_the_first_ones_file_alone(tmp_path: Path, engine:
     )
 
 
-@pytest.mark.e2e
-def test_a_file_whose_process_id_is_another_programs_by_now_blocks_nothing(ended: Ended) -> None:
-    assert ended.running == ended.content
+@dataclass(frozen=True)
+class Killed:
+    """What was seen of a stack, and what it kept when it was killed."""
+
+    content: dict[str, Any]
+    running: Any
+    health: int
+    file_mode: int
+    service_log: str
+    output: str
+    kept: Kept
 
 
 @dataclass(frozen=True)
 class Returned:
-    """What a stack kept when it was killed and started again, and how it ended during a request."""
+    """A stack that was killed, what the next one kept of it, and how that one ended during a request."""
 
-    before: Kept
-    after: Kept
+    killed: Killed
+    content: dict[str, Any]
+    kept: Kept
     answer: bytes
     exit_code: int
     file: Path
@@ -146,11 +112,18 @@ class Returned:
 
 @pytest.fixture(scope="module")
 def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
+    """The first stack begins with the file of another, whose process id is another program's by now."""
     folder = tmp_path_factory.mktemp("stack")
     file, elsewhere = folder / "stack.json", of_a_stack(ENDPOINT)
-    with run_stack(CLEAN, folder=folder, elsewhere=elsewhere) as content:
-        before = _kept(content)
-        os.kill(content["pid"], signal.SIGKILL)
+    with answering("another-stack") as other, (folder / "output").open("wb") as output:
+        stale = {**other, "id": "a-stack-that-was-killed", "pid": os.getpid(), "base_url": "http://127.0.0.1:8000"}
+        stackfile.write(file, stale)
+        with run_stack(CLEAN, output, folder=folder, elsewhere=elsewhere) as content:
+            running, file_mode = stackfile.find_running(file), file.stat().st_mode & 0o777
+            health = requests.get(f"{content['base_url']}/health", timeout=PATIENCE_SECONDS).status_code
+            kept, service_log = _kept(content), Path(content["log"]).read_text()
+            os.kill(content["pid"], signal.SIGKILL)
+    killed = Killed(content, running, health, file_mode, service_log, (folder / "output").read_text(), kept)
     options = ["--port", "0", "--stack-file", str(file), "--engine", "emulator"]
     command = [sys.executable, "-m", "infra.local", *options]
     with subprocess.Popen(command, cwd=ROOT, env=CLEAN | elsewhere, stdout=subprocess.PIPE, text=True) as process:
@@ -158,7 +131,7 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
             assert process.stdout is not None
             assert any(line.startswith("ready at") for line in process.stdout)
             content = stackfile.read(file) or {}
-            after = _kept(content)
+            kept = _kept(content)
 
             def end() -> None:
                 process.send_signal(signal.SIGTERM)
@@ -168,7 +141,28 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> Returned:
             exit_code = process.wait(PATIENCE_SECONDS)
         finally:
             process.kill()
-    return Returned(before, after, answer, exit_code, file)
+    return Returned(killed, content, kept, answer, exit_code, file)
+
+
+@pytest.mark.e2e
+def test_a_stack_answers_and_takes_everything_along_when_it_ends(returned: Returned) -> None:
+    killed = returned.killed
+    assert killed.health == 200
+    assert [bank["api_version"] for bank in killed.content["banks"]] == [1, 2]
+    assert [bank["bic"] for bank in killed.content["fault_banks"]] == ["DEMOGB2F", "DEMODE2F"]
+    assert killed.file_mode == 0o600
+    assert '"route":"/health"' in killed.service_log
+    assert killed.content["user"]["password"] not in killed.output
+
+    assert not returned.file.exists()
+    assert not _answers(returned.content["base_url"])
+    endpoint = returned.content["environment"]["AWS_ENDPOINT_URL"]
+    assert _answers(endpoint) is bool(ENDPOINT), "its own emulator ends with it, another one goes on"
+
+
+@pytest.mark.e2e
+def test_a_file_whose_process_id_is_another_programs_by_now_blocks_nothing(returned: Returned) -> None:
+    assert returned.killed.running == returned.killed.content
 
 
 @pytest.mark.e2e
@@ -181,7 +175,7 @@ def test_requests_in_flight_are_answered_before_a_stack_that_is_to_end_does(retu
 
 @pytest.mark.e2e
 def test_a_stack_that_was_killed_comes_back_with_its_user_keys_and_credentials(returned: Returned) -> None:
-    assert returned.before == returned.after
+    assert returned.kept == returned.killed.kept
     if not ENDPOINT:
         assert (returned.file.parent / "emulator").stat().st_mode & 0o777 == 0o700
 
@@ -209,6 +203,19 @@ def test_a_stack_that_is_told_to_end_in_the_last_step_of_its_start_prints_no_sum
     monkeypatch.setattr(signal, "signal", lambda *_: None)
 
     assert stack.main(["--port", "0", "--engine", "emulator", "--stack-file", str(tmp_path / "stack.json")]) == 130
+    assert capfd.readouterr().out == "ending…\nended\n"
+
+
+def test_a_stack_ends_when_its_standard_input_closes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As by the end of the program that started it."""
+    monkeypatch.setattr(stack, "call_with_parents_end", lambda work: work())
+    monkeypatch.setattr(stack.Stack, "_start", lambda _: {})
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    options = ["--port", "0", "--engine", "emulator", "--stack-file", str(tmp_path / "stack.json")]
+
+    assert stack.main([*options, "--end-with-stdin"]) == 130
     assert capfd.readouterr().out == "ending…\nended\n"
 
 

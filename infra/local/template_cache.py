@@ -1,0 +1,58 @@
+"""Keeps the compiled templates of pages, so that only the first of several stacks compiles them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from chalicelib.foundation.http.pages import Templates
+from infra.repository import ROOT
+
+if TYPE_CHECKING:
+    from jinja2.bccache import Bucket
+
+FOLDER = ROOT / ".local" / "templates"
+
+
+class TemplateCache(jinja2.FileSystemBytecodeCache):
+    """Compiled templates in ``folder``; one that cannot be kept, as on a full disk, is compiled again next time.
+
+    They are compiled again when a file in ``code`` has changed, too: filters of constants are evaluated in advance.
+    """
+
+    def __init__(self, folder: Path = FOLDER, code: Path = ROOT / "chalicelib") -> None:
+        self._code = code
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        super().__init__(str(folder))
+
+    def get_source_checksum(self, source: str) -> str:
+        """A digest of the template and of all that its compiled form depends on."""
+        return super().get_source_checksum(f"{source}{self._state_of_code}")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Load a compiled template that was kept."""
+        with suppress(OSError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a compiled template."""
+        with suppress(OSError):
+            super().dump_bytecode(bucket)
+
+    @cached_property
+    def _state_of_code(self) -> str:
+        times = sorted((str(file), file.stat().st_mtime_ns) for file in self._code.rglob("*.py"))
+        return f"{jinja2.__version__}{times}"
+
+
+def preload_pages() -> None:
+    """Load what pages need, so that the first page is as fast as the others."""
+    from chalicelib.website import pages, site  # noqa: F401 - its first request would import it
+
+    Templates.compiled = TemplateCache()
+    pages.preload()

@@ -1,0 +1,34 @@
+"""A process that runs one command builds, and imports, only the part of the program that has it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from infra.admin.builder import COMMANDS
+from infra.repository import ROOT
+
+_PROGRAM = """
+import atexit, runpy, sys
+atexit.register(lambda: print(*sys.modules, sep="\\n"))
+runpy.run_module("infra.admin", run_name="__main__")
+"""
+
+
+def run(*arguments: str) -> tuple[int, set[str]]:
+    """Its exit code, and the commands and groups whose modules were imported."""
+    command = [sys.executable, "-c", _PROGRAM, *arguments]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    modules = result.stdout.splitlines()
+    return result.returncode, {name for name in COMMANDS if f"infra.admin.{name}" in modules}
+
+
+def test_a_command_is_run_without_the_modules_of_other_groups() -> None:
+    assert run("clients", "list", "--help") == (0, {"clients"})
+
+
+@pytest.mark.parametrize(("first", "code"), [("--help", 0), ("client", 2)])
+def test_help_and_a_wrong_name_take_all_groups_into_account(first: str, code: int) -> None:
+    assert run(first) == (code, {*COMMANDS})
