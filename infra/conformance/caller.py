@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
@@ -22,6 +23,7 @@ SHOWN = 4000
 """The most characters of a body that a report shows."""
 HIDDEN_HEADERS = ("x-api-key", "x-auth-token", "x-signature", "authorization", "cookie", "set-cookie")
 """Headers whose values a report never shows."""
+_sign = lru_cache(1024)(sign)  # many requests have the same body, and the padding has nothing random
 _RATE_TRIES, _LONGEST_PAUSE = 5, 10
 """How often a call is repeated that the bank refuses with 429, and the longest pause before, in seconds."""
 Headers = dict[str, str]
@@ -112,7 +114,7 @@ class Caller:
             "Content-Type": "application/json",
             "X-Api-Key": self.api_key,
             "X-Request-Id": request_id or new_uuid(),
-            "X-Signature": sign(key or self.key, content if signed is None else signed),
+            "X-Signature": _sign(key or self.key, content if signed is None else signed),
         }
         headers |= {"X-Auth-Token": token} if token else {}
         if change is not None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from urllib.parse import quote, quote_plus
+from bisect import bisect_left
+from urllib.parse import quote
 
 MASK = "***"
 _SHORTEST = 8
@@ -22,8 +23,8 @@ class Masking:
         """Mask ``secrets`` from now on, in plain text, in JSON and in URLs."""
         for secret in secrets:
             if len(secret) >= _SHORTEST and secret not in self._secrets:
-                spellings = (secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret))
-                self._spellings.update(spellings)
+                in_url = quote(secret, safe="")
+                self._spellings.update((secret, json.dumps(secret)[1:-1], in_url, in_url.replace("%20", "+")))
                 self._secrets.add(secret)
 
     def add_pem(self, pem: str) -> None:
@@ -34,7 +35,7 @@ class Masking:
         """``text`` with ``***`` in place of every secret."""
         if len(self._longest_first) != len(self._spellings):  # threads of the hub add some meanwhile
             self._longest_first = sorted(self._spellings, key=len, reverse=True)
-        for spelling in self._longest_first:
-            if len(spelling) <= len(text):
-                text = text.replace(spelling, MASK)
+        first = bisect_left(self._longest_first, -len(text), key=lambda spelling: -len(spelling))
+        for spelling in self._longest_first[first:]:
+            text = text.replace(spelling, MASK)
         return text
