@@ -59,16 +59,23 @@ def open_session(
 ) -> Iterator[Session]:
     """A session with a bank, whose hub serves meanwhile. Raises: PortTaken, CannotRun."""
     limits = limits or Limits(report=bank.limits.report)
+    outbound = Outbound(public_only=False, total_seconds=limits.answer, ca_file=bank.ca_file)
+    session = make_session(bank, key, output, outbound, psu, limits)
+    with serving(session.hub):
+        _require_reachable(session)
+        yield session
+
+
+def make_session(
+    bank: BankUnderTest, key: RSAPrivateKey, output: TextIO, outbound: Outbound, psu: Psu | None, limits: Limits
+) -> Session:
+    """A session with a bank, whose hub does not serve yet."""
     masking = Masking()
     masking.add(bank.api_key)
     masking.add_pem(_private_pem(key))
     hub = Hub(bank, key, masking, Clock())
-    outbound = Outbound(public_only=False, total_seconds=limits.answer, ca_file=bank.ca_file)
     caller = Caller(bank.base_url, bank.api_key, key, masking, outbound, observers=[hub.observe])
-    with serving(hub):
-        session = Session(bank, hub, caller, psu or _psu(bank, hub, output), limits, _say_to(output))
-        _require_reachable(session)
-        yield session
+    return Session(bank, hub, caller, psu or _psu(bank, hub, output), limits, _say_to(output))
 
 
 def _private_pem(key: RSAPrivateKey) -> str:

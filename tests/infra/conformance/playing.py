@@ -1,20 +1,24 @@
-"""Runs of the kit in this process, against the small bank, with a PSU that decides at once."""
+"""Runs of the kit in this process, against the small bank, with a PSU that decides at once.
+
+The kit and the bank call each other without connections, except within ``connected``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from urllib.parse import urljoin
-
-import requests
+from typing import TextIO
+from urllib.parse import unquote, urljoin, urlsplit
 
 from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.http.outbound import ConnectionDropped, Outbound, Reply
 from infra.conformance import bank_file, kit
 from infra.conformance.bank_file import BankUnderTest
 from infra.conformance.check import Check, Result
 from infra.conformance.checks import checks_of
+from infra.conformance.hub import Hub
 from infra.conformance.psu import PsuOutcome, Task
 from infra.conformance.runner import Run
 from infra.conformance.selection import select
@@ -29,7 +33,9 @@ from tests.infra.conformance.small_bank import (
     NUMBER,
     OTHER_KEY,
     SORT_CODE,
+    Answer,
     SmallBank,
+    running,
 )
 from tests.patience import PATIENCE_SECONDS
 
@@ -39,26 +45,53 @@ LIMITS = Limits(answer=PATIENCE_SECONDS, report=0.15, arrival=0.15)
 
 
 class InstantPsu:
-    """A PSU who opens the bank's page and decides, over HTTP."""
+    """A PSU who opens the bank's page and decides."""
 
     def __init__(self, bank: SmallBank) -> None:
         self._bank = bank
 
     def act(self, task: Task) -> PsuOutcome:
-        with requests.Session() as browser:
-            browser.trust_env = False
-            if task.action == "revoke":
-                browser.post(f"{self._bank.own}/end", timeout=PATIENCE_SECONDS)
-                return PsuOutcome("done")
-            form = task.url
-            if task.action == "consent":
-                page = browser.get(task.url, timeout=PATIENCE_SECONDS)
-                if page.status_code != 200:
-                    return PsuOutcome("failed", f"the bank's page has status {page.status_code}")
-                form = urljoin(task.url, page.text)
-            decision = "no" if task.decision == "refuse" else "yes"
-            ended = browser.post(form, data={"decision": decision}, timeout=PATIENCE_SECONDS)
-            return PsuOutcome("done" if ended.status_code == 200 else "failed", f"status {ended.status_code}")
+        if task.action == "revoke":
+            self._bank.fetch("POST", f"{self._bank.own}/end", {}, b"")
+            return PsuOutcome("done")
+        form = task.url
+        if task.action == "consent":
+            page = self._bank.fetch("GET", task.url, {}, b"")
+            if page.status != 200:
+                return PsuOutcome("failed", f"the bank's page has status {page.status}")
+            form = urljoin(task.url, page.body.decode())
+        ended = self._bank.fetch("POST", form, {}, b"decision=no" if task.decision == "refuse" else b"decision=yes")
+        while ended.status == 303:
+            ended = self._bank.fetch("GET", ended.headers["Location"], {}, b"")
+        return PsuOutcome("done" if ended.status == 200 else "failed", f"status {ended.status}")
+
+
+class Direct(Outbound):
+    """Hands the kit's calls to the bank, and the requests of bank and browser to whom they are for."""
+
+    hub: Hub
+
+    def __init__(self, bank: SmallBank) -> None:
+        super().__init__(public_only=False, total_seconds=LIMITS.answer)
+        self._bank = bank
+
+    def post(
+        self, url: str, body: bytes, headers: Mapping[str, str], *, repeat: bool, fresh: bool = False, **_: object
+    ) -> Reply:
+        assert (repeat, fresh) == (False, True)
+        try:
+            answer = self.fetch("POST", url, headers, body)
+        except Exception as error:
+            raise ConnectionDropped("the bank failed") from error
+        return Reply(answer.status, answer.body, answer.headers, answer.seconds)
+
+    def fetch(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        named = {name.lower(): value for name, value in headers.items()}
+        if url.startswith(f"{self._bank.own}/"):
+            return self._bank.respond(method, url.removeprefix(self._bank.own), named, body)
+        parts = urlsplit(url)
+        answer = self.hub.handle(method, unquote(parts.path), parts.query, named, body)
+        return Answer(answer.status, answer.body.encode(), {"Location": answer.location})
 
 
 def text_of(bank: SmallBank, port: int, more: str = "") -> str:
@@ -84,34 +117,45 @@ customer:
 {more}"""
 
 
-def file_of(bank: SmallBank, more: str = "") -> BankUnderTest:
-    return bank_file.parse(text_of(bank, free_port(), more), Path())
+def file_of(bank: SmallBank) -> BankUnderTest:
+    return bank_file.parse(text_of(bank, free_port()), Path())
 
 
 @contextmanager
-def playing(bank: SmallBank, more: str = "") -> Iterator[Session]:
-    """A session of the kit with a running bank."""
-    described = file_of(bank, more)
+def connected(bank: SmallBank) -> Iterator[Session]:
+    """A session of the kit with a bank, over connections."""
+    with running(bank):
+        described = file_of(bank)
+        bank.hub = described.public_url
+        with kit.open_session(described, HUB_KEY, StringIO(), psu=InstantPsu(bank), limits=LIMITS) as session:
+            session.other_key = OTHER_KEY  # making one takes time
+            yield session
+
+
+def session_with(bank: SmallBank, output: TextIO | None = None, limits: Limits = LIMITS) -> Session:
+    """A session of the kit with a bank."""
+    described = file_of(bank)
     bank.hub = described.public_url
-    with kit.open_session(described, HUB_KEY, StringIO(), psu=InstantPsu(bank), limits=LIMITS) as session:
-        session.other_key = OTHER_KEY  # making one takes time
-        yield session
+    direct = Direct(bank)
+    session = kit.make_session(described, HUB_KEY, output or StringIO(), direct, InstantPsu(bank), limits)
+    session.other_key = OTHER_KEY
+    direct.hub, bank.fetch = session.hub, direct.fetch
+    return session
 
 
-def play(bank: SmallBank, only: str = "", more: str = "") -> Run:
+def play(bank: SmallBank, only: str = "") -> Run:
     """A whole run, or one of chosen checks."""
-    return play_checks(bank, select(checks_of(bank.version), only), more)
+    return play_checks(session_with(bank), select(checks_of(bank.version), only))
 
 
 def play_mandatory(bank: SmallBank, check_id: str) -> Run:
     """A run of all mandatory checks, and of one other."""
     chosen = [each for each in checks_of(bank.version) if each.level == "mandatory" or each.check_id == check_id]
-    return play_checks(bank, chosen)
+    return play_checks(session_with(bank), chosen)
 
 
-def play_checks(bank: SmallBank, chosen: Sequence[Check], more: str = "") -> Run:
-    with playing(bank, more) as session:
-        return kit.run(session, chosen, lambda _: None)
+def play_checks(session: Session, chosen: Sequence[Check]) -> Run:
+    return kit.run(session, chosen, lambda _: None)
 
 
 def failed(run: Run) -> dict[str, str]:

@@ -70,20 +70,36 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """A response: status, body and headers."""
+    """A response: status, body and headers, and how long it took."""
 
     status: int
-    body: bytes
+    body: bytes = b""
     headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
+    seconds: float = 0.0
+
+
+class HubRefused(Exception):
+    """The hub refused a call."""
+
+
+def fetch(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    """The answer to a request over a connection; redirects are not followed."""
+    with requests.Session() as client:
+        client.trust_env = False
+        answer = client.request(
+            method, url, headers=headers, data=body, timeout=PATIENCE_SECONDS, allow_redirects=False
+        )
+    return Answer(answer.status_code, answer.content, answer.headers)
 
 
 class SmallBank:
-    """The bank. ``hub`` is set when the kit's address is known."""
+    """The bank. ``hub`` is set when the kit's address is known; ``fetch`` makes requests."""
 
     def __init__(self, version: Version) -> None:
         self.version = version
         self.hub = ""
-        self.own = ""
+        self.own = "http://127.0.0.1:1"
+        self.fetch = fetch
         self.consents: dict[str, Consent] = {}
         self.payments: dict[str, Payment] = {}
         self.orders: dict[str, tuple[bytes, Members]] = {}
@@ -98,8 +114,8 @@ class SmallBank:
 
     def accepts_signature(self, body: bytes, given: str) -> bool:
         if self.hub_key is None:
-            published = requests.get(f"{self.hub}/bank/public_key", timeout=PATIENCE_SECONDS).text
-            self.hub_key = signatures.load_public_key(published)
+            published = self.fetch("GET", f"{self.hub}/bank/public_key", {}, b"")
+            self.hub_key = signatures.load_public_key(published.body.decode())
         return signatures.verify([self.hub_key], body, given)
 
     def accepts_token(self, given: str) -> bool:
@@ -185,14 +201,36 @@ class SmallBank:
             "X-Signature": signatures.sign(self.signing_key(), self.signed_bytes(body)),
             "Content-Type": "application/json",
         }
-        answer = requests.post(
-            f"{self.hub}{self.version.base}{path}", data=body, headers=headers, timeout=PATIENCE_SECONDS
-        )
-        answer.raise_for_status()
+        answer = self.fetch("POST", f"{self.hub}{self.version.base}{path}", headers, body)
+        if answer.status >= 400:
+            raise HubRefused(path)
         back = {self.version.spell(name): name for name in _MEMBERS}
-        return {back.get(name, name): value for name, value in answer.json().items()}
+        return {back.get(name, name): value for name, value in jsontext.loads(answer.body).items()}
 
     # -- pages
+
+    def respond(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """The response to a request of the hub or of a PSU's browser; ``headers`` have lower-case names."""
+        try:
+            if method == "GET":
+                return self.show(path)
+            if path == "/end":
+                return self.end_all()
+            if path.startswith("/decide/"):
+                return self.decide(path.removeprefix("/decide/"), parse_qs(body.decode())["decision"] == ["yes"])
+        except HubRefused:
+            return Answer(502, b"the hub refused", {})
+        return self.answer(path, headers, body)
+
+    def show(self, path: str) -> Answer:
+        """The consent page: the address of its form is all that it shows."""
+        if not path.startswith("/consent?"):
+            return Answer(404, b"", {})
+        return Answer(200, f"/decide/{self.arrive(path)}".encode(), {"Content-Type": "text/plain"})
+
+    def decide(self, secret: str, yes: bool) -> Answer:
+        leads_to = self.questions[secret].decide(yes)
+        return Answer(303, b"", {"Location": leads_to}) if leads_to else Answer(200, b"goodbye", {})
 
     def arrive(self, path: str) -> str:
         """The PSU's arrival at the authorization URL: the secret of the question."""
@@ -220,10 +258,11 @@ class SmallBank:
         self.questions[secret] = Question(decide)
         return secret
 
-    def end_all(self) -> None:
+    def end_all(self) -> Answer:
         """The PSU ends all consents at the bank."""
         while self.consents:
             self.tell_end(self.consents.popitem()[0])
+        return Answer(204, b"", {})
 
     def decide_payment(self, payment: Payment, confirmed: bool) -> str:
         statuses = STATUSES[self.version]
@@ -430,41 +469,17 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
-    def do_GET(self) -> None:
-        """The consent page: the secret of its question is all that it shows."""
-        if not self.path.startswith("/consent?"):
-            return self.reply(Answer(404, b"", {}))
-        try:
-            secret = self.server.bank.arrive(self.path)
-        except requests.HTTPError:
-            return self.reply(Answer(502, b"the hub refused", {}))
-        return self.reply(Answer(200, f"/decide/{secret}".encode(), {"Content-Type": "text/plain"}))
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path == "/end":
-            self.server.bank.end_all()
-            return self.reply(Answer(204, b"", {}))
-        if self.path.startswith("/decide/"):
-            return self.decide(self.path.removeprefix("/decide/"), parse_qs(body.decode())["decision"] == ["yes"])
+    def _answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         headers = {name.lower(): value for name, value in self.headers.items()}
-        return self.reply(self.server.bank.answer(self.path, headers, body))
-
-    def decide(self, secret: str, yes: bool) -> None:
-        try:
-            leads_to = self.server.bank.questions[secret].decide(yes)
-        except requests.HTTPError:
-            return self.reply(Answer(502, b"the hub refused", {}))
-        if not leads_to:
-            return self.reply(Answer(200, b"goodbye", {}))
-        return self.reply(Answer(303, b"", {"Location": leads_to}))
-
-    def reply(self, answer: Answer) -> None:
+        answer = self.server.bank.respond(self.command, self.path, headers, body)
         self.send_response(answer.status)
         for name, value in {**answer.headers, "Content-Length": str(len(answer.body))}.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(answer.body)
+
+    do_GET = do_POST = _answer  # noqa: N815 - http.server's names
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing."""

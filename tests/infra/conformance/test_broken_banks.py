@@ -7,22 +7,16 @@ from fnmatch import fnmatchcase
 import pytest
 
 from infra.conformance.checks import checks_of
-from tests.foundation.http.connections import set_clock_of_calls
-from tests.infra.conformance.broken_banks import BROKEN, AnswersLate, Broken
+from tests.infra.conformance.broken_banks import BROKEN, Broken
 from tests.infra.conformance.playing import failed, found, play_mandatory
 from tests.infra.conformance.reasons import dead_ends
-from tests.infra.conformance.small_bank import running
 
 
 @pytest.mark.parametrize(
     "broken", BROKEN, ids=lambda broken: f"{broken.bank.__name__}-{broken.version}-{broken.caught_by}"
 )
-def test_a_fault_is_caught_by_the_check_that_names_it_and_by_no_other(
-    broken: Broken, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    set_clock_of_calls(monkeypatch, AnswersLate.clock)
-    with running(broken.bank(broken.version)) as bank:
-        run = play_mandatory(bank, broken.caught_by)
+def test_a_fault_is_caught_by_the_check_that_names_it_and_by_no_other(broken: Broken) -> None:
+    run = play_mandatory(broken.bank(broken.version), broken.caught_by)
 
     caught = found(run, broken.caught_by)
     assert (caught.outcome, caught.check.level) == ("failed", broken.level)

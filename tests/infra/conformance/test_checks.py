@@ -16,8 +16,8 @@ from infra.conformance.checks.requests import mandatory_members
 from infra.conformance.runner import KIT_FAILED, run_check
 from infra.conformance.session import Session
 from infra.conformance.subjects import subjects, subjects_of
-from tests.infra.conformance.playing import playing
-from tests.infra.conformance.small_bank import SmallBank, running
+from tests.infra.conformance.playing import session_with
+from tests.infra.conformance.small_bank import SmallBank
 
 BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 
@@ -54,9 +54,9 @@ def test_every_webhook_and_every_call_of_the_bank_has_checks(version: Version) -
 
 @BY_VERSION
 def test_the_good_requests_are_those_of_the_reference(version: Version) -> None:
-    with running(SmallBank(version)) as bank, playing(bank) as session:
-        for subject in subjects(session).values():
-            subject.webhook.request.read(session.request(subject))
+    session = session_with(SmallBank(version))
+    for subject in subjects(session).values():
+        subject.webhook.request.read(session.request(subject))
 
 
 @BY_VERSION
@@ -78,7 +78,6 @@ def test_an_error_of_the_kit_is_not_held_against_the_bank() -> None:
         raise TypeError("of the kit")
 
     check = Check("a.b", "a rule", "Specification, 1", "mandatory", "nothing", fail)
-    with running(SmallBank(VERSIONS[2])) as bank, playing(bank) as session:
-        result = run_check(session, check)
+    result = run_check(session_with(SmallBank(VERSIONS[2])), check)
 
     assert (result.outcome, result.problem) == ("skipped", f"{KIT_FAILED}: TypeError")

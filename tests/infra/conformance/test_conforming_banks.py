@@ -16,11 +16,12 @@ import pytest
 from chalicelib.foundation.crypto import signatures
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
+from infra.conformance.checks import checks_of
 from tests.documents import ROOT
 from tests.http_servers import free_port
 from tests.infra.conformance.broken_lists import CountsPendingInPages
-from tests.infra.conformance.playing import play
-from tests.infra.conformance.small_bank import SmallBank, running
+from tests.infra.conformance.playing import connected, play, play_checks
+from tests.infra.conformance.small_bank import SmallBank
 from tests.patience import wait_for
 
 GUIDES = ROOT / "docs" / "guides"
@@ -31,8 +32,8 @@ ALWAYS_SKIPPED = ("address.", "tls.", "bank-report_day.", "bank-list_states.")
 
 @pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 def test_a_bank_that_keeps_all_rules_passes_every_check(version: Version) -> None:
-    with running(SmallBank(version)) as bank:
-        run = play(bank)
+    with connected(SmallBank(version)) as session:
+        run = play_checks(session, checks_of(version))
 
     assert [(each.check.check_id, each.problem) for each in run.results if each.outcome == "failed"] == []
     skipped = [each.check.check_id for each in run.results if each.outcome == "skipped"]
@@ -43,8 +44,7 @@ def test_a_bank_that_keeps_all_rules_passes_every_check(version: Version) -> Non
 
 def test_page_size_may_count_booked_and_pending_transactions_together_or_separately() -> None:
     for bank in (SmallBank, CountsPendingInPages):
-        with running(bank(VERSIONS[2])) as good:
-            run = play(good, "account_transactions")
+        run = play(bank(VERSIONS[2]), "account_transactions")
 
         assert [(each.check.check_id, each.problem) for each in run.results if each.outcome == "failed"] == []
 

@@ -16,8 +16,8 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.check import CheckFailed, CheckSkipped, Evidence
 from infra.conformance.checks import connection
 from infra.local.development_ca import DevelopmentCa
-from tests.infra.conformance.playing import playing
-from tests.infra.conformance.small_bank import SmallBank, running
+from tests.infra.conformance.playing import session_with
+from tests.infra.conformance.small_bank import SmallBank
 
 CHECKS = {check.check_id: check for check in connection.checks(VERSIONS[2])}
 
@@ -49,9 +49,9 @@ def authority(tmp_path: Path) -> DevelopmentCa:
 
 def check(name: str, url: str, ca_file: str | None = None) -> Evidence:
     """Run one check on ``base_url``."""
-    with running(SmallBank(VERSIONS[2])) as bank, playing(bank) as session:
-        session.bank = replace(session.bank, base_url=url, ca_file=ca_file)
-        return CHECKS[name].run(session)
+    session = session_with(SmallBank(VERSIONS[2]))
+    session.bank = replace(session.bank, base_url=url, ca_file=ca_file)
+    return CHECKS[name].run(session)
 
 
 def test_a_trusted_certificate_passes(authority: DevelopmentCa) -> None:

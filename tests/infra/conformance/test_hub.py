@@ -22,7 +22,7 @@ from infra.conformance.hub_server import serving
 from infra.conformance.hub_state import Authorization, HttpAnswer
 from infra.conformance.masking import Masking
 from tests.infra.conformance.playing import HUB_KEY, file_of
-from tests.infra.conformance.small_bank import API_KEY, IBAN, KEY, OTHER_KEY, SmallBank, running
+from tests.infra.conformance.small_bank import API_KEY, IBAN, KEY, OTHER_KEY, SmallBank
 from tests.manual_clock import ManualClock
 from tests.world import START
 
@@ -31,11 +31,9 @@ class Caller:
     """A bank that calls the kit's hub."""
 
     def __init__(self, version: Version) -> None:
-        with running(SmallBank(version)) as bank:
-            described = file_of(bank)
         self.version = version
         self.clock = ManualClock(START)
-        self.hub = Hub(described, HUB_KEY, Masking(), self.clock)
+        self.hub = Hub(file_of(SmallBank(version)), HUB_KEY, Masking(), self.clock)
 
     def open(self) -> Authorization:
         return self.hub.open_authorization(list(self.version.scopes)[:2])

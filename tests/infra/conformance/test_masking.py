@@ -18,8 +18,8 @@ from infra.conformance.masking import Masking
 from infra.conformance.psu import ScriptPsu
 from infra.conformance.terminal import Terminal
 from tests.infra.conformance.broken_authentication import AcceptsAnySignature
-from tests.infra.conformance.playing import HUB_KEY, play, playing
-from tests.infra.conformance.small_bank import API_KEY, Answer, SmallBank, running
+from tests.infra.conformance.playing import HUB_KEY, play, play_checks, session_with
+from tests.infra.conformance.small_bank import API_KEY, Answer, SmallBank
 
 
 def test_a_secret_is_masked_in_text_json_and_urls() -> None:
@@ -52,14 +52,14 @@ def test_no_report_shows_keys_tokens_codes_or_signatures(
 ) -> None:
     import sys
 
-    with running(kind(version)) as bank, playing(bank) as session:
-        terminal = Terminal(sys.stdout)
-        terminal.begin(session.bank, 1)
-        ended = kit.run(session, checks_of(version), terminal.show)
-        terminal.end(ended, report.write(ended, tmp_path))
-        tokens = list(session.hub.tokens)
-        codes = [each.callback_url.partition("code=")[2].partition("&")[0] for each in session.hub.tokens.values()]
-        signed = [call.headers["x-signature"] for call in session.hub.calls]
+    session = session_with(kind(version))
+    terminal = Terminal(sys.stdout)
+    terminal.begin(session.bank, 1)
+    ended = kit.run(session, checks_of(version), terminal.show)
+    terminal.end(ended, report.write(ended, tmp_path))
+    tokens = list(session.hub.tokens)
+    codes = [each.callback_url.partition("code=")[2].partition("&")[0] for each in session.hub.tokens.values()]
+    signed = [call.headers["x-signature"] for call in session.hub.calls]
 
     secrets = [API_KEY, *tokens, *codes, *signed]
     secrets += signatures.public_pem(HUB_KEY.public_key()).splitlines()[1:2]
@@ -74,9 +74,9 @@ def test_a_command_that_prints_the_hubs_private_key_shows_it_to_nobody(tmp_path:
     pem = HUB_KEY.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode("ascii")
     (tmp_path / "hub.pem").write_text(pem, "ascii")
     chosen = [check for check in checks_of(VERSIONS[2]) if check.check_id == "consent.initiated"]
-    with running(SmallBank(VERSIONS[2])) as bank, playing(bank) as session:
-        session.psu = ScriptPsu(["sh", "-c", f"cat {tmp_path}/hub.pem; exit 1"], 10)
-        (result,) = kit.run(session, chosen, lambda _: None).results
+    session = session_with(SmallBank(VERSIONS[2]))
+    session.psu = ScriptPsu(["sh", "-c", f"cat {tmp_path}/hub.pem; exit 1"], 10)
+    (result,) = play_checks(session, chosen).results
 
     assert result.outcome == "failed"
     assert "exit code 1" in result.sent
@@ -84,8 +84,7 @@ def test_a_command_that_prints_the_hubs_private_key_shows_it_to_nobody(tmp_path:
 
 
 def test_results_are_made_of_masked_texts_only() -> None:
-    with running(SmallBank(VERSIONS[2])) as bank, playing(bank) as session:
-        ended = kit.run(session, checks_of(VERSIONS[2])[:20], lambda _: None)
+    ended = play_checks(session_with(SmallBank(VERSIONS[2])), checks_of(VERSIONS[2])[:20])
 
     texts = [str(dataclasses.astuple(dataclasses.replace(each, check=None))) for each in ended.results]  # type: ignore[arg-type]
     assert not any(API_KEY in text for text in texts)
@@ -100,7 +99,6 @@ def test_a_part_of_the_api_key_that_a_bank_repeats_is_masked() -> None:
         def error(self, refusal: Refusal, request_id: str) -> Answer:
             return super().error(Refusal(refusal.fault, f"wrong: {self.given}"), request_id)
 
-    with running(RepeatsTheKey(VERSIONS[2])) as bank:
-        shown = [each.received for each in play(bank, "accounts.key-*").results]
+    shown = [each.received for each in play(RepeatsTheKey(VERSIONS[2]), "accounts.key-*").results]
 
     assert [text for text in shown if API_KEY[8:-1] in text or API_KEY.swapcase()[8:] in text] == []

@@ -11,14 +11,12 @@ import pytest
 
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.conformance import kit
 from infra.conformance.checks import checks_of
-from infra.conformance.runner import Run
 from infra.conformance.selection import select
 from tests.infra.conformance.broken_banks import ReportsNothing, SignsOtherBytes, SignsWithAnotherKey
-from tests.infra.conformance.playing import HUB_KEY, LIMITS, InstantPsu, file_of, found, play, playing
+from tests.infra.conformance.playing import LIMITS, found, play, play_checks, session_with
 from tests.infra.conformance.reasons import dead_ends
-from tests.infra.conformance.small_bank import OTHER_KEY, Members, SmallBank, running
+from tests.infra.conformance.small_bank import OTHER_KEY, Members, SmallBank
 
 BY_VERSION = pytest.mark.parametrize("version", VERSIONS.values(), ids=str)
 
@@ -48,8 +46,7 @@ def ids(version: Version) -> set[str]:
 def test_every_reason_of_a_failed_step_names_checks_that_exist_and_did_not_pass(
     version: Version, bank: Callable[[Version], SmallBank]
 ) -> None:
-    with running(bank(version)) as broken:
-        run = play(broken)
+    run = play(bank(version))
 
     blocked = [each for each in run.results if each.skip == "blocked"]
     assert blocked
@@ -58,8 +55,7 @@ def test_every_reason_of_a_failed_step_names_checks_that_exist_and_did_not_pass(
 
 
 def test_the_acceptance_of_a_call_that_was_refused_is_not_passed_but_refers_to_the_check_that_failed() -> None:
-    with running(SignsWithAnotherKey(VERSIONS[2])) as bank:
-        run = play(bank, "bank-initiate,consent.saved")
+    run = play(SignsWithAnotherKey(VERSIONS[2]), "bank-initiate,consent.saved")
 
     accepted = found(run, "bank-initiate.accepted")
     assert (accepted.outcome, accepted.skip) == ("skipped", "blocked")
@@ -69,8 +65,7 @@ def test_the_acceptance_of_a_call_that_was_refused_is_not_passed_but_refers_to_t
 
 
 def test_a_payment_whose_report_the_kit_refused_is_not_called_undecided() -> None:
-    with running(SignsReportsWithAnotherKey(VERSIONS[2])) as bank:
-        run = play(bank, "payment-direct,bank-report_status")
+    run = play(SignsReportsWithAnotherKey(VERSIONS[2]), "payment-direct,bank-report_status")
 
     for name in ("refused-returned", "refused-report", "confirmed-report"):
         assert found(run, f"payment-direct.{name}").problem.endswith("see bank-report_status.signature")
@@ -95,9 +90,9 @@ def waits(session: Any) -> list[float]:
 @BY_VERSION
 def test_a_bank_that_reports_nothing_is_waited_for_once(version: Version) -> None:
     chosen = select(checks_of(version), "payment-*.*-report,payment-*.final-status,bank-report_status")
-    with running(ReportsNothing(version)) as bank, playing(bank) as session:
-        agreed = waits(session)
-        run = kit.run(session, chosen, lambda _: None)
+    session = session_with(ReportsNothing(version))
+    agreed = waits(session)
+    run = play_checks(session, chosen)
 
     assert sum(agreed) == pytest.approx(LIMITS.report)
     results = [each for each in run.results if each.check.check_id.startswith("payment-")]
@@ -106,28 +101,21 @@ def test_a_bank_that_reports_nothing_is_waited_for_once(version: Version) -> Non
 
 
 def test_a_final_status_is_not_judged_without_a_report() -> None:
-    with running(ReportsNothing(VERSIONS[2])) as bank:
-        (result,) = play(bank, "payment-single.final-status").results
+    (result,) = play(ReportsNothing(VERSIONS[2]), "payment-single.final-status").results
 
     assert (result.outcome, result.problem) == ("skipped", "no report came: see payment-single.confirmed-report")
 
 
 def test_the_kit_says_what_it_waits_for() -> None:
     said = StringIO()
-    with running(ReportsNothing(VERSIONS[2])) as bank:
-        described = file_of(bank)
-        bank.hub = described.public_url
-        limits = replace(LIMITS, report=1.05)
-        with kit.open_session(described, HUB_KEY, said, psu=InstantPsu(bank), limits=limits) as session:
-            kit.run(session, select(checks_of(VERSIONS[2]), "payment-direct.confirmed-report"), lambda _: None)
+    session = session_with(ReportsNothing(VERSIONS[2]), said, replace(LIMITS, report=1.05))
+    play_checks(session, select(checks_of(VERSIONS[2]), "payment-direct.confirmed-report"))
 
     assert said.getvalue() == "  waiting up to 1.05 s for the report of payment-direct.confirmed-report\n"
 
 
 def signature_problem(bank: SmallBank) -> str:
-    with running(bank):
-        run: Run = play(bank, "bank-initiate.signature")
-    return found(run, "bank-initiate.signature").problem
+    return found(play(bank, "bank-initiate.signature"), "bank-initiate.signature").problem
 
 
 def test_a_signature_over_other_bytes_or_by_another_key_is_explained() -> None:

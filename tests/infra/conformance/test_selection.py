@@ -8,7 +8,7 @@ from chalicelib.openbanking.protocol.versions import VERSIONS
 from infra.conformance.checks import checks_of
 from infra.conformance.selection import UnknownChecks, select
 from tests.infra.conformance.playing import play
-from tests.infra.conformance.small_bank import SmallBank, running
+from tests.infra.conformance.small_bank import SmallBank
 
 CHECKS = checks_of(VERSIONS[2])
 
@@ -56,8 +56,7 @@ def test_what_matches_nothing_is_an_error_that_names_it_and_the_groups() -> None
 
 
 def test_the_steps_that_a_chosen_check_needs_are_taken() -> None:
-    with running(SmallBank(VERSIONS[2])) as bank:
-        run = play(bank, "account_balance.token-ended, payment-direct.refused-report")
+    run = play(SmallBank(VERSIONS[2]), "account_balance.token-ended, payment-direct.refused-report")
 
     assert [(each.check.check_id, each.outcome) for each in run.results] == [
         ("account_balance.token-ended", "passed"),
@@ -66,7 +65,7 @@ def test_the_steps_that_a_chosen_check_needs_are_taken() -> None:
 
 
 def test_consents_that_a_run_leaves_are_ended() -> None:
-    with running(SmallBank(VERSIONS[2])) as bank:
-        play(bank, "account.answer-form,accounts.scope-not-approved,account_balance.scope-not-approved")
+    bank = SmallBank(VERSIONS[2])
+    play(bank, "account.answer-form,accounts.scope-not-approved,account_balance.scope-not-approved")
 
-        assert bank.consents == {}
+    assert bank.consents == {}
