@@ -131,5 +131,5 @@ class BankFailed(Refusal):
         return self.details[0].details
 
 
-def _printable(text: str | None) -> str:
-    return "".join(character if is_written(character) else " " for character in text or "")
+def _printable(text: str) -> str:
+    return text if is_written(text) else "".join(each if is_written(each) else " " for each in text)
