@@ -12,10 +12,15 @@ class Lines:
 
     def __init__(self, stream: StringIO) -> None:
         self._stream = stream
+        self._read = 0
+        self._lines: list[dict[str, Any]] = []
 
     @property
     def text(self) -> str:
         return self._stream.getvalue()
 
     def all(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.text.splitlines()]
+        text = self.text
+        self._lines += map(json.loads, text[self._read :].splitlines())
+        self._read = len(text)
+        return self._lines.copy()
