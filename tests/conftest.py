@@ -9,6 +9,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, nullcontext
+from functools import lru_cache
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
@@ -38,6 +39,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or every process that a t
     sys.dont_write_bytecode = False
 
 from chalicelib.foundation import log  # noqa: E402
+from chalicelib.foundation.crypto.signatures import sign  # noqa: E402
 from tests import lean_emulator  # noqa: E402
 from tests.log_lines import Lines  # noqa: E402
 from tests.world import World  # noqa: E402
@@ -95,9 +97,10 @@ def _nothing_expires() -> AbstractContextManager[Any]:
 
 
 @pytest.fixture(scope="session")
-def shared_world(resources: None) -> World:
-    """Made once: its keys and banks take time."""
-    return World.first()
+def shared_world(resources: None) -> Iterator[World]:
+    """Made once: its keys and banks take time. So does a signature, and most requests to banks have the same body."""
+    with patch("chalicelib.openbanking.bank_client.bank_client.sign", lru_cache(1024)(sign)):
+        yield World.first()
 
 
 @pytest.fixture
