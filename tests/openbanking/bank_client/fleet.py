@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -134,8 +134,8 @@ class Instance:
 class Figures:
     """What became of the requests, by minute: those of others, those of others that were throttled."""
 
-    others: dict[int, int] = field(default_factory=dict)
-    throttled: dict[int, int] = field(default_factory=dict)
+    others: dict[int, int] = field(default_factory=lambda: defaultdict(int))
+    throttled: dict[int, int] = field(default_factory=lambda: defaultdict(int))
     sent: list[float] = field(default_factory=list)
     """When calls were sent to the bank, in seconds."""
     answered: list[float] = field(default_factory=list)
@@ -172,6 +172,8 @@ class Fleet:
         self._new_parts, self._payments, self._hangs_until = new_parts, payments, hangs_until
         self._others_rate = others_rate
         self._events: list[tuple[float, int, Callable[[], None]]] = []
+        self._cancelled: set[int] = set()
+        """The numbers of events that will not happen."""
         self._numbers = count()
         self._instances: list[Instance] = []
         self._calling = 0
@@ -186,7 +188,9 @@ class Fleet:
         self._after(self._random.expovariate(HANGING_RATE), self._arrive)
         end = minutes * 60
         while self._events and self._events[0][0] < end:
-            at, _, happen = heapq.heappop(self._events)
+            at, number, happen = heapq.heappop(self._events)
+            if number in self._cancelled:
+                continue
             self._answer_others(at)
             self._clock.advance(at - self._now)
             self._now = at
@@ -203,11 +207,11 @@ class Fleet:
             while ends and ends[0] <= arrive:
                 ends.popleft()
             minute = int(arrive // 60)
-            figures.others[minute] = figures.others.get(minute, 0) + 1
+            figures.others[minute] += 1
             if len(ends) < room:
                 ends.append(arrive + REQUEST_SECONDS)
             else:
-                figures.throttled[minute] = figures.throttled.get(minute, 0) + 1
+                figures.throttled[minute] += 1
             arrive += draw(rate)
         self._next_other = arrive
         while len(self._instances) < self._busy:
@@ -287,8 +291,7 @@ class Fleet:
             slow.check()
         except GivenUp:
             self.figures.given_up += 1
-            self._events.remove(timeout)
-            heapq.heapify(self._events)
+            self._cancelled.add(timeout[1])
             end("given up")
 
     def _write_when_due(self, instance: Instance) -> None:

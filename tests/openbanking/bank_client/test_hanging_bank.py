@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from functools import partial
 
+import pytest
+
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS
 from chalicelib.statistics.slow_calls import SLOTS
-from tests.openbanking.bank_client.fleet import HANGING_RATE, Fleet, OwnBreaker, SharedCircuits
+from tests.openbanking.bank_client.fleet import HANGING_RATE, Figures, Fleet, OwnBreaker, SharedCircuits
 
 MINUTES = 10
 TARGET = 1.0
 """The percentage of the others' requests that may be throttled."""
+
+
+@pytest.fixture(scope="module")
+def hanging() -> Figures:
+    """A bank that hangs all the time."""
+    return Fleet(partial(SharedCircuits, knows_downtimes=True)).run(MINUTES)
 
 
 def test_a_breaker_of_each_instance_alone_lets_a_hanging_bank_throttle_the_others() -> None:
@@ -19,12 +27,10 @@ def test_a_breaker_of_each_instance_alone_lets_a_hanging_bank_throttle_the_other
     assert figures.percent_throttled > 10 * TARGET
 
 
-def test_while_a_bank_hangs_less_than_1_percent_of_the_others_are_throttled() -> None:
-    figures = Fleet(partial(SharedCircuits, knows_downtimes=True)).run(MINUTES)
-
-    assert figures.percent_throttled < TARGET
-    assert max(map(figures.percent_throttled_in, figures.others)) < TARGET
-    assert figures.given_up > SLOTS
+def test_while_a_bank_hangs_less_than_1_percent_of_the_others_are_throttled(hanging: Figures) -> None:
+    assert hanging.percent_throttled < TARGET
+    assert max(map(hanging.percent_throttled_in, hanging.others)) < TARGET
+    assert hanging.given_up > SLOTS
 
 
 def test_the_limit_of_slow_calls_suffices_while_no_downtime_is_known() -> None:
@@ -39,10 +45,8 @@ def test_payments_among_the_calls_are_not_given_up_and_keep_the_target() -> None
     assert figures.percent_throttled < TARGET
 
 
-def test_once_all_instances_know_a_downtime_the_bank_gets_one_probe_in_30_s() -> None:
-    figures = Fleet(partial(SharedCircuits, knows_downtimes=True), others_rate=1).run(MINUTES)
-
-    known = [at for at in figures.sent if at >= 120]
+def test_once_all_instances_know_a_downtime_the_bank_gets_one_probe_in_30_s(hanging: Figures) -> None:
+    known = [at for at in hanging.sent if at >= 120]
     assert len(known) <= (MINUTES - 2) * 60 / PROBE_SECONDS + 1
 
 
