@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from unittest.mock import patch
 
 import pytest
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from tests.sdk.bank.scene import NOVEMBER, Scene
 from tests.sdk.scripted_hub import Clock
+
+
+@pytest.fixture(scope="session", autouse=True)
+def loaded_keys() -> Iterator[None]:
+    """A key is loaded once: the arithmetic check of its primes takes time."""
+    with patch("causeway.bank.signatures.load_pem_private_key", lru_cache(load_pem_private_key)):
+        yield
 
 
 @pytest.fixture(params=[1, 2], ids=["version 1", "version 2"])
