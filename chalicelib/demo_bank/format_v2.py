@@ -106,11 +106,13 @@ def _transactions(call: WebhookCall) -> dict[str, Any]:
     """A page of an account's transactions: pending ones first, then newest first. Raises: Refusal."""
     request: messages.TransactionsRequest = call.request
     account, today = _approved_account(call, request.account_id), call.bank.clock.now().date()
+    first = date.fromisoformat(request.date_from) if request.date_from else date.min
+    last = date.fromisoformat(request.date_to) if request.date_to else date.max
     found = [
         (entry, is_pending)
         for entry, is_pending in current_statement(call.bank, account).newest_first
         if request.booking_status in ("both", "pending" if is_pending else "booked")
-        and _is_between(request, entry, today)
+        and first <= min(entry.booked_on, today) <= last  # pending entries count as today's
     ]
     start = _page_start(call, request, found)
     page = found[start : start + request.page_size]
@@ -119,12 +121,6 @@ def _transactions(call: WebhookCall) -> dict[str, Any]:
         rows["pending" if is_pending else "booked"].append(_transaction(call, account, entry, is_pending))
     more = start + request.page_size < len(found)
     return {"transactions": rows} | ({"page_key": _page_key(call, request, page[-1][0])} if more else {})
-
-
-def _is_between(request: messages.TransactionsRequest, entry: StatementEntry, today: date) -> bool:
-    """Whether an entry is within the requested days; pending entries count as today's entries."""
-    day = min(entry.booked_on, today).isoformat()
-    return (request.date_from or day) <= day <= (request.date_to or day)
 
 
 # -- pages: the key identifies the last transaction of the previous page and is valid for one query only

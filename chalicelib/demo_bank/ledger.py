@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import astuple
 from datetime import UTC, date, datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from boto3.dynamodb.conditions import Attr
@@ -103,9 +104,7 @@ def build_statement(
             (booked if entry.booked_at else pending).append(_transaction(entry, today))
     booked = [entry for entry in booked if entry.booked_on >= start]
     everything = [*made.booked, *booked, *_monthly_reversals(account, booked, today)]
-    return Statement(
-        booked=tuple(sorted(everything, key=lambda entry: entry.booked_on)), pending=(*made.pending, *pending)
-    )
+    return Statement(booked=tuple(sorted(everything, key=attrgetter("booked_on"))), pending=(*made.pending, *pending))
 
 
 def _monthly_reversals(account: CustomerAccount, booked: Iterable[StatementEntry], today: date) -> list[StatementEntry]:
