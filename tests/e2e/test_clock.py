@@ -37,7 +37,7 @@ from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 DAY = 24 * 3600
-CONSENT_DAYS = 90
+CONSENT_DAYS = 50
 """How long consents last at the banks of this module: less than usual, since each day that passes has its jobs."""
 
 
@@ -256,7 +256,7 @@ def test_signatures_proofs_and_sessions_stay_in_real_time(
         security={"auth_method": "private_key_jwt", "jwks": holder.jwks, "dpop_bound_access_tokens": True},
     )
 
-    own_stack.advance("P30D")
+    own_stack.advance("P1D")
 
     keyed = Tpp(told.base, made.client.client_id, told.callback)
     for bank in banks(content):
