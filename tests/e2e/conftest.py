@@ -30,6 +30,12 @@ def played(shared_stack: dict[str, Any]) -> Iterator[fault_plays.Plays]:
 
 
 @pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
+def seen(request: pytest.FixtureRequest, played: fault_plays.Plays) -> fault_plays.See:
+    """The version of a fault bank, and what a TPP sees there of a fault."""
+    return lambda fault: (request.param, played[fault, request.param].result())
+
+
+@pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
 def bank(request: pytest.FixtureRequest, stack: dict[str, Any]) -> dict[str, Any]:
     """One of the demonstration banks."""
     return next(bank for bank in stack["banks"] if bank["api_version"] == request.param)
