@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import re
 import signal
 import sys
 from collections.abc import Iterator
@@ -55,12 +56,29 @@ settings.load_profile("tests")  # no example has a time limit, on a busy machine
 log.logger()  # writes where pytest looks, and not wherever a test that logs first has its output go
 pytest_plugins = ["tests.cards.leak_watch", "tests.needed_programs", "tests.rendered", "tests.stack"]
 
+ON_SHARED_STACK = re.compile(
+    "tests/e2e/test_(contention|customers|deliveries|documented_clients|faults|first_data|guides|journey|late_faults|mails|"
+    "readme|standard_clients|trace).py::"
+)
+"""Modules of ``make test`` that use the shared stack: of several processes, one starts it and runs them all."""
 LONG_ROOMS = ("tests/e2e/", "tests/browser/", "tests/infra/", "tests/bench/")
 """What takes longest comes first, so that no process is left with it at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(LONG_ROOMS))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each process all tests of a file, as ``loadfile`` does, or all tests on the shared stack."""
+    from xdist.scheduler import LoadFileScheduling
+
+    if config.getvalue("dist") != "loadfile":
+        return None
+    made = LoadFileScheduling(config, log)
+    made._split_scope = lambda nodeid: "stack" if ON_SHARED_STACK.match(nodeid) else nodeid.partition("::")[0]
+    return made
 
 
 def pytest_collection_finish() -> None:

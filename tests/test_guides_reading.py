@@ -134,12 +134,17 @@ def test_a_session_of_python_remembers_and_says_what_was_printed(tmp_path: Path)
 
 
 def test_a_warm_python_is_the_operators_command_line_and_any_other_python(tmp_path: Path) -> None:
-    with warm_python.installed(tmp_path):
-        operator, other = (
-            subprocess.run([tmp_path / ".venv/bin/python", *arguments], capture_output=True, text=True, check=False)
-            for arguments in (["-m", "infra.admin", "banks", "nonsense"], ["-c", "print(6 * 7)"])
+    with warm_python.installed(tmp_path) as python:
+        operator, script, other = (
+            subprocess.run([python, *arguments], cwd=ROOT, capture_output=True, text=True, check=False)
+            for arguments in (
+                ["-m", "infra.admin", "banks", "nonsense"],
+                ["docs/guides/psu.py"],
+                ["-c", "print(6 * 7)"],
+            )
         )
 
     assert operator.returncode == 2
     assert operator.stderr.startswith("Usage: .venv/bin/python -m infra.admin banks ")
+    assert (script.returncode, script.stderr[:6]) == (1, "usage:")
     assert (other.returncode, other.stdout) == (0, "42\n")

@@ -37,11 +37,13 @@ def test_skipped_for_another_reason():
 def play(folder: Path, *options: str, **environ: str) -> tuple[int, list[str]]:
     """The exit code of pytest with this plugin, and the last lines that it prints."""
     (folder / "test_programs.py").write_text(TESTS, "utf-8")
-    command = [sys.executable, "-m", "pytest", "-c", os.devnull, "-p", needed_programs.__name__, *options, str(folder)]
+    plugins = ("-p", "xdist.plugin", "-p", needed_programs.__name__)
+    command = [sys.executable, "-m", "pytest", "-c", os.devnull, *plugins, *options, str(folder)]
     variables = {
         name: value for name, value in os.environ.items() if name not in (needed_programs.REQUIRED, "PYTEST_ADDOPTS")
     }
-    done = subprocess.run(command, cwd=ROOT, env=variables | environ, capture_output=True, text=True, check=False)
+    variables |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environ}  # importing the other plugins takes longer
+    done = subprocess.run(command, cwd=ROOT, env=variables, capture_output=True, text=True, check=False)
     return done.returncode, done.stdout.splitlines()
 
 

@@ -1,60 +1,65 @@
-"""A Python that begins at once: what the operator's command line imports is there before it is asked for.
+"""A Python that begins at once: what this repository's commands import is there before they are asked for.
 
-A guide has dozens of such commands, each of which would import everything anew, in a second. ``serve`` answers those of
-one folder's ``.venv/bin/python``: the command runs as ever, in a process of its own, with the caller's arguments,
-environment, folder and files.
+A test or guide has dozens of such commands, each of which would import everything anew, in a second. ``serve`` answers
+those of one folder's ``.venv/bin/python``: the command runs as ever, in a process of its own, with the caller's
+arguments, environment, folder and files.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import runpy
 import socket
 import subprocess
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
 from infra.local.process import ChildProcess
 
-MODULE = "infra.admin"
+PROGRAMS = ("infra.admin", "infra.conformance", "infra.conformance.demo_psu", "docs/guides/psu.py")
+"""The modules and scripts that it runs; any other is the ordinary Python's."""
 _CALLER = """\
 #!{python} -SE
 import json, os, socket, sys
-if sys.argv[1:3] != ["-m", "{module}"]:
+name, *arguments = (sys.argv[2:] if sys.argv[1:2] == ["-m"] else sys.argv[1:]) or [""]
+if name not in {programs}:
     os.execv("{python}", ["{python}", *sys.argv[1:]])
 with socket.socket(socket.AF_UNIX) as server:
     server.connect("{place}")
     socket.send_fds(server, [b"."], [0, 1, 2])
-    server.sendall(json.dumps([sys.argv[3:], os.getcwd(), dict(os.environ)]).encode())
+    server.sendall(json.dumps([name, arguments, os.getcwd(), dict(os.environ)]).encode())
     server.shutdown(socket.SHUT_WR)
     sys.exit(server.recv(1)[0])
 """
 
 
 @contextmanager
-def installed(folder: Path) -> Iterator[None]:
-    """Have ``folder/.venv/bin/python`` be such a Python."""
+def installed(folder: Path) -> Iterator[Path]:
+    """Have ``folder/.venv/bin/python`` be such a Python, and give its path."""
     place, command = folder / "warm", folder / ".venv" / "bin" / "python"
     command.parent.mkdir(parents=True)
-    command.write_text(_CALLER.format(python=sys.executable, module=MODULE, place=place), "utf-8")
+    command.write_text(_CALLER.format(python=sys.executable, programs=PROGRAMS, place=place), "utf-8")
     command.chmod(0o755)
     server = ChildProcess([sys.executable, "-m", __name__, str(place)], output=subprocess.PIPE)
     try:
         server.first_line()
-        yield
+        yield command
     finally:
         server.stop()
 
 
 def serve(place: str) -> None:
-    """Carry out one command after the other, each in a process that is forked for it."""
-    from infra.admin import commands  # noqa: F401 - what takes its time
+    """Carry out each command in a process that is forked for it; several may run at once."""
     from infra.local.process import exit_with_parent
 
+    _import_everything()
     exit_with_parent()
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(place)
@@ -62,21 +67,49 @@ def serve(place: str) -> None:
         print("ready", flush=True)
         while True:
             caller, _ = door.accept()
-            with caller, caller.makefile("rb") as sent:
-                _, files, _, _ = socket.recv_fds(caller, 1, 3)
-                asked = json.load(sent)
-                child = os.fork()
-                if not child:
-                    _become(asked, files)
-                for file in files:
-                    os.close(file)
-                _, status = os.waitpid(child, 0)
-                caller.sendall(bytes([os.waitstatus_to_exitcode(status) & 255]))
+            with caller:
+                if not os.fork():
+                    _answer(caller)
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+
+
+def _import_everything() -> None:
+    """Import what takes its time, and keep the descriptions of AWS services, which each boto3 client would read."""
+    import boto3
+    from botocore.loaders import JSONFileLoader
+
+    import infra.admin.commands
+    import infra.conformance.checks
+    import infra.conformance.kit
+    import infra.conformance.terminal
+    import infra.psu_browser  # noqa: F401 - as the others
+
+    read = cache(JSONFileLoader().load_file)
+    JSONFileLoader.load_file = lambda _, path: read(path)
+    for service in ("dynamodb", "secretsmanager", "sqs"):
+        boto3.Session().client(service, region_name="eu-west-1")
+
+
+def _answer(caller: socket.socket) -> NoReturn:
+    """Run a command in another process, and tell the caller its exit code."""
+    with caller.makefile("rb") as sent:
+        _, files, _, _ = socket.recv_fds(caller, 1, 3)
+        asked = json.load(sent)
+    child = os.fork()
+    if not child:
+        _become(asked, files)
+    for file in files:
+        os.close(file)
+    _, status = os.waitpid(child, 0)
+    caller.sendall(bytes([os.waitstatus_to_exitcode(status) & 255]))
+    os._exit(0)
 
 
 def _become(asked: Any, files: list[int]) -> NoReturn:
     """Be the process that was asked for, to its end."""
-    arguments, folder, environ = asked
+    name, arguments, folder, environ = asked
     code: Any = 1
     try:
         for number, file in enumerate(files):
@@ -84,10 +117,18 @@ def _become(asked: Any, files: list[int]) -> NoReturn:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environ)
-        sys.argv = [MODULE, *arguments]
-        runpy.run_module(MODULE, run_name="__main__")
+        sys.argv = [name, *arguments]
+        if name.endswith(".py"):
+            runpy.run_path(name, run_name="__main__")
+        else:
+            runpy.run_module(name, run_name="__main__")
+        code = 0
     except SystemExit as end:
         code = end.code or 0
+        if not isinstance(code, int):
+            print(code, file=sys.stderr)
+    except BaseException:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
         sys.stderr.flush()

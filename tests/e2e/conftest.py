@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chalicelib import bootstrap
 from chalicelib.foundation.settings import Settings
+from tests import warm_python
 from tests.e2e import fault_plays
 from tests.e2e.parties import Journey, Tpp
+
+
+@pytest.fixture(scope="session")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A Python that begins this repository's commands at once."""
+    with warm_python.installed(tmp_path_factory.mktemp("warm")) as command:
+        yield command
 
 
 @pytest.fixture(scope="session")
@@ -18,6 +27,12 @@ def played(shared_stack: dict[str, Any]) -> Iterator[fault_plays.Plays]:
     """What a TPP sees of each fault, all of which are played together."""
     with fault_plays.playing(shared_stack) as plays:
         yield plays
+
+
+@pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
+def seen(request: pytest.FixtureRequest, played: fault_plays.Plays) -> fault_plays.See:
+    """The version of a fault bank, and what a TPP sees there of a fault."""
+    return lambda fault: (request.param, played[fault, request.param].result())
 
 
 @pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])

@@ -57,6 +57,14 @@ _PLAYS: Mapping[str, Callable[[Tpp, Mapping[str, Any], str], Seen]] = {
 
 Plays = Mapping[tuple[str, int], Future[Seen]]
 """What a TPP sees of each fault at each fault bank, by name and version."""
+See = Callable[[str], tuple[int, Seen]]
+"""Waits for what is seen of a fault at one of the banks, and gives the bank's version, too."""
+
+
+def details(answer: Any) -> str:
+    """What the service says of a call that the bank did not answer properly."""
+    assert answer.status_code == 502, answer.text
+    return str(answer.json()["additionalErrors"][0]["details"])
 
 
 @contextmanager

@@ -26,29 +26,33 @@ CLEAN = {name: value for name, value in os.environ.items() if not name.startswit
 PLACE = "/sandbox/clock"
 
 
-def command(folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def command(python: Path, folder: Path, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
     """An operator's command, in a process of its own, on the stack that keeps its file in ``folder``."""
     environ = CLEAN | credentials(ENDPOINT) | {"CAUSEWAY_STACK_FILE": str(folder / "stack.json")} | environ
-    asked = [sys.executable, "-m", "infra.admin", *arguments]
+    asked = [str(python), "-m", "infra.admin", *arguments]
     return subprocess.run(asked, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 
-def admin(folder: Path, *arguments: str) -> Any:
+def admin(python: Path, folder: Path, *arguments: str) -> Any:
     """The document of an operator's command."""
-    result = command(folder, *arguments, "--json")
+    result = command(python, folder, *arguments, "--json")
     assert result.returncode == 0, result.stdout + result.stderr
     return json.loads(result.stdout)
 
 
 @dataclass(frozen=True)
 class OwnStack:
-    """A running stack: what its file says, and the folder in which it keeps its file and data."""
+    """A running stack: what its file says, the folder in which it keeps its file and data, and the commands' Python."""
 
     content: dict[str, Any]
     folder: Path
+    python: Path
 
     def admin(self, *arguments: str) -> Any:
-        return admin(self.folder, *arguments)
+        return admin(self.python, self.folder, *arguments)
+
+    def command(self, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        return command(self.python, self.folder, *arguments, **environ)
 
     def time(self) -> Any:
         """What ``GET /sandbox/clock`` answers."""
@@ -81,14 +85,14 @@ class OwnStack:
 
 
 @contextmanager
-def running(folder: Path, output: Path | None = None) -> Iterator[OwnStack]:
-    """A stack for as long as this lasts; what it prints goes to ``output``."""
+def running(folder: Path, output: Path | None = None, python: Path = Path(sys.executable)) -> Iterator[OwnStack]:
+    """A stack for as long as this lasts; what it prints goes to ``output``, and ``python`` runs commands on it."""
     with (
         (output or Path(os.devnull)).open("wb") as printed,
         run_stack(CLEAN, printed, folder=folder, elsewhere=_elsewhere(folder)) as content,
     ):
         wait_for_card_month(content)
-        yield OwnStack(content, folder)
+        yield OwnStack(content, folder, python)
 
 
 @cache

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -28,7 +29,7 @@ from tests.cards.cases import of_new_card
 from tests.cards.scenes import EUR, HOLDER_BLOCK
 from tests.e2e.bank_customers import bearer
 from tests.e2e.browser_window import Window
-from tests.e2e.own_stack import OwnStack, command, running
+from tests.e2e.own_stack import OwnStack, running
 from tests.e2e.parties import Journey, Tpp, TppWithSecret, at_once
 from tests.e2e.programme_manager import ProgrammeManager
 from tests.openbanking.key_holder import CHALLENGE, VERIFIER, KeyHolder, hashed
@@ -36,7 +37,7 @@ from tests.patience import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.e2e
 DAY = 24 * 3600
-CONSENT_DAYS = 90
+CONSENT_DAYS = 50
 """How long consents last at the banks of this module: less than usual, since each day that passes has its jobs."""
 
 
@@ -48,8 +49,8 @@ def ending() -> Iterator[ExitStack]:
 
 
 @pytest.fixture(scope="module")
-def own_stack(ending: ExitStack, tmp_path_factory: pytest.TempPathFactory) -> OwnStack:
-    return ending.enter_context(running(tmp_path_factory.mktemp("clock")))
+def own_stack(ending: ExitStack, python: Path, tmp_path_factory: pytest.TempPathFactory) -> OwnStack:
+    return ending.enter_context(running(tmp_path_factory.mktemp("clock"), python=python))
 
 
 @pytest.fixture(scope="module")
@@ -255,7 +256,7 @@ def test_signatures_proofs_and_sessions_stay_in_real_time(
         security={"auth_method": "private_key_jwt", "jwks": holder.jwks, "dpop_bound_access_tokens": True},
     )
 
-    own_stack.advance("P30D")
+    own_stack.advance("P1D")
 
     keyed = Tpp(told.base, made.client.client_id, told.callback)
     for bank in banks(content):
@@ -432,7 +433,7 @@ def test_of_two_moves_at_once_one_is_refused(own_stack: OwnStack) -> None:
 def test_a_span_that_is_not_allowed_is_refused_on_the_command_line(own_stack: OwnStack, span: str) -> None:
     before = own_stack.time()["offset_seconds"]
 
-    refused = command(own_stack.folder, "clock", "advance", "--json", "--", span)
+    refused = own_stack.command("clock", "advance", "--json", "--", span)
 
     assert refused.returncode == 1, refused
     assert json.loads(refused.stdout)["error"]
@@ -442,7 +443,7 @@ def test_a_span_that_is_not_allowed_is_refused_on_the_command_line(own_stack: Ow
 def test_the_clock_of_prod_is_not_moved(own_stack: OwnStack) -> None:
     before = own_stack.time()["offset_seconds"]
 
-    refused = command(own_stack.folder, "clock", "advance", "7d", STAGE="prod")
+    refused = own_stack.command("clock", "advance", "7d", STAGE="prod")
 
     assert refused.returncode == 1
     assert "the clock of the stage prod cannot be moved" in refused.stderr

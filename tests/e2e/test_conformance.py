@@ -40,10 +40,10 @@ def bank_stack(place: Path, kit_port: int) -> Iterator[dict[str, Any]]:
     "profile", [each for each in PROFILES if not each.plays_faults], ids=lambda profile: profile.name
 )
 def test_a_demonstration_bank_passes_every_check(
-    bank_stack: dict[str, Any], place: Path, kit_port: int, profile: Profile
+    bank_stack: dict[str, Any], python: Path, place: Path, kit_port: int, profile: Profile
 ) -> None:
-    file = write_file(bank_stack, profile, kit_port, place)
-    ended = run_kit(file, place, bank_stack)
+    file = write_file(bank_stack, profile, kit_port, place, python)
+    ended = run_kit(file, place, bank_stack, python)
 
     assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr
     checks = json.loads((place / file.stem / "report.json").read_text("utf-8"))["checks"]

@@ -1,37 +1,21 @@
-"""Every fault by name on the whole stack, through the TPP API. All are played together: one takes 20 seconds.
+"""Every fault by name on the whole stack, through the TPP API. All are played together.
 
-The one that takes a day is played in ``test_clock``.
+The one that takes a day is played in ``test_clock``; what comes of a fault after 20 seconds is seen in
+``test_late_faults``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from chalicelib import bootstrap
-from chalicelib.demo_bank import clearing
 from chalicelib.demo_bank.faults import MANY_ACCOUNTS
 from chalicelib.demo_bank.profiles import PROFILES
-from tests.e2e.fault_plays import Plays, Seen
+from tests.e2e.fault_plays import See, details
 from tests.e2e.parties import Tpp
-from tests.patience import wait_for
 
 pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture(params=[1, 2], ids=["bank one", "bank two"])
-def seen(request: pytest.FixtureRequest, played: Plays) -> Callable[[str], tuple[int, Seen]]:
-    return lambda fault: (request.param, played[fault, request.param].result())
-
-
-See = Callable[[str], tuple[int, Seen]]
-
-
-def details(answer: Any) -> str:
-    assert answer.status_code == 502, answer.text
-    return str(answer.json()["additionalErrors"][0]["details"])
 
 
 def test_both_fault_banks_are_listed_with_the_others(stack: dict[str, Any], tpp: Tpp) -> None:
@@ -42,11 +26,6 @@ def test_both_fault_banks_are_listed_with_the_others(stack: dict[str, Any], tpp:
 def test_a_slow_bank_answers(seen: See) -> None:
     _, found = seen("slow")
     assert found["answer"].status_code == 200
-
-
-def test_a_silent_bank_is_given_up(seen: See) -> None:
-    _, found = seen("silent")
-    assert details(found["answer"]) == "no answer came in time"
 
 
 def test_a_bank_that_is_down_refuses(seen: See) -> None:
@@ -86,29 +65,3 @@ def test_a_customer_has_many_accounts_and_transactions(seen: See) -> None:
 def test_a_bank_refuses_payments(seen: See) -> None:
     version, found = seen("refuses-payments")
     assert details(found["answer"]).startswith({1: "5102: ", 2: "PAYMENT_REFUSED: "}[version])
-
-
-def test_a_payment_stays_pending_when_the_schedule_has_rejected_another(seen: See, operator: bootstrap.Hub) -> None:
-    version, found = seen("payment-stays-pending")
-    pending = {1: 1, 2: "PDNG"}[version]
-    assert found["first"] == pending
-    wait_for_rejection(seen, operator)
-    assert (found["back"]["status"], found["first"], found["status"]()) == (str(pending), pending, pending)
-
-
-def test_a_payment_is_rejected_later(seen: See, operator: bootstrap.Hub) -> None:
-    version, found = seen("payment-rejected-later")
-    assert (found["back"]["status"], found["first"]) == {1: ("1", 1), 2: ("ACSP", "ACSP")}[version]
-
-    wait_for_rejection(seen, operator)
-
-
-def wait_for_rejection(seen: See, operator: bootstrap.Hub) -> None:
-    """Run the bank's schedule until it has rejected the payment that is rejected later."""
-    version, found = seen("payment-rejected-later")
-
-    def is_rejected() -> bool:
-        clearing.run_due_work(operator)
-        return bool(found["status"]() == {1: 2, 2: "RJCT"}[version])
-
-    wait_for(is_rejected, "the payment is not rejected")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from infra.local import stackfile
-from tests import process_group, warm_python
+from tests import process_group
 from tests.documents import ROOT
 from tests.guides import PythonSession, Reading, Shell, ports_of, steps, translated
 from tests.http_servers import free_port
@@ -40,19 +40,11 @@ SECRETS = ("*client.json", "*-key.json", "tokens.json", "loaded.json", "card.jso
 GUIDES = {file.stem: file.read_text("utf-8") for file in sorted(FOLDER.glob("*.md"))}
 
 
-@pytest.fixture(scope="module")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of a Python that begins at once."""
-    folder = tmp_path_factory.mktemp("warm")
-    with warm_python.installed(folder):
-        yield folder
-
-
 @pytest.fixture
-def sessions(stack: dict[str, Any], warm: Path, tmp_path: Path) -> Iterator[Mapping[str, Shell]]:
+def sessions(stack: dict[str, Any], python: Path, tmp_path: Path) -> Iterator[Mapping[str, Shell]]:
     """A shell and a Python, in a folder that has of the repository what guides name, on the running stack."""
     stackfile.write(tmp_path / ".local" / "stack.json", stack)
-    (tmp_path / ".venv").symlink_to(warm / ".venv")
+    (tmp_path / ".venv").symlink_to(python.parents[1])
     (tmp_path / "sdk").symlink_to(ROOT / "sdk")
     stack_file = {stackfile.VARIABLE: str(tmp_path / ".local" / "stack.json")}
     path = os.pathsep.join([str(ROOT), str(ROOT / "sdk" / "src")])

@@ -52,7 +52,7 @@ def test_the_service_is_served_over_https_to_who_trusts_the_development_ca(
 
 
 def test_the_service_and_the_demonstration_banks_call_each_other_over_https(
-    tls_stack: dict[str, Any], caller: requests.Session, place: Path
+    tls_stack: dict[str, Any], caller: requests.Session, python: Path, place: Path
 ) -> None:
     bank = tls_stack["banks"][0]
     asked = {"bic": bank["bic"], "scopes": ["account.list"]}
@@ -64,17 +64,17 @@ def test_the_service_and_the_demonstration_banks_call_each_other_over_https(
 
     assert page.status_code == 200, "the bank has asked the service who the TPP is"
     assert page.url.startswith(tls_stack["base_url"])
-    assert admin(place, "banks", "test", bank["bic"])["reachable"] is True
+    assert admin(python, place, "banks", "test", bank["bic"])["reachable"] is True
 
 
 def test_a_bank_that_must_show_its_certificate_is_refused_without_it(
-    tls_stack: dict[str, Any], caller: requests.Session, place: Path
+    tls_stack: dict[str, Any], caller: requests.Session, python: Path, place: Path
 ) -> None:
-    made = admin(place, "certificates", "issue", "--bank", "--common-name", "api.bank.example", "--out", str(place))
-    made = made["certificate"]
+    asked = ("--bank", "--common-name", "api.bank.example", "--out", str(place))
+    made = admin(python, place, "certificates", "issue", *asked)["certificate"]
     url = f"{tls_stack['base_url']}/elsewhere"
     added = admin(
-        *(place, "banks", "add", BIC, "--name", "Bank with TLS", "--country", "GB", "--api-version", "1"),
+        *(python, place, "banks", "add", BIC, "--name", "Bank with TLS", "--country", "GB", "--api-version", "1"),
         *("--domain", url, "--authorization-url", url, "--certificate-subject", made["certificate_subject"]),
     )
     headers = {"X-Api-Key": added["api_key"]}

@@ -27,6 +27,8 @@ from infra.local.background import run_stack
 from infra.repository import ROOT
 from tests.http_servers import free_port
 
+PYTHON = Path(sys.executable)
+
 
 @contextmanager
 def demonstration_stack(folder: Path, kit_port: int, **elsewhere: str) -> Iterator[dict[str, Any]]:
@@ -53,7 +55,7 @@ def _secrets(stack: dict[str, Any]) -> Iterator[tuple[Secrets, str]]:
         os.environ.update(before)
 
 
-def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: Path) -> Path:
+def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: Path, python: Path = PYTHON) -> Path:
     """The file of a demonstration bank, with the credentials that it was installed with."""
     with _secrets(stack) as (secrets, name):
         credentials = secrets.get(name)[profile.name]
@@ -73,7 +75,7 @@ def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: P
         "bank_public_key": signatures.public_pem(key.public_key()),
         "authorization_url": profile.authorization_url(base),
         "customer": {"accounts": [account]},
-        "psu": {"mode": "script", "command": f"{sys.executable} -m infra.conformance.demo_psu {profile.domain(base)}"},
+        "psu": {"mode": "script", "command": f"{python} -m infra.conformance.demo_psu {profile.domain(base)}"},
         **({"ca_file": stack["ca_file"]} if "ca_file" in stack else {}),
     }
     file = folder / f"bank-{profile.name}.yaml"
@@ -81,10 +83,10 @@ def write_file(stack: dict[str, Any], profile: Profile, kit_port: int, folder: P
     return file
 
 
-def run_kit(file: Path, folder: Path, stack: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+def run_kit(file: Path, folder: Path, stack: dict[str, Any], python: Path = PYTHON) -> subprocess.CompletedProcess[str]:
     """Run the kit as its command."""
     environ = {**os.environ} | ({"OUTBOUND_CA_FILE": stack["ca_file"]} if "ca_file" in stack else {})
-    command = [sys.executable, "-m", "infra.conformance", str(file), "--output", str(folder / file.stem)]
+    command = [str(python), "-m", "infra.conformance", str(file), "--output", str(folder / file.stem)]
     return subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
 
 

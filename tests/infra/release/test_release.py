@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
 from chalicelib.foundation.version import VERSION
+from infra.release import __main__ as release_command
 from infra.release import changelog
-from infra.release.__main__ import VERSION_FILES
+from infra.release.__main__ import CHANGELOGS, VERSION_FILES
 from infra.release.changelog import EMPTY, NEXT
 from tests.changelog_headings import releases
 from tests.documents import ROOT
@@ -20,22 +24,24 @@ from tests.documents import ROOT
 MAJOR, MINOR, _ = map(int, VERSION.split("."))
 NEW = f"{MAJOR}.{MINOR + 1}.0"
 NOTE = "- Payments have a colour."
+CONTRACT, DATA, DATA_COMMAND = "contract/tpp.txt", "tests/upgrade/released.jsonl", "tests/upgrade/__main__.py"
+WRITE_DATA = f"""
+from pathlib import Path
+Path({DATA!r}).write_text("new")
+"""
 
 
 class Clone:
-    """A repository with this one's files as they are, and one commit."""
+    """A repository with some of this one's files as they are, and one commit."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: Iterable[str]) -> None:
         self.folder = folder
         self.git("init", "--quiet", "--initial-branch", "main")
         for name in ("user.name", "user.email"):
             self.git("config", name, "releases@example.com")
-        listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        for name in subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0"):
-            source, target = ROOT / name, folder / name
-            if name and source.is_file() and not source.is_symlink():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(source, target)
+        for name in files:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
         self.replace("CHANGELOG.md", f"{NEXT}\n\n{EMPTY}\n", f"{NEXT}\n\n{NOTE}\n")
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "Files")
@@ -51,27 +57,43 @@ class Clone:
         """Replace a text that a file has, if it has it."""
         (self.folder / name).write_text(self.read(name).replace(old, new, 1), "utf-8")
 
-    def release(self, version: str = NEW) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "infra.release", version]
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(self.folder), str(self.folder / "sdk/src")])}
-        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, env=environ)
+
+def all_files() -> list[str]:
+    """This repository's files."""
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\0")
+    return [name for name in names if (ROOT / name).is_file() and not (ROOT / name).is_symlink()]
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """A repository in which no release is made."""
-    return Clone(tmp_path_factory.mktemp("clone"))
+    """The files that a release changes, in a repository in which none is made; its data are written at once."""
+    packages = ("tests/__init__.py", "tests/upgrade/__init__.py")
+    files = (".gitignore", *CHANGELOGS, *VERSION_FILES, CONTRACT, DATA, DATA_COMMAND, *packages)
+    made = Clone(tmp_path_factory.mktemp("clone"), files)
+    (made.folder / DATA_COMMAND).write_text(WRITE_DATA, "utf-8")
+    made.git("commit", "--quiet", "--all", "--message", "Write data at once")
+    return made
+
+
+@pytest.fixture(autouse=True)
+def repository(clone: Clone, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command in this process makes its releases in the clone, and does not build the documents for it."""
+    monkeypatch.setattr(release_command, "ROOT", clone.folder)
+    monkeypatch.setattr(release_command, "contract_texts", lambda folder: {folder / "tpp.txt": "+ GET /new\n"})
 
 
 def test_a_release_renames_the_section_writes_version_contract_and_data_and_is_tagged(tmp_path: Path) -> None:
-    clone = Clone(tmp_path)
-    contract = clone.read("contract/tpp.txt")
-    clone.replace("contract/tpp.txt", contract[: contract.index("\n")], "+ GET /new\n- GET /gone")
+    clone = Clone(tmp_path, all_files())
+    contract = clone.read(CONTRACT)
+    clone.replace(CONTRACT, contract[: contract.index("\n")], "+ GET /new\n- GET /gone")
     clone.git("commit", "--quiet", "--all", "--message", "Marks")
     note = clone.read("CHANGELOG.md")
-    data = clone.read("tests/upgrade/released.jsonl")
+    data = clone.read(DATA)
 
-    done = clone.release()
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(tmp_path / "sdk/src")])}
+    command = [sys.executable, "-m", "infra.release", NEW]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, env=environ)
 
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     assert (clone.git("tag"), clone.git("status", "--porcelain")) == (f"v{NEW}", "")
@@ -82,8 +104,8 @@ def test_a_release_renames_the_section_writes_version_contract_and_data_and_is_t
     assert changelog.next_version(released) == ""
     assert releases(clone.read("sdk/CHANGELOG.md"))[0][0] == NEW
     assert changelog.next_version(note) in released
-    assert clone.read("tests/upgrade/released.jsonl") != data
-    assert clone.read("contract/tpp.txt") == contract
+    assert clone.read(DATA) != data
+    assert clone.read(CONTRACT) == contract
 
 
 @pytest.mark.parametrize(
@@ -144,7 +166,7 @@ def test_a_release_whose_commit_or_tag_git_refuses_is_undone(clone: Clone, hook:
 
 
 def test_a_release_whose_data_cannot_be_written_is_undone(clone: Clone) -> None:
-    clone.replace("tests/upgrade/__main__.py", "from __future__", "raise SystemExit(3)\nfrom __future__")
+    (clone.folder / DATA_COMMAND).write_text(f"{WRITE_DATA}raise SystemExit(3)", "utf-8")
     clone.git("commit", "--quiet", "--all", "--message", "Broken")
     try:
         refused(clone, NEW, "tests.upgrade")
@@ -156,9 +178,10 @@ def refused(clone: Clone, version: str, reason: str, tags: str = "") -> None:
     """A release is refused for a reason, and leaves everything as it was."""
     before = (clone.git("rev-parse", "HEAD"), clone.git("status", "--porcelain"))
 
-    done = clone.release(version)
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        code = release_command.main([version])
 
-    assert done.returncode == 1
-    assert reason in done.stderr
+    assert code == 1
+    assert reason in said.getvalue()
     assert (clone.git("rev-parse", "HEAD"), clone.git("status", "--porcelain")) == before
     assert clone.git("tag") == tags

@@ -1,0 +1,43 @@
+"""What comes of a fault after 20 seconds, which pass while other modules use the shared stack."""
+
+from __future__ import annotations
+
+import pytest
+
+from chalicelib import bootstrap
+from chalicelib.demo_bank import clearing
+from tests.e2e.fault_plays import See, details
+from tests.patience import wait_for
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_silent_bank_is_given_up(seen: See) -> None:
+    _, found = seen("silent")
+    assert details(found["answer"]) == "no answer came in time"
+
+
+def test_a_payment_stays_pending_when_the_schedule_has_rejected_another(seen: See, operator: bootstrap.Hub) -> None:
+    version, found = seen("payment-stays-pending")
+    pending = {1: 1, 2: "PDNG"}[version]
+    assert found["first"] == pending
+    wait_for_rejection(seen, operator)
+    assert (found["back"]["status"], found["first"], found["status"]()) == (str(pending), pending, pending)
+
+
+def test_a_payment_is_rejected_later(seen: See, operator: bootstrap.Hub) -> None:
+    version, found = seen("payment-rejected-later")
+    assert (found["back"]["status"], found["first"]) == {1: ("1", 1), 2: ("ACSP", "ACSP")}[version]
+
+    wait_for_rejection(seen, operator)
+
+
+def wait_for_rejection(seen: See, operator: bootstrap.Hub) -> None:
+    """Run the bank's schedule until it has rejected the payment that is rejected later."""
+    version, found = seen("payment-rejected-later")
+
+    def is_rejected() -> bool:
+        clearing.run_due_work(operator)
+        return bool(found["status"]() == {1: 2, 2: "RJCT"}[version])
+
+    wait_for(is_rejected, "the payment is not rejected")
