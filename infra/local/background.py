@@ -1,4 +1,4 @@
-"""Runs a complete stack for a test or tool, started as by ``make run`` but on free ports, and stopped afterwards."""
+"""Runs a complete stack for a test or tool, started as by ``make run`` but on a free port, and stopped afterwards."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def run_stack(
     engine: str = ENGINES[0],
     folder: Path | None = None,
     elsewhere: Mapping[str, str] | None = None,
+    port: int = 0,
 ) -> Iterator[dict[str, Any]]:
     """Start a stack, yield the content of its file (see ``stackfile``), and stop it.
 
@@ -60,6 +61,7 @@ def run_stack(
         engine: one of ``infra.local.engines.ENGINES``.
         folder: where the stack keeps its file and data; by default a temporary folder.
         elsewhere: variables that point to running engines; set even if they would be ignored in ``environ``.
+        port: the service's port; by default a free one.
 
     Raises:
         NotReady: it did not start; ``output`` contains the reason.
@@ -67,7 +69,7 @@ def run_stack(
     given = os.environ if environ is None else environ
     with tempfile.TemporaryDirectory(prefix="causeway-stack-") as place, tempfile.TemporaryFile() as kept:
         file = (folder or Path(place)) / "stack.json"
-        options = ["--port", "0", "--engine", engine, "--stack-file", str(file), "--quiet", "--end-with-stdin"]
+        options = ["--port", str(port), "--engine", engine, "--stack-file", str(file), "--quiet", "--end-with-stdin"]
         child = ChildProcess(
             python_command("infra.local", *options),
             environ={name: value for name, value in given.items() if name not in _NOT_HANDED_ON}

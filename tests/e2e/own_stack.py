@@ -85,11 +85,13 @@ class OwnStack:
 
 
 @contextmanager
-def running(folder: Path, output: Path | None = None, python: Path = Path(sys.executable)) -> Iterator[OwnStack]:
+def running(
+    folder: Path, output: Path | None = None, python: Path = Path(sys.executable), port: int = 0
+) -> Iterator[OwnStack]:
     """A stack for as long as this lasts; what it prints goes to ``output``, and ``python`` runs commands on it."""
     with (
         (output or Path(os.devnull)).open("wb") as printed,
-        run_stack(CLEAN, printed, folder=folder, elsewhere=_elsewhere(folder)) as content,
+        run_stack(CLEAN, printed, folder=folder, elsewhere=_elsewhere(folder), port=port) as content,
     ):
         wait_for_card_month(content)
         yield OwnStack(content, folder, python)

@@ -43,7 +43,7 @@ CONSENT_DAYS = 50
 
 @pytest.fixture(scope="module")
 def ending() -> Iterator[ExitStack]:
-    """Ends the stack of this module, if no test has."""
+    """Ends the stack of this module."""
     with ExitStack() as made:
         yield made
 
@@ -453,14 +453,14 @@ def test_the_clock_of_prod_is_not_moved(own_stack: OwnStack) -> None:
 def test_a_stack_that_is_started_again_keeps_its_time_and_says_so(
     ending: ExitStack, own_stack: OwnStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last test, since the stack of the others ends here."""
-    moved = own_stack.advance("P2D")
+    moved, port = own_stack.advance("P2D"), int(own_stack.content["environment"]["PORT"])
     ending.close()
+    again = ending.enter_context(running(own_stack.folder, port=port))
+    own_stack.content.update(again.content)  # other tests go on with it
 
-    with running(own_stack.folder) as second:
-        rows = dict(summarise(second, monkeypatch))
-        kept, page = second.time(), Window(second.content["base_url"]).get("/")
-        bank = requests.get(f"{second.content['banks'][0]['domain']}/consents", timeout=PATIENCE_SECONDS)
+    rows = dict(summarise(own_stack, monkeypatch))
+    kept, page = own_stack.time(), Window(own_stack.content["base_url"]).get("/")
+    bank = requests.get(f"{own_stack.content['banks'][0]['domain']}/consents", timeout=PATIENCE_SECONDS)
 
     assert kept["offset_seconds"] == moved["offset_seconds"] >= 2 * DAY
     assert re.search(rf"  {moved['offset_seconds'] // DAY} days( and \d+ (hour|minute)s?)? ahead", rows["Clock"])
