@@ -22,7 +22,7 @@ from infra.admin.trace import LocalLog
 from infra.local import logfile
 from tests.cards.scenes import Scene
 from tests.infra.admin.command_line import built, done, refused, run
-from tests.source_code import MODULES, tree
+from tests.source_code import MODULES, nodes
 from tests.world import World
 
 DAY = 24 * 3600
@@ -181,8 +181,9 @@ def test_the_lines_of_the_trail_are_logged_at_every_level() -> None:
     calls = [
         (ast.unparse(node.func), node.args[0].value)
         for module in MODULES
-        for node in ast.walk(tree(module))
+        for node in nodes(module)
         if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant)
+        if node.args[0].value in audit.LOGGED
     ]
 
     for message in audit.LOGGED:
