@@ -21,7 +21,7 @@ from infra.admin.commands import program
 from infra.admin.trace import LocalLog
 from infra.local import logfile
 from tests.cards.scenes import Scene
-from tests.infra.admin.command_line import built, done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.source_code import MODULES, nodes
 from tests.world import World
 
@@ -31,7 +31,6 @@ DAY = 24 * 3600
 @pytest.fixture(autouse=True)
 def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """The commands work on the world, as they do on a stage, and its log is a file."""
-    monkeypatch.setattr("typer.testing._get_command", built)
     monkeypatch.setattr(connection, "settings_of_local_stack", lambda environ: {})
     monkeypatch.setattr(bootstrap, "hub", lambda: world.hub)
     monkeypatch.setattr(operator_log, "caller", lambda hub: "arn:aws:iam::1:user/grace")
