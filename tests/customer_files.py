@@ -7,6 +7,11 @@ from typing import Any
 
 import yaml
 
+try:
+    from yaml import CSafeDumper as SafeDumper
+except ImportError:  # PyYAML was built without it
+    from yaml import SafeDumper  # type: ignore[assignment]
+
 Content = dict[str, Any]
 BOTH = ("DEMOGB21", "DEMODEF1")
 
@@ -34,4 +39,4 @@ def rule(every: str = "day", amount: str | None = "1.000", **members: Any) -> Co
 
 
 def written(*customers: Content) -> str:
-    return yaml.safe_dump({"customers": list(customers)}, allow_unicode=True, sort_keys=False)
+    return yaml.dump({"customers": list(customers)}, Dumper=SafeDumper, allow_unicode=True, sort_keys=False)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import gc
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache
-from pathlib import Path, PurePath
+from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 SOURCES = {
@@ -35,18 +37,17 @@ VERSIONED = (*PROTOCOL, "chalicelib/demo_bank/format_v*.py")
 IP_VERSIONS = (4, 6)
 
 
+@cache
 def matches(module: str, globs: tuple[str, ...]) -> bool:
     """Whether a module's path matches one of ``globs``; ``**`` stands for any number of folders, none included."""
-    path = SOURCES[module].relative_to(ROOT)
-    return any(_matches(path.parts, PurePath(glob).parts) for glob in globs)
+    path = SOURCES[module].relative_to(ROOT).as_posix()
+    return any(_pattern(glob).fullmatch(path) for glob in globs)
 
 
-def _matches(parts: tuple[str, ...], glob: tuple[str, ...]) -> bool:
-    if not glob or not parts:
-        return not parts and set(glob) <= {"**"}
-    if glob[0] == "**":
-        return _matches(parts, glob[1:]) or _matches(parts[1:], glob)
-    return PurePath(parts[0]).match(glob[0]) and _matches(parts[1:], glob[1:])
+@cache
+def _pattern(glob: str) -> re.Pattern[str]:
+    wanted = {r"\*\*/": "(?:.+/)?", r"\*\*": ".+", r"\*": "[^/]*"}
+    return re.compile(re.sub(r"\\\*\\\*/|\\\*\\\*|\\\*", lambda found: wanted[found[0]], re.escape(glob)))
 
 
 def modules_matching(globs: tuple[str, ...]) -> list[str]:
@@ -58,9 +59,26 @@ def within(module: str, *packages: str) -> bool:
     return any(module == package or module.startswith(f"{package}.") for package in packages)
 
 
+def parse(source: str) -> ast.Module:
+    """The syntax tree of a source. Garbage is not collected meanwhile: there is none, and looking takes most time."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return ast.parse(source)
+    finally:
+        if collecting:
+            gc.enable()
+
+
 @cache
 def tree(module: str) -> ast.Module:
-    return ast.parse(SOURCES[module].read_text(encoding="utf-8"))
+    return parse(SOURCES[module].read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(module: str) -> tuple[ast.AST, ...]:
+    """Everything in a module's tree, as ``ast.walk`` finds it."""
+    return tuple(ast.walk(tree(module)))
 
 
 @cache
@@ -103,12 +121,12 @@ def reached(module: str) -> set[str]:
     return found
 
 
-def questions_of_version(source: ast.AST) -> list[int]:
+def questions_of_version(source: Iterable[ast.AST]) -> list[int]:
     """The lines that ask which version of the bank protocol something is.
 
     That is a comparison or a ``match`` of a version with numbers, or a version looked up in a table of numbers.
     """
-    return sorted(node.lineno for node in ast.walk(source) if isinstance(node, ast.expr | ast.Match) and _asks(node))
+    return sorted(node.lineno for node in source if isinstance(node, ast.expr | ast.Match) and _asks(node))
 
 
 def _asks(node: ast.expr | ast.Match) -> bool:

@@ -20,7 +20,7 @@ from tests.documents import ALARMS_PAGE, rows, section
 from tests.figures import counted
 from tests.log_lines import Lines
 from tests.openbanking.key_holder import KeyHolder, secure
-from tests.source_code import MODULES, tree, within
+from tests.source_code import MODULES, nodes, within
 from tests.world import Answer, World
 
 Play = Callable[[World], object]
@@ -183,7 +183,7 @@ def test_no_line_about_refused_credentials_is_logged_past_the_count() -> None:
         f"{module}: {event.value!r}"
         for module in MODULES
         if not within(module, "chalicelib.demo_bank")
-        for node in ast.walk(tree(module))
+        for node in nodes(module)
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("log.warning", "log.info")
         for event in node.args[:1]
         if isinstance(event, ast.Constant) and str(event.value).endswith(" refused")

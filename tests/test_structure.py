@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
-from tests.clock_rules import clock_reads, literal_timeouts, number_constants
+from tests.clock_rules import clock_reads, literal_timeouts
 from tests.source_code import (
     BOOTSTRAP,
     CONTAINERS,
@@ -25,6 +26,7 @@ from tests.source_code import (
     imports,
     matches,
     modules_matching,
+    nodes,
     own_imports,
     questions_of_version,
     reached,
@@ -70,6 +72,7 @@ COLLECTING = {
 """The dataclasses that change: they count, cache or collect."""
 
 
+@cache
 def layer(module: str) -> int:
     """How high a module stands: it imports nothing that stands higher."""
     if matches(module, FOUNDATION):
@@ -225,7 +228,7 @@ def test_nothing_asks_which_version_of_the_protocol_a_bank_has(subtests: pytest.
     """What differs between versions hangs on the version's object, or on the demonstration banks' formats."""
     for module in [each for each in MODULES if not matches(each, VERSIONED)]:
         with subtests.test(module):
-            assert questions_of_version(tree(module)) == []
+            assert questions_of_version(nodes(module)) == []
 
 
 @pytest.mark.parametrize(
@@ -244,12 +247,12 @@ def test_nothing_asks_which_version_of_the_protocol_a_bank_has(subtests: pytest.
     ],
 )
 def test_a_question_which_version_it_is_would_be_found(source: str) -> None:
-    assert questions_of_version(ast.parse(source)) == [1]
+    assert questions_of_version(ast.walk(ast.parse(source))) == [1]
 
 
 @pytest.mark.parametrize("source", ["bank.version is version", "address.version == 6", "VERSIONS[bank.api_version]"])
 def test_what_asks_for_something_else_is_not_taken_for_such_a_question(source: str) -> None:
-    assert questions_of_version(ast.parse(source)) == []
+    assert questions_of_version(ast.walk(ast.parse(source))) == []
 
 
 def test_no_page_asks_which_version_of_the_protocol_a_bank_has(subtests: pytest.Subtests) -> None:
@@ -276,7 +279,7 @@ def test_no_other_dataclass_can_be_changed_than_those_that_collect_something() -
     found = {
         each.name
         for module in MODULES
-        for each in ast.walk(tree(module))
+        for each in nodes(module)
         if isinstance(each, ast.ClassDef) and any(map(leaves_open, each.decorator_list))
     }
 
@@ -318,41 +321,22 @@ def test_a_module_says_what_it_is_about_and_fits_its_length(folder: str, subtest
 
 MEASURING = ("tests/bench/", *(f"tests/{name}/" for name in ("chaos", "fuzzing", "mutants", "volume")))
 """Programs that print how long they took."""
-TESTS = {
-    str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted((ROOT / "tests").rglob("*.py"))
-}
+TESTS = {str(path.relative_to(ROOT)): path for path in sorted((ROOT / "tests").rglob("*.py"))}
 
 
 def test_no_test_measures_how_long_something_takes() -> None:
     allowed = (*MEASURING, "tests/patience.py", "tests/infra/conformance/demonstration.py")
-    found = {path: clock_reads(each) for path, each in TESTS.items() if not path.startswith(allowed)}
+    found = {name: clock_reads(path.read_text("utf-8")) for name, path in TESTS.items() if not name.startswith(allowed)}
 
-    assert {path: lines for path, lines in found.items() if lines} == {}
+    assert {name: lines for name, lines in found.items() if lines} == {}
 
 
 def test_no_wait_for_what_must_come_has_a_number_as_its_time_out() -> None:
     """It is ``PATIENCE_SECONDS``; a limit that the test is about is the product's own or ``limit_under_test``."""
-    constants = {path: number_constants(each) for path, each in TESTS.items() if path != "tests/patience.py"}
-    found = {
-        path: literal_timeouts(each, constants[path] | imported_numbers(each, constants))
-        for path, each in TESTS.items()
-        if path in constants and not path.startswith("tests/bench/")
-    }
+    allowed = ("tests/bench/", "tests/patience.py")
+    found = {n: literal_timeouts(p.read_text("utf-8")) for n, p in TESTS.items() if not n.startswith(allowed)}
 
-    assert {path: lines for path, lines in found.items() if lines} == {}
-
-
-def imported_numbers(module: ast.Module, constants: dict[str, dict[str, object]]) -> dict[str, object]:
-    """The names for numbers that a module of the tests takes from another one."""
-    imported = (node for node in ast.walk(module) if isinstance(node, ast.ImportFrom) and node.module)
-    return {
-        alias.asname or alias.name: numbers[alias.name]
-        for node in imported
-        for numbers in [constants.get(f"{str(node.module).replace('.', '/')}.py", {})]
-        for alias in node.names
-        if alias.name in numbers
-    }
+    assert {name: lines for name, lines in found.items() if lines} == {}
 
 
 @pytest.mark.parametrize(
@@ -365,7 +349,7 @@ def imported_numbers(module: ast.Module, constants: dict[str, dict[str, object]]
     ],
 )
 def test_a_measured_duration_would_be_found(source: str) -> None:
-    assert 2 in clock_reads(ast.parse(source))
+    assert 2 in clock_reads(source)
 
 
 @pytest.mark.parametrize(
@@ -373,7 +357,7 @@ def test_a_measured_duration_would_be_found(source: str) -> None:
     ["claims = {'exp': int(time.time()) + 60}", "now = clock.monotonic()", "clock.advance(time.time() - then)"],
 )
 def test_a_time_of_day_or_a_moved_clock_is_not_taken_for_a_measured_duration(source: str) -> None:
-    assert clock_reads(ast.parse(source)) == []
+    assert clock_reads(source) == []
 
 
 @pytest.mark.parametrize(
@@ -389,7 +373,7 @@ def test_a_time_of_day_or_a_moved_clock_is_not_taken_for_a_measured_duration(sou
     ],
 )
 def test_a_number_as_a_time_out_would_be_found(source: str) -> None:
-    assert literal_timeouts(ast.parse(source)) == [source.count("\n") + 1]
+    assert literal_timeouts(source) == [source.count("\n") + 1]
 
 
 @pytest.mark.parametrize(
@@ -403,4 +387,4 @@ def test_a_number_as_a_time_out_would_be_found(source: str) -> None:
     ],
 )
 def test_a_named_time_out_is_not_taken_for_a_number(source: str) -> None:
-    assert literal_timeouts(ast.parse(source)) == []
+    assert literal_timeouts(source) == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -57,9 +58,13 @@ _Loader.add_multi_constructor("!", _short_form)
 
 def load(path: Path = PATH) -> dict[str, Any]:
     """The template as plain data, with short forms expanded; its JSON is also a valid template."""
-    with path.open(encoding="utf-8") as file:
-        template: dict[str, Any] = yaml.load(file, _Loader)  # noqa: S506 - a SafeLoader
+    template: dict[str, Any] = json.loads(_expand(path.read_text("utf-8")))
     return template
+
+
+@cache
+def _expand(text: str) -> str:
+    return json.dumps(yaml.load(text, _Loader))  # noqa: S506 - a SafeLoader
 
 
 class Template:

@@ -14,6 +14,7 @@ from packaging.utils import canonicalize_name
 
 from infra.deploy import lock
 from tests.infra.pins import versions
+from tests.source_code import parse
 
 ROOT = Path(__file__).parents[2]
 STARTED = (
@@ -49,10 +50,18 @@ def other_modules() -> set[str]:
     }
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Everything in a program that is no expression: an expression imports nothing."""
+    for node in ast.iter_child_nodes(tree):
+        if not isinstance(node, ast.expr):
+            yield node
+            yield from statements(node)
+
+
 def imported(place: Path) -> Iterator[str]:
     """The modules that a program imports, in functions too, by their absolute names."""
     for file in place.rglob("*.py") if place.is_dir() else [place]:
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in statements(parse(file.read_text("utf-8"))):
             if isinstance(node, ast.Import):
                 yield from (each.name for each in node.names)
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

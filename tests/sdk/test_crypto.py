@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +31,15 @@ PLACE = f"{BASE}/tpp/accounts"
 NOW = 1_800_000_000.0
 
 
+@cache
+def native_rsa(bits: int) -> rsa.RSAPrivateKey:
+    return rsa.generate_private_key(65537, bits)
+
+
 def native(algorithm: str, bits: int = 2048) -> Any:
-    """A key of cryptography."""
+    """A key of cryptography; RSA keys of one length are the same."""
     if algorithm == "PS256":
-        return rsa.generate_private_key(65537, bits)
+        return native_rsa(bits)
     return ec.generate_private_key(ec.SECP256R1()) if algorithm == "ES256" else ed25519.Ed25519PrivateKey.generate()
 
 

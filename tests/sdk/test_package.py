@@ -8,6 +8,7 @@ import re
 import statistics
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from infra.render.sdk import __main__ as command
 from infra.render.sdk import modules
 from tests.sdk.user_programs import SOURCE, mypy
+from tests.source_code import parse
 
 PROGRAM = """
 from __future__ import annotations
@@ -115,7 +117,7 @@ def test_outdated_modules_and_those_without_a_source_are_listed(
 def test_the_package_imports_nothing_of_this_repository_and_only_what_it_declares() -> None:
     allowed = {*sys.stdlib_module_names, "causeway", "httpx", "joserfc", "cryptography", "starlette"}
     for file in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        for node in ast.walk(parse(file.read_text("utf-8"))):
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert {name.split(".")[0] for name in names} <= allowed, file
@@ -126,7 +128,7 @@ def test_everything_that_users_need_is_documented() -> None:
         f"{file.name}: {node.name}"
         for package in ("tpp", "bank")
         for file in (SOURCE / "causeway" / package).rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text("utf-8")))
+        for node in ast.walk(parse(file.read_text("utf-8")))
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
         and not node.name.startswith("_")
         and ast.get_docstring(node) is None
@@ -150,11 +152,12 @@ def test_a_program_of_a_user_is_strictly_typed_and_mistakes_are_found(tmp_path: 
     assert len({line for line in wrong if line > first}) == len(MISTAKES), found
 
 
-def loaded(statement: str) -> set[str]:
+@cache
+def loaded(statement: str) -> frozenset[str]:
     """The modules that a statement imports."""
     command = [sys.executable, "-c", f"import sys; {statement}; print(*sys.modules)"]
     done = subprocess.run(command, env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+    return frozenset(done.stdout.split())
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ def mypy(program: Path) -> str:
     options = [
         "--strict",
         "--config-file=",
-        f"--cache-dir={program.parent.parent}/mypy-cache",
+        f"--cache-dir={SOURCE.parents[1]}/.mypy_cache/user-programs",
         "--follow-imports=normal",
     ]
     done = subprocess.run(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import argon2
 import pytest
 
-from chalicelib.foundation.crypto import passwords
 from chalicelib.foundation.identifiers import new_id
+from tests.cheap_hashes import cheap_hashes
 from tests.website.person import Person
 from tests.world import World
 
@@ -20,13 +19,10 @@ def rendered_pages(rendered: None) -> None:
 
 
 @pytest.fixture
-def quick_hashes(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def quick_hashes() -> Iterator[None]:
     """Passwords are hashed as cheaply as can be; what a hash costs otherwise is the users' own matter."""
-    cheap = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    monkeypatch.setattr(passwords, "_hasher", lambda: cheap)
-    passwords._nobodys_hash.cache_clear()
-    yield
-    passwords._nobodys_hash.cache_clear()
+    with cheap_hashes():
+        yield
 
 
 @pytest.fixture

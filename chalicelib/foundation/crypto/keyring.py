@@ -29,6 +29,7 @@ class Keyring(SecretKeys):
     def __init__(self, secrets: SecretStore, kms: KeyManagement, name: str, clock: Clock) -> None:
         super().__init__(secrets, kms, name, clock)
         self._ciphers: dict[int, AESGCM] = {}
+        self._derived: dict[tuple[int, str], bytes] = {}
         self._private: dict[str, RSAPrivateKey] = {}
 
     def rotate_signing_key(self, overlap: int) -> str:
@@ -105,11 +106,16 @@ class Keyring(SecretKeys):
         numbers = self._recent_data_keys()
         signing = self._deriving_data_key()
         ordered = [number for number in numbers if number != signing] + [signing]
-        return [derived_key(self._unwrap_data_key(number), purpose) for number in ordered]
+        return [self._derive(number, purpose) for number in ordered]
 
     def derived_signing_key(self, purpose: str) -> bytes:
         """The last of ``derived_keys``, without unwrapping the others."""
-        return derived_key(self._unwrap_data_key(self._deriving_data_key()), purpose)
+        return self._derive(self._deriving_data_key(), purpose)
+
+    def _derive(self, number: int, purpose: str) -> bytes:
+        if (number, purpose) not in self._derived:
+            self._derived[number, purpose] = derived_key(self._unwrap_data_key(number), purpose)
+        return self._derived[number, purpose]
 
     def _recent_data_keys(self) -> list[int]:
         return list(self.data_keys())[-_KEYS_DERIVED_FROM:]

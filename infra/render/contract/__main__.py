@@ -14,7 +14,7 @@ from infra.local import stackfile
 from infra.render.contract import marks
 from infra.render.contract.lines import contract
 from infra.render.generated_files import update_files
-from infra.render.openapi.documents import DOCUMENTS
+from infra.render.openapi.documents import DOCUMENTS, load
 from infra.repository import ROOT
 
 PLACE = ROOT / "contract"
@@ -22,7 +22,7 @@ PLACE = ROOT / "contract"
 
 def texts(folder: Path) -> dict[Path, str]:
     """The content of each document's file; what the file in ``folder`` has as released stays the base of its marks."""
-    files = {folder / f"{name}.txt": contract(build()) for name, build in DOCUMENTS.items()}
+    files = {folder / f"{name}.txt": contract(load(name)) for name in DOCUMENTS}
     return {file: marks.join_lines(marks.mark_changes(_released_lines(file), lines)) for file, lines in files.items()}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Literal
 
 from chalicelib.foundation.fields.field_rules import OR_A_NUMBER
@@ -149,11 +150,17 @@ def _parameter(name: str, member: Json, place: str, *, required: bool) -> Json:
 
 def _raw(model: Model, naming: Callable[[Model], str]) -> Json:
     """Pydantic's schema of a model, with this document's names."""
-    schema = model.model_json_schema(ref_template="#/components/schemas/{model}")
+    schema = _schema(model)
     names = {inner.__name__: naming(inner) for inner in nested_models(model).values()}
     renamed: Json = _rename_refs(schema, names)
     renamed["$defs"] = {names.get(key, key): value for key, value in renamed.get("$defs", {}).items()}
     return renamed
+
+
+@cache
+def _schema(model: Model) -> Json:
+    """Pydantic's schema of a model, which nobody may change."""
+    return model.model_json_schema(ref_template="#/components/schemas/{model}")
 
 
 def _numbers_as_texts(value: Any) -> Any:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
-from chalicelib.foundation.crypto import resealing
+from chalicelib.foundation.crypto import resealing, signatures
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.resealing import KEPT_SECONDS, DataKeyNeeded, Resealing
 from chalicelib.foundation.crypto.resealing_progress import PASS_SECONDS, SETTLE_SECONDS, ResealingProgress
@@ -22,6 +25,13 @@ PLACES = (
     SealedPlace("payments", ("payment",), "tokens", lambda item: f"payments/{item['payment']}"),
     SealedPlace("payments", ("payment",), "long", lambda item: None),
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_signing_key() -> Iterator[None]:
+    """Signing keys are all the same: the subject is data keys."""
+    with patch.object(signatures, "generate_private_pem", cache(signatures.generate_private_pem)):
+        yield
 
 
 class Stage:

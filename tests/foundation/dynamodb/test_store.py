@@ -77,9 +77,14 @@ class Recorder:
         return call
 
 
+@pytest.fixture(scope="module")
+def real_client(resources: None) -> Any:
+    return boto3.client("dynamodb")
+
+
 @pytest.fixture
-def client(resources: None) -> Recorder:
-    return Recorder(boto3.client("dynamodb"))
+def client(real_client: Any) -> Recorder:
+    return Recorder(real_client)
 
 
 @pytest.fixture

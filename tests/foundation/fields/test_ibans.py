@@ -46,7 +46,7 @@ MENDED: dict[str, Callable[[str], str]] = {"BE": belgian, "ES": spanish, "ME": m
 def made(country: str, chance: random.Random) -> str:
     """An IBAN whose structure and check digits are right; national checks mostly too."""
     parts = re.findall(r"([0-9]+)!([nac])", STRUCTURES[country])
-    account = "".join(chance.choice(CHARACTERS[kind]) for count, kind in parts for _ in range(int(count)))
+    account = "".join(c for count, kind in parts for c in chance.choices(CHARACTERS[kind], k=int(count)))
     account = MENDED.get(country, str)(account)
     return f"{country}{mod_97_10.calc_check_digits(account + country)}{account}"
 

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from infra.admin.commands import program
 
-built = cache(get_command)
+_built = cache(get_command)
+"""Builds the program's tree of commands once, and not for every call."""
 
 
 def run(*arguments: str, stdin: str | None = None) -> Result:
-    return CliRunner().invoke(program, list(arguments), input=stdin)
+    with patch("typer.testing._get_command", _built):
+        return CliRunner().invoke(program, list(arguments), input=stdin)
 
 
 def done(*arguments: str, stdin: str | None = None) -> Any:

@@ -33,7 +33,7 @@ from chalicelib.openbanking.records.client_record import Client
 from infra.admin import connection, probe
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.foundation.servers import self_signed, server_context, serving
-from tests.infra.admin.command_line import built, done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.local_stack import answering
 from tests.manual_clock import ManualClock
 from tests.world import START, World
@@ -79,13 +79,10 @@ GROUPS = {
 EVENTS_URL = "http://127.0.0.1:9/events"
 COMMANDS = [(group, command) for group, commands in GROUPS.items() for command in commands]
 
-"""Builds the program's tree of commands once, and not for every call."""
-
 
 @pytest.fixture(autouse=True)
 def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """The commands work on the world."""
-    monkeypatch.setattr("typer.testing._get_command", built)
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
     return world
 

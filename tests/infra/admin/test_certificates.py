@@ -16,7 +16,7 @@ from chalicelib.openbanking.protocol.psd2_certificates import read_roles
 from chalicelib.openbanking.records.certificate_blocklist import blocklist_key
 from infra.admin import connection
 from infra.local.development_ca import DevelopmentCa
-from tests.infra.admin.command_line import built, done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.manual_clock import ManualClock
 from tests.world import World
 
@@ -27,7 +27,6 @@ ISSUER = "CN=Example CA,C=GB"
 @pytest.fixture(autouse=True)
 def connected(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """The commands work on the world, and their CA is in a folder of the test."""
-    monkeypatch.setattr("typer.testing._get_command", built)
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
     monkeypatch.setenv("CAUSEWAY_STACK_FILE", str(tmp_path / "local" / "stack.json"))
     return world

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.foundation.identifiers import new_id
 from infra.admin import connection
 from tests.certificates import Authority
-from tests.infra.admin.command_line import built, done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.key_holder import KeyHolder
 from tests.openbanking.tpp_certificates import ORGANIZATION, SUBJECT, stage_with
 from tests.world import World
@@ -22,7 +22,6 @@ BY_KEY = ("--auth-method", "private_key_jwt", "--jwks")
 @pytest.fixture(autouse=True)
 def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """The commands work on the world."""
-    monkeypatch.setattr("typer.testing._get_command", built)
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
     return world
 

@@ -15,7 +15,7 @@ from infra.customers import loading
 from infra.customers.loading import CustomersChanged
 from tests.customer_files import account, customer, written
 from tests.demo_bank.stage import Stage
-from tests.infra.admin.command_line import built, done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 
 EXAMPLE = "docs/guides/customers.yaml"
 
@@ -25,7 +25,6 @@ def stage(resources: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """The commands work on a table of the banks alone."""
     with responses.RequestsMock(assert_all_requests_are_fired=False) as mock:
         found = Stage("one", mock)
-        monkeypatch.setattr("typer.testing._get_command", built)
         monkeypatch.setattr(connection, "connect", lambda: found)
         yield found
 

@@ -7,13 +7,12 @@ import pytest
 from chalicelib.foundation.crypto.resealing import KEPT_SECONDS
 from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from infra.admin import connection
-from tests.infra.admin.command_line import built, done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.world import World
 
 
 @pytest.fixture(autouse=True)
 def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr("typer.testing._get_command", built)
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
     return world
 

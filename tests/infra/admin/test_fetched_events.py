@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from infra.admin import connection
-from tests.infra.admin.command_line import built, done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.poller import fetches_events, ids
 from tests.world import World
 
@@ -15,7 +15,6 @@ EVENTS_URL = "http://127.0.0.1:9/events"
 @pytest.fixture(autouse=True)
 def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """The commands work on the world."""
-    monkeypatch.setattr("typer.testing._get_command", built)
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
     return world
 

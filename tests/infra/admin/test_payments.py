@@ -9,7 +9,7 @@ import pytest
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.http.outbound import TimedOut
 from infra.admin import connection
-from tests.infra.admin.command_line import built, done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.payer import Payer
 from tests.world import World
 
@@ -17,7 +17,6 @@ from tests.world import World
 @pytest.fixture(autouse=True)
 def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """The commands work on the world."""
-    monkeypatch.setattr("typer.testing._get_command", built)
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
     return world
 

@@ -17,7 +17,7 @@ from infra.admin import connection, output
 from infra.programme import file, loading
 from infra.programme.loading import LoadConflict
 from tests.cards.setups import Content, credential, fee, loaded, manager, written
-from tests.infra.admin.command_line import built, done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.world import World
 
 PARTS = ("access_key", "access_api_id", "access_api_key")
@@ -26,7 +26,6 @@ PARTS = ("access_key", "access_api_id", "access_api_key")
 @pytest.fixture(autouse=True)
 def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """The commands work on the world."""
-    monkeypatch.setattr("typer.testing._get_command", built)
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
     return world
 

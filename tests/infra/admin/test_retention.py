@@ -15,7 +15,7 @@ from infra.retention import kinds
 from infra.retention.kinds import BY_NAME, KEPT_SECONDS, KINDS, of_person
 from tests.cards.scenes import MANAGER, Scene
 from tests.documents import DOCUMENTS, rows
-from tests.infra.admin.command_line import built, done, refused, run
+from tests.infra.admin.command_line import done, refused, run
 from tests.openbanking.faults import items
 from tests.openbanking.payer import Payer, taken
 from tests.website.person import Person
@@ -26,7 +26,6 @@ DAY = 24 * 3600
 
 @pytest.fixture(autouse=True)
 def connected(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr("typer.testing._get_command", built)
     monkeypatch.setattr(connection, "connect", lambda: world.hub)
     return world
 

@@ -50,7 +50,8 @@ def test_lines_change_with_each_run_and_stay_marked_as_changes_of_the_release(
     file = tmp_path / "tpp.txt"
     file.write_text(marks.join_lines(RELEASE), "utf-8")
     monkeypatch.setattr(command, "PLACE", tmp_path)
-    monkeypatch.setattr(command, "DOCUMENTS", {"tpp": list})
+    monkeypatch.setattr(command, "DOCUMENTS", ["tpp"])
+    monkeypatch.setattr(command, "load", lambda _: {})
 
     for present in (["GET /a", *RELEASE[1:]], ["GET /b", *RELEASE[1:]]):
         monkeypatch.setattr(command, "contract", lambda _, present=present: present)
