@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -318,25 +319,29 @@ def test_a_module_says_what_it_is_about_and_fits_its_length(folder: str, subtest
 
 MEASURING = ("tests/bench/", *(f"tests/{name}/" for name in ("chaos", "fuzzing", "mutants", "volume")))
 """Programs that print how long they took."""
-TESTS = {
-    str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted((ROOT / "tests").rglob("*.py"))
-}
+
+
+@cache
+def trees_of_tests() -> dict[str, ast.Module]:
+    return {
+        str(path.relative_to(ROOT)): ast.parse(path.read_text(encoding="utf-8"))
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+    }
 
 
 def test_no_test_measures_how_long_something_takes() -> None:
     allowed = (*MEASURING, "tests/patience.py", "tests/infra/conformance/demonstration.py")
-    found = {path: clock_reads(each) for path, each in TESTS.items() if not path.startswith(allowed)}
+    found = {path: clock_reads(each) for path, each in trees_of_tests().items() if not path.startswith(allowed)}
 
     assert {path: lines for path, lines in found.items() if lines} == {}
 
 
 def test_no_wait_for_what_must_come_has_a_number_as_its_time_out() -> None:
     """It is ``PATIENCE_SECONDS``; a limit that the test is about is the product's own or ``limit_under_test``."""
-    constants = {path: number_constants(each) for path, each in TESTS.items() if path != "tests/patience.py"}
+    constants = {path: number_constants(each) for path, each in trees_of_tests().items() if path != "tests/patience.py"}
     found = {
         path: literal_timeouts(each, constants[path] | imported_numbers(each, constants))
-        for path, each in TESTS.items()
+        for path, each in trees_of_tests().items()
         if path in constants and not path.startswith("tests/bench/")
     }
 

@@ -44,7 +44,7 @@ def is_blank(text: str) -> bool:
 
 def is_invisible(character: str) -> bool:
     """Whether a character, other than a space, is ignored by renderers or has a blank glyph."""
-    return _is_in(character, _INVISIBLE)
+    return not character.isascii() and _is_in(character, _INVISIBLE)
 
 
 def read_title(text: str, longest: int) -> str:
