@@ -64,6 +64,12 @@ def tree(module: str) -> ast.Module:
 
 
 @cache
+def nodes(module: str) -> list[ast.AST]:
+    """All nodes of a module's tree."""
+    return list(ast.walk(tree(module)))
+
+
+@cache
 def imports(module: str, at_load: bool = False) -> frozenset[str]:
     """The modules that a module imports; with ``at_load`` without those inside functions or for type checkers."""
     return frozenset(_imports(tree(module).body, at_load))
