@@ -53,8 +53,16 @@ settings.register_profile(
 )
 settings.load_profile("tests")  # no example has a time limit, on a busy machine neither
 
+logging.getLogger().addHandler(logging.NullHandler())  # or warnings of libraries would go to standard error
+lean_emulator.answer_calls()  # before ``leak_watch`` wraps the same method, and so sees each call
 log.logger()  # writes where pytest looks, and not wherever a test that logs first has its output go
-pytest_plugins = ["tests.cards.leak_watch", "tests.needed_programs", "tests.rendered", "tests.stack"]
+pytest_plugins = [
+    "tests.captured_logs",
+    "tests.cards.leak_watch",
+    "tests.needed_programs",
+    "tests.rendered",
+    "tests.stack",
+]
 
 ON_SHARED_STACK = re.compile(
     "tests/e2e/test_(contention|customers|deliveries|documented_clients|faults|first_data|guides|journey|late_faults|mails|"
@@ -81,10 +89,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return made
 
 
-def pytest_collection_finish() -> None:
-    """What was imported and collected stays: a million objects that no collection of garbage has to visit."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is imported and collected stays: a million objects that no collection of garbage has to visit."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

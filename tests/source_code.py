@@ -82,6 +82,12 @@ def nodes(module: str) -> tuple[ast.AST, ...]:
 
 
 @cache
+def nodes(module: str) -> list[ast.AST]:
+    """All nodes of a module's tree."""
+    return list(ast.walk(tree(module)))
+
+
+@cache
 def imports(module: str, at_load: bool = False) -> frozenset[str]:
     """The modules that a module imports; with ``at_load`` without those inside functions or for type checkers."""
     return frozenset(_imports(tree(module).body, at_load))

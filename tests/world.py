@@ -496,14 +496,13 @@ class World:
 
     def queued(self, queue: str = "deliveries") -> list[str]:
         """The ids of the deliveries that wait in a queue; they are taken out."""
-        sqs = _sqs()
-        url = sqs.get_queue_url(QueueName=f"{self.hub.settings.prefix}-{queue}")["QueueUrl"]
-        ids = []
-        while messages := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
-            for message in messages:
-                sqs.delete_message(QueueUrl=url, ReceiptHandle=message["ReceiptHandle"])
-                ids.append(message["Body"])
-        return ids
+        from moto.sqs.models import sqs_backends
+
+        backend = sqs_backends["123456789012"][self.hub.store._client.meta.region_name]
+        kept = backend.get_queue(f"{self.hub.settings.prefix}-{queue}")
+        visible = kept.messages
+        kept._messages = [message for message in kept._messages if message not in visible]
+        return [message.body for message in visible]
 
 
 @dataclass(frozen=True)

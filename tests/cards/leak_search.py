@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from tests.cards.secrets_seen import FORMS, Form, Needle, Seen, account_part
@@ -69,10 +69,10 @@ class Written:
         if isinstance(value, str):  # the most frequent
             self._text(place, value)
         elif isinstance(value, dict):
-            if len(value) == 1 and (only := next(iter(value))) in _TYPES:
-                self.add(place, value[only])
-                return
             for name, inner in value.items():
+                if name in _TYPES and len(value) == 1:
+                    self.add(place, inner)
+                    return
                 self.add(f"{place}.{name}", inner)
                 if len(name) >= _LONG:
                     self.pieces.append((place, name))
@@ -87,23 +87,24 @@ class Written:
 
     def _text(self, place: str, text: str) -> None:
         self.pieces.append((place, text))
-        if text[:1] in ("{", "["):
+        if text.startswith(("{", "[")):
             try:
                 self.add(f"{place}{{}}", json.loads(text))
             except (ValueError, RecursionError):
                 return
         elif len(text) < 20 and text.isdigit():
-            name = place.rpartition(".")[2].lower()
-            self.named += [
-                Leak(kind, place)
-                for kind, pattern in _NAMES.items()
-                if pattern.fullmatch(name) and FORMS[kind].fullmatch(text)
-            ]
+            kinds = _kinds_called(place.rpartition(".")[2])
+            self.named += [Leak(kind, place) for kind in kinds if FORMS[kind].fullmatch(text)]
 
     @cached_property
     def whole(self) -> dict[Form, str]:
         text = "\n".join(text for _, text in self.pieces)
         return {form: look(text) for form, look in _LOOKS.items()}
+
+
+@cache
+def _kinds_called(name: str) -> list[str]:
+    return [kind for kind, pattern in _NAMES.items() if pattern.fullmatch(name.lower())]
 
 
 _LOOKS: dict[Form, Callable[[str], str]] = {

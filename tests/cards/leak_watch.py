@@ -142,10 +142,11 @@ class Watch:
 
 def _observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[..., Any]:
     """``real``, with ``after`` called with what it answered and its arguments, in their order."""
+    signature = inspect.signature(real)
 
     def observed(*arguments: Any, **named: Any) -> Any:
         answer = real(*arguments, **named)
-        after(answer, *(inspect.signature(real).bind(*arguments, **named).args if named else arguments))
+        after(answer, *(signature.bind(*arguments, **named).args if named else arguments))
         return answer
 
     return observed

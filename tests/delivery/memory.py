@@ -21,8 +21,6 @@ from chalicelib.foundation.dynamodb.store import (
     Which,
 )
 
-_KEY = ("delivery_id", "part")
-
 
 class MemoryStore(Store):
     """The deliveries table, as far as attempts and the sweeper need it."""
@@ -69,7 +67,7 @@ class MemoryStore(Store):
 
 
 def _place(item: Item) -> tuple[Any, ...]:
-    return tuple(item[name] for name in _KEY)
+    return item["delivery_id"], item["part"]
 
 
 def _holds(condition: ConditionBase | None, item: Item) -> bool:

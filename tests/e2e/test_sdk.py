@@ -39,7 +39,6 @@ from tests.patience import PATIENCE_SECONDS
 from tests.sdk.lossy_proxy import LOSSES, Fate, LossyProxy, lossy_proxy
 
 pytestmark = [pytest.mark.e2e, pytest.mark.sdk]
-DOCUMENT = document.document()
 CALLED_ONCE = ("/tpp/token", "/tpp/authorize")
 
 
@@ -218,7 +217,9 @@ def test_every_call_of_the_document_is_made_on_the_real_stack(
         assert tpp.keys().keys
 
     called = {path for path, _ in network.seen} | {"/oauth/authorize"}  # which the browser opens
-    missing = [path for path in DOCUMENT["paths"] if not any(re.fullmatch(pattern(path), one) for one in called)]
+    missing = [
+        path for path in document.document()["paths"] if not any(re.fullmatch(pattern(path), one) for one in called)
+    ]
     assert missing == []
 
 

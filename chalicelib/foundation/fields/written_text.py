@@ -39,7 +39,11 @@ def is_written(text: str) -> bool:
 
 def is_blank(text: str) -> bool:
     """Whether nothing of ``text`` can be seen."""
-    return all(character.isspace() or is_invisible(character) for character in text)
+    return not text.strip() if text.isascii() else all(map(_is_blank_character, text))
+
+
+def _is_blank_character(character: str) -> bool:
+    return character.isspace() or is_invisible(character)
 
 
 def is_invisible(character: str) -> bool:
@@ -58,7 +62,7 @@ def read_title(text: str, longest: int) -> str:
     title = unicodedata.normalize("NFC", plain).strip()
     if not 1 <= len(title) <= longest or not is_written(title):
         raise InvalidTitle(f"must be 1 to {longest} printable characters")
-    if any(is_invisible(each) and not _joins(title, place) for place, each in enumerate(title)):
+    if not title.isascii() and any(is_invisible(each) and not _joins(title, place) for place, each in enumerate(title)):
         raise InvalidTitle("must not have invisible characters, except joiners where letters or emoji join")
     return title
 

@@ -8,7 +8,7 @@ the document leaves doubt, the count is too high rather than too low.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from chalicelib.openbanking.records.svg_scales import (
     FARTHEST_RATIO,
@@ -149,8 +149,8 @@ class Drawing:
             element, inherited, times, outer_scale = waiting.pop()
             cost += times * element.cost
             scale = outer_scale * self._scale(element)
-            self.has_far_coordinates |= self._is_far(element, scale)
-            waiting += [(*each, scale) for each in self._drawn_with(element, inherited, times)]
+            self.has_far_coordinates = self.has_far_coordinates or self._is_far(element, scale)
+            waiting += self._drawn_with(element, inherited, times, scale)
         return not waiting and cost <= MOST_COST
 
     def _scale(self, element: _Element) -> float:
@@ -159,8 +159,10 @@ class Drawing:
 
     def _is_far(self, element: _Element, scale: float) -> bool:
         """Whether an element is larger than browsers draw at once; ``scale`` includes its own."""
+        if element.name not in _PAINTED:
+            return False
         extent = max(element.extent, self._lengths.styled, self._lengths.stroke_width)
-        return element.name in _PAINTED and scale * extent > FARTHEST_RATIO * self._size
+        return scale * extent > FARTHEST_RATIO * self._size
 
     def _resolve_styles(self) -> None:
         """Add to each element what style sheets say, and what it inherits where it stands."""
@@ -171,22 +173,22 @@ class Drawing:
                 element.inherited = inherited if style.inherited <= inherited else inherited | style.inherited
 
     def _drawn_with(
-        self, element: _Element, inherited: frozenset[str], times: int
-    ) -> Iterator[tuple[_Element, frozenset[str], int]]:
+        self, element: _Element, inherited: frozenset[str], times: int, scale: float
+    ) -> list[tuple[_Element, frozenset[str], int, float]]:
         """What is drawn with an element: its children, what it uses, and what it refers to.
 
         A resource inherits from where it stands, and not from the element that refers to it.
         """
-        below = inherited | element.style.inherited
-        for child in element.children:
-            if child.name not in _RESOURCES:
-                yield child, below, times
-        for target in self._find(element.used):
-            yield target, below, times
-        followed = element.style.applied | below if element.name in _PAINTED else element.style.applied
-        for target in self._find(followed):
+        style = element.style
+        below = inherited | style.inherited if style.inherited else inherited
+        drawn = [(child, below, times, scale) for child in element.children if child.name not in _RESOURCES]
+        if element.used:
+            drawn += [(target, below, times, scale) for target in self._find(element.used)]
+        followed = style.applied | below if below and element.name in _PAINTED else style.applied
+        for target in self._find(followed) if followed else ():
             repeated = element.details + 2 + self._sheets.numbers if target.name == "marker" else 1
-            yield target, target.inherited, times * repeated
+            drawn.append((target, target.inherited, times * repeated, scale))
+        return drawn
 
     def _find(self, targets: frozenset[str]) -> list[_Element]:
         return [self._by_id[each] for each in targets if each in self._by_id]

@@ -13,7 +13,7 @@ import pytest
 from chalicelib.demo_bank import refusals as of_demo_banks
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.refusals import RefusalRow
-from tests.source_code import MODULES, tree, within
+from tests.source_code import MODULES, nodes, within
 
 TABLES = {"chalicelib.openbanking.protocol.refusals": refusals, "chalicelib.demo_bank.refusals": of_demo_banks}
 ROOMS = ("app", "chalicelib.application", "chalicelib.openbanking", "chalicelib.website", "chalicelib.demo_bank")
@@ -31,8 +31,8 @@ def placeholders(row: RefusalRow) -> set[str]:
 
 def texts(module: str) -> Iterator[str]:
     """The string literals of a module; of an f-string the text, with ``{}`` for what it fills in."""
-    parts = {id(part) for node in ast.walk(tree(module)) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree(module)):
+    parts = {id(part) for node in nodes(module) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in nodes(module):
         if isinstance(node, ast.JoinedStr):
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
@@ -51,7 +51,7 @@ def test_no_sentence_stands_twice() -> None:
 
 def test_a_refusal_gets_its_sentence_from_a_table(subtests: pytest.Subtests) -> None:
     for module in [each for each in REFUSING if each not in TABLES]:
-        for call in [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]:
+        for call in [node for node in nodes(module) if isinstance(node, ast.Call)]:
             if isinstance(call.func, ast.Name) and call.func.id in ("Refusal", "RefusalRow"):
                 with subtests.test(f"{module}:{call.lineno}"):
                     given = [*call.args, *(keyword.value for keyword in call.keywords)]
@@ -64,13 +64,13 @@ def test_a_refusal_is_given_what_its_sentence_names(table: str, subtests: pytest
     for module in REFUSING:
         names = imported_as(module, table)
         called: set[int] = set()
-        for call in [node for node in ast.walk(tree(module)) if isinstance(node, ast.Call)]:
+        for call in [node for node in nodes(module) if isinstance(node, ast.Call)]:
             name = name_of(call.func, names)
             if name in own:
                 called.add(id(call.func))
                 with subtests.test(f"{module}:{call.lineno}"):
                     assert {each.arg for each in call.keywords} - OPTIONS == placeholders(own[name])
-        for node in ast.walk(tree(module)):
+        for node in nodes(module):
             name = name_of(node, names)
             if name in own and id(node) not in called:  # called elsewhere, without values
                 with subtests.test(f"{module}:{name}"):
@@ -79,9 +79,9 @@ def test_a_refusal_is_given_what_its_sentence_names(table: str, subtests: pytest
 
 @pytest.mark.parametrize("table", TABLES)
 def test_every_refusal_is_raised_somewhere(table: str) -> None:
-    nodes = [(module, node) for module in REFUSING for node in ast.walk(tree(module))]
-    used = {name_of(node, imported_as(module, table)) for module, node in nodes}
-    used |= {node.id for node in ast.walk(tree(table)) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+    found = [(module, node) for module in REFUSING for node in nodes(module)]
+    used = {name_of(node, imported_as(module, table)) for module, node in found}
+    used |= {node.id for node in nodes(table) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
 
     assert rows(TABLES[table]).keys() - used == set()
 
@@ -92,7 +92,7 @@ def imported_as(module: str, table: str) -> frozenset[str]:
     package, _, last = table.rpartition(".")
     return frozenset(
         name.asname or name.name
-        for node in ast.walk(tree(module))
+        for node in nodes(module)
         if isinstance(node, ast.ImportFrom) and node.module == package
         for name in node.names
         if name.name == last
