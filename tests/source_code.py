@@ -76,12 +76,6 @@ def tree(module: str) -> ast.Module:
 
 
 @cache
-def nodes(module: str) -> tuple[ast.AST, ...]:
-    """Everything in a module's tree, as ``ast.walk`` finds it."""
-    return tuple(ast.walk(tree(module)))
-
-
-@cache
 def nodes(module: str) -> list[ast.AST]:
     """All nodes of a module's tree."""
     return list(ast.walk(tree(module)))

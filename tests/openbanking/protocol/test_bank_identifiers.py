@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.fields.ibans import make_iban
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.openbanking.protocol import v1_messages, v2_messages
 from chalicelib.openbanking.protocol.bank_calls import (
-    BODY_BYTES,
     CONSENT_BYTES,
     MOST_IDENTIFIER_BYTES,
     MOST_IDENTIFIERS,
@@ -28,11 +25,9 @@ from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from tests.openbanking.examples import BY_WEBHOOK, ROWS, Row, with_value
 from tests.openbanking.specification import Member
 from tests.openbanking.stage import Stage
-from tests.world import World
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
 DOCS = Path(__file__).parents[3] / "docs"
-DYNAMODB_ITEM_BYTES = 400 * 1024
 
 TEXTS = ("A-1", "4711", "0", "-1", "1.5", "a b", "Zoë", "\U0001f600", "<&\"'>", "日本", " ")
 GOOD = (*TEXTS, "x" * LONGEST_ID, "\U0001f600" * LONGEST_ID)
@@ -191,86 +186,6 @@ def test_funds_of_an_account_with_a_long_id_are_confirmed(stage: Stage) -> None:
     answer = stage.ask(row, row.request | {"account": {"account_id": "A" * LONGEST_ID}}, bearer=bearer)
 
     assert answer.status == 200, answer
-
-
-# -- a consent with as many as it may have
-
-
-def consent_body(world: World, version: int, **members: Any) -> dict[str, Any]:
-    url = world.authorize(version)["redirect_url"]
-    return world.consent_body(version, url, **members)
-
-
-IBANS = [make_iban("DE", f"{number:018}") for number in range(MOST_IDENTIFIERS)]
-NUMBERS = [f"{number:06} {number:08}" for number in range(MOST_IDENTIFIERS)]
-IDS = [f"{number:04}" + "x" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFIERS)]
-
-
-@VERSIONS
-def test_a_consent_may_have_a_thousand_identifiers_of_each_kind_at_their_largest(world: World, version: int) -> None:
-    lists = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}
-    body = jsontext.dumps(consent_body(world, version, **lists)).encode()
-    assert len(body) > 3 * BODY_BYTES
-
-    assert world.bank(version, "/consent", raw=body).status == 200
-    (item,) = (each for each in world.hub.store.scan("consents") if each["part"] == "consent")
-    assert item["accounts"] == lists
-    assert len(jsontext.dumps({**item, "bank_token_sealed": ""}).encode()) < DYNAMODB_ITEM_BYTES
-
-
-@VERSIONS
-def test_a_consent_may_have_a_thousand_identifiers_in_their_longest_notation(world: World, version: int) -> None:
-    texts = {"ibans": [each.rjust(42) for each in IBANS], "account_ids": IDS, "account_numbers": NUMBERS}
-    body = jsontext.dumps(consent_body(world, version, **texts))
-    escaped = {
-        f'"{text}"': '"' + "".join(f"\\u{ord(character):04x}" for character in text) + '"'
-        for entries in texts.values()
-        for text in entries
-    }
-    body = re.sub('"[^"]*"', lambda text: escaped.get(text[0], text[0]), body)
-    assert len(body) > 1_800_000
-
-    assert world.bank(version, "/consent", raw=body.encode()).status == 200
-
-
-@VERSIONS
-@pytest.mark.parametrize("kind", ["ibans", "account_ids", "account_numbers"])
-def test_one_identifier_more_is_refused(world: World, version: int, kind: str) -> None:
-    entries = {"ibans": IBANS, "account_ids": IDS, "account_numbers": NUMBERS}[kind]
-    body = consent_body(world, version, **{kind: [*entries, entries[0]]})
-
-    answer = world.bank(version, "/consent", body)
-
-    assert answer.status == 400
-    assert "must have at most 1000 entries" in answer.text
-
-
-@VERSIONS
-def test_identifiers_that_no_record_can_hold_are_refused(world: World, version: int) -> None:
-    ids = [f"{number:04}" + "\U0001f600" * (LONGEST_ID - 4) for number in range(MOST_IDENTIFIERS)]
-    body = consent_body(world, version, account_ids=ids)
-
-    answer = world.bank(version, "/consent", body)
-
-    assert answer.status == 400
-    assert f"the account identifiers must have at most {MOST_IDENTIFIER_BYTES} bytes together" in answer.text
-    assert list(world.hub.store.scan("consents")) == []
-
-
-def test_the_limit_of_a_consents_body_follows_from_its_lists() -> None:
-    widest = "\\ud83d\\ude00"
-    lists = [[widest * longest] * MOST_IDENTIFIERS for longest in (42, LONGEST_ID, 15)]
-
-    assert sum(len(f'"{text}",') for texts in lists for text in texts) + BODY_BYTES == CONSENT_BYTES
-
-
-@VERSIONS
-def test_other_calls_of_banks_keep_their_limit(world: World, version: int) -> None:
-    token = "accessToken" if version == 2 else "access_token"
-    answer = world.bank(version, "/token/revoke", {token: "x" * BODY_BYTES})
-
-    assert answer.status == 400
-    assert f"larger than {BODY_BYTES} bytes" in answer.text
 
 
 def test_documents_state_the_rule_and_the_limits() -> None:
