@@ -25,7 +25,10 @@ class InvalidYaml(ValueError):
 
 
 class _Loader(SafeLoader):
-    """A stricter YAML loader: 036 is 36, not octal, 0.86 is text, not a binary float, and text is UTF-8."""
+    """A stricter YAML loader: 036 is 36, not octal, 0.86 is text, not a binary float, and text is UTF-8.
+
+    The parser in C refuses what is not UTF-8 itself.
+    """
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the base class has it so
 
@@ -67,7 +70,7 @@ def parse_yaml(text: str) -> Any:
         mark = error.problem_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         raise InvalidYaml(f"{where}{error.problem}") from None
-    except yaml.YAMLError:
+    except (yaml.YAMLError, UnicodeEncodeError):  # the latter from the parser in C
         raise InvalidYaml("the file is not valid YAML text") from None
 
 

@@ -10,7 +10,7 @@ from _pytest.logging import LogCaptureHandler, caplog_handler_key, catching_logs
 
 @pytest.fixture
 def caplog(request: pytest.FixtureRequest) -> Iterator[pytest.LogCaptureFixture]:
-    """Pytest's own."""
+    """Pytest's fixture of this name, without the sections that its plugin adds to reports."""
     request.node.stash[caplog_handler_key] = handler = LogCaptureHandler()
     with catching_logs(handler):
         captured = pytest.LogCaptureFixture(request.node, _ispytest=True)

@@ -21,6 +21,6 @@ class Lines:
 
     def all(self) -> list[dict[str, Any]]:
         text = self.text
-        self._lines += map(json.loads, text[self._read :].splitlines())
+        self._lines += [json.loads(line) for line in text[self._read :].splitlines()]
         self._read = len(text)
         return self._lines.copy()

@@ -496,9 +496,10 @@ class World:
 
     def queued(self, queue: str = "deliveries") -> list[str]:
         """The ids of the deliveries that wait in a queue; they are taken out."""
+        from moto.core.models import DEFAULT_ACCOUNT_ID
         from moto.sqs.models import sqs_backends
 
-        backend = sqs_backends["123456789012"][self.hub.store._client.meta.region_name]
+        backend = sqs_backends[DEFAULT_ACCOUNT_ID][self.hub.store._client.meta.region_name]
         kept = backend.get_queue(f"{self.hub.settings.prefix}-{queue}")
         visible = kept.messages
         kept._messages = [message for message in kept._messages if message not in visible]

@@ -20,7 +20,7 @@ GROUPS = (
 )
 TRACE = "trace"
 COMMANDS = (TRACE, *GROUPS)
-"""The first words of commands: a command that is in no group, and the groups, each the module of its name."""
+"""The first word of each command: the groups, each the module of its name, and a command outside them."""
 _MODULES = {"banks": "bank_logos"}
 """The module that adds to a group, by the group's name."""
 

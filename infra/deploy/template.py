@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 try:
-    from yaml import CSafeLoader as SafeLoader  # the parser in C needs a seventh of the time
+    from yaml import CSafeLoader as SafeLoader  # the parser in C needs a tenth of the time
 except ImportError:  # PyYAML was built without it
     from yaml import SafeLoader  # type: ignore[assignment]
 

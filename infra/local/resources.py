@@ -111,7 +111,7 @@ def _make_queues(sqs: Any, source: template.Template) -> None:
         if redrive := attributes.get("RedrivePolicy"):
             target, _ = redrive["deadLetterTargetArn"]["Fn::GetAtt"]
             attributes["RedrivePolicy"] = {**redrive, "deadLetterTargetArn": arns[target]}
-        texts = {each: json.dumps(value) for each, value in attributes.items()}
+        texts = {each: value if isinstance(value, str) else json.dumps(value) for each, value in attributes.items()}
         url = sqs.create_queue(QueueName=queue["QueueName"], Attributes=texts)["QueueUrl"]
         arns[name] = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
 

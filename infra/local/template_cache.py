@@ -27,7 +27,8 @@ class TemplateCache(jinja2.FileSystemBytecodeCache):
     def __init__(self, folder: Path = FOLDER, code: Path = ROOT / "chalicelib") -> None:
         self._code = code
         with suppress(OSError):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            for each in (folder.parent, folder):
+                each.mkdir(mode=0o700, exist_ok=True)
         super().__init__(str(folder))
 
     def get_source_checksum(self, source: str) -> str:

@@ -1,4 +1,4 @@
-"""What comes of a fault after 20 seconds, which pass while other modules use the shared stack."""
+"""What comes of a fault after 20 seconds; in the order of the files, other modules have used them meanwhile."""
 
 from __future__ import annotations
 

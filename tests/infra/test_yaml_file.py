@@ -24,9 +24,17 @@ def test_numbers_are_decimal_and_fractions_stay_text() -> None:
     ]
 
 
-def test_text_that_is_nested_too_deeply_is_refused() -> None:
+@pytest.mark.parametrize("levels", [101, 5000])
+def test_text_that_is_nested_too_deeply_is_refused(levels: int) -> None:
+    yaml_file.parse_yaml("[" * 100 + "]" * 100)
+
     with pytest.raises(yaml_file.InvalidYaml, match=r"^the file is nested too deeply$"):
-        yaml_file.parse_yaml("[" * 5000 + "]" * 5000)
+        yaml_file.parse_yaml("[" * levels + "]" * levels)
+
+
+def test_half_of_a_surrogate_pair_is_refused() -> None:
+    with pytest.raises(yaml_file.InvalidYaml, match="not valid YAML text"):
+        yaml_file.parse_yaml("a: \ud800")
 
 
 @pytest.mark.parametrize(

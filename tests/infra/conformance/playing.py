@@ -67,7 +67,7 @@ class InstantPsu:
 
 
 class Direct(Outbound):
-    """Hands the kit's calls to the bank, and the requests of bank and browser to whom they are for."""
+    """Passes the kit's calls to the bank, and requests of the bank and the browser to the hub or the bank."""
 
     hub: Hub
 
@@ -89,6 +89,8 @@ class Direct(Outbound):
         named = {name.lower(): value for name, value in headers.items()}
         if url.startswith(f"{self._bank.own}/"):
             return self._bank.respond(method, url.removeprefix(self._bank.own), named, body)
+        if not url.startswith(f"{self._bank.hub}/"):
+            raise ConnectionDropped(f"nobody is at {url}")
         parts = urlsplit(url)
         answer = self.hub.handle(method, unquote(parts.path), parts.query, named, body)
         return Answer(answer.status, answer.body.encode(), {"Location": answer.location})

@@ -94,10 +94,10 @@ def write_tokens(emulators: Emulators) -> None:
 
 
 def age_tokens(path: Path) -> None:
-    """Two tokens become eleven minutes old, and one nine."""
+    """Two tokens become eleven minutes old, and one five."""
     with sqlite3.connect(path) as file:
         for token, (digest, at) in token_rows(file).items():
-            earlier = json.dumps([digest, at - (9 if token == "kept" else 11) * 60])
+            earlier = json.dumps([digest, at - (5 if token == "kept" else 11) * 60])
             file.execute("UPDATE entries SET value = ? WHERE kind = 'token' AND key = ?", (earlier, token))
 
 

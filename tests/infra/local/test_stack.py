@@ -152,6 +152,7 @@ def test_a_stack_answers_and_takes_everything_along_when_it_ends(returned: Retur
     assert [bank["bic"] for bank in killed.content["fault_banks"]] == ["DEMOGB2F", "DEMODE2F"]
     assert killed.file_mode == 0o600
     assert '"route":"/health"' in killed.service_log
+    assert "ready at" in killed.output
     assert killed.content["user"]["password"] not in killed.output
 
     assert not returned.file.exists()
@@ -206,10 +207,9 @@ def test_a_stack_that_is_told_to_end_in_the_last_step_of_its_start_prints_no_sum
     assert capfd.readouterr().out == "ending…\nended\n"
 
 
-def test_a_stack_ends_when_its_standard_input_closes(
+def test_a_stack_that_is_asked_to_end_with_its_standard_input_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As by the end of the program that started it."""
     monkeypatch.setattr(stack, "call_with_parents_end", lambda work: work())
     monkeypatch.setattr(stack.Stack, "_start", lambda _: {})
     monkeypatch.setattr(signal, "signal", lambda *_: None)
