@@ -155,7 +155,7 @@ def _page(found: list[Row], keys: list[str], request: Mapping[str, Any]) -> dict
         last = _order(_taken(start), keys)
         found = [row for row in found if (_order(row, keys) > last if forward else _order(row, keys) < last)]
     page: list[Row] = []
-    size, is_measured = 0, len(found) * _MOST_IN_AN_ITEM > _MOST_IN_A_PAGE
+    size, is_measured = 0, _is_over(_MOST_IN_A_PAGE, found)
     for row in found:
         size += _size(row) if is_measured else 0
         if len(page) == request.get("Limit") or size > _MOST_IN_A_PAGE:
@@ -251,7 +251,7 @@ def _decided(kind: str, request: dict[str, Any], tables: Mapping[str, Any]) -> C
 
 
 def _check(table: Any, row: Row) -> None:
-    if _size(row) > _MOST_IN_AN_ITEM:
+    if _is_over(_MOST_IN_AN_ITEM, [row]) and _size(row) > _MOST_IN_AN_ITEM:
         raise Invalid("Item size has exceeded the maximum allowed size")
     types = {each["AttributeName"]: each["AttributeType"] for each in table.attr}
     for name in row.keys() & types.keys():
@@ -315,6 +315,11 @@ def _value(value: Value) -> Value:
         case "M":
             return {kind: _taken(content)}
     return value
+
+
+def _is_over(limit: int, rows: list[Row]) -> bool:
+    """Whether items may have more bytes than that: no character has more than four."""
+    return 4 * sum(len(repr(row)) for row in rows) > limit
 
 
 def _size(row: Row) -> int:
