@@ -24,7 +24,7 @@ NOWHERE = 999_999_999
 """An id that nothing has."""
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def card(stage: Scene) -> MadeCard:
     """A card with two accounts that was used."""
     made = stage.card_in("A", card_currency_ison=[EUR, USD], card_reference_id="REF7")

@@ -42,7 +42,7 @@ class Clone:
         for name in files:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
-        self.replace("CHANGELOG.md", f"{NEXT}\n\n{EMPTY}\n", f"{NEXT}\n\n{NOTE}\n")
+        self.write_next_version(NOTE)
         self.git("add", "--all")
         self.git("commit", "--quiet", "--message", "Files")
 
@@ -52,6 +52,12 @@ class Clone:
 
     def read(self, name: str) -> str:
         return (self.folder / name).read_text("utf-8")
+
+    def write_next_version(self, note: str) -> None:
+        """Have the changelog's first section say ``note``."""
+        before, _, after = self.read("CHANGELOG.md").partition(f"{NEXT}\n")
+        earlier = after[after.index("\n## ") :]
+        (self.folder / "CHANGELOG.md").write_text(f"{before}{NEXT}\n\n{note}\n{earlier}", "utf-8")
 
     def replace(self, name: str, old: str, new: str) -> None:
         """Replace a text that a file has, if it has it."""
@@ -132,7 +138,7 @@ def test_a_tree_with_changes_is_refused(clone: Clone) -> None:
 
 
 def test_a_changelog_without_changes_is_refused(clone: Clone) -> None:
-    clone.replace("CHANGELOG.md", NOTE, EMPTY)
+    clone.write_next_version(EMPTY)
     clone.git("commit", "--quiet", "--all", "--message", "Nothing")
     try:
         refused(clone, NEW, "CHANGELOG.md: the section '## Next version' is empty")
