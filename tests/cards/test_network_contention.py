@@ -13,10 +13,12 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.foundation import aws, time_limit
 from chalicelib.foundation.dynamodb.store import Store
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.contest import CLIENTS, at_once, codes, decided, processes, race
 from tests.cards.scenes import EUR, GBP, PIN, Envelope, MadeCard, Scene
+from tests.patience import PATIENCE_SECONDS
 
 pytestmark = [pytest.mark.dynamodb, pytest.mark.faults]
 
@@ -28,6 +30,14 @@ _HOLD_DAYS = 7
 ASKERS = 64
 SLOW = 0.02
 """So many seconds a call of the storage takes, while no two are made at the same time."""
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the requests stands still, so real time does not end them, however slow an engine is."""
+    monkeypatch.setattr(time_limit, "seconds_left", lambda: PATIENCE_SECONDS)
+    for name in ("CONNECT_SECONDS", "READ_SECONDS"):
+        monkeypatch.setattr(aws, name, PATIENCE_SECONDS)
 
 
 @pytest.fixture
