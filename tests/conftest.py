@@ -65,8 +65,8 @@ pytest_plugins = [
 ]
 
 ON_SHARED_STACK = re.compile(
-    "tests/e2e/test_(contention|customers|deliveries|documented_clients|faults|first_data|guides|journey|late_faults|mails|"
-    "readme|standard_clients|trace).py::"
+    "tests/(browser/test_first_steps|e2e/test_(contention|customers|deliveries|documented_clients|faults|first_data|guides"
+    "|journey|late_faults|mails|readme|standard_clients|trace))[.]py::"
 )
 """Modules of ``make test`` that use the shared stack: of several processes, one starts it and runs them all."""
 LONG_ROOMS = ("tests/e2e/", "tests/browser/", "tests/infra/", "tests/bench/")

@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from tests.clock_rules import clock_reads, literal_timeouts
+from tests.conftest import ON_SHARED_STACK
 from tests.source_code import (
     BOOTSTRAP,
     CONTAINERS,
@@ -389,3 +390,12 @@ def test_a_number_as_a_time_out_would_be_found(source: str) -> None:
 )
 def test_a_named_time_out_is_not_taken_for_a_number(source: str) -> None:
     assert literal_timeouts(source) == []
+
+
+def test_the_scheduler_knows_each_module_on_the_shared_stack(request: pytest.FixtureRequest) -> None:
+    """Of the tests that are run together with this one; any other module would have a second stack started."""
+    on_it = [item for item in request.session.items if "shared_stack" in getattr(item, "fixturenames", ())]
+    slow = ("faults", "pages", "rehearsal", "sdk", "year")
+    quick = {item.nodeid for item in on_it if not any(item.get_closest_marker(mark) for mark in slow)}
+
+    assert {name.partition("::")[0] for name in quick if not ON_SHARED_STACK.match(name)} == set()
