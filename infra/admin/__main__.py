@@ -11,8 +11,8 @@ def main() -> None:
     from infra.admin.builder import COMMANDS, build_program
 
     logging.disable()  # standard output may have to be a single JSON document
-    asked = sys.argv[1:2]
-    program = build_program(asked if set(asked) & set(COMMANDS) else COMMANDS)
+    asked = [word for word in sys.argv[1:2] if word in COMMANDS]
+    program = build_program(asked or COMMANDS)
     program(prog_name=f"{command.PYTHON} -m infra.admin")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 MASK = "***"
 _SHORTEST = 8
@@ -23,8 +23,8 @@ class Masking:
         """Mask ``secrets`` from now on, in plain text, in JSON and in URLs."""
         for secret in secrets:
             if len(secret) >= _SHORTEST and secret not in self._secrets:
-                in_url = quote(secret, safe="")
-                self._spellings.update((secret, json.dumps(secret)[1:-1], in_url, in_url.replace("%20", "+")))
+                spellings = (secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote_plus(secret))
+                self._spellings.update(spellings)
                 self._secrets.add(secret)
 
     def add_pem(self, pem: str) -> None:

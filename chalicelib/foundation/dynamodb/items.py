@@ -50,7 +50,7 @@ _deserialize = _Deserializer().deserialize
 
 
 def pack(item: Mapping[str, Any]) -> Item:
-    return {name: serialize(value) for name, value in item.items()}
+    return {name: {"S": value} if type(value) is str else serialize(value) for name, value in item.items()}
 
 
 def unpack(item: Mapping[str, Any]) -> Item:

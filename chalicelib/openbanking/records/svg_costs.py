@@ -180,12 +180,11 @@ class Drawing:
         A resource inherits from where it stands, and not from the element that refers to it.
         """
         style = element.style
-        below = inherited | style.inherited if style.inherited else inherited
+        below = inherited | style.inherited
         drawn = [(child, below, times, scale) for child in element.children if child.name not in _RESOURCES]
-        if element.used:
-            drawn += [(target, below, times, scale) for target in self._find(element.used)]
-        followed = style.applied | below if below and element.name in _PAINTED else style.applied
-        for target in self._find(followed) if followed else ():
+        drawn += [(target, below, times, scale) for target in self._find(element.used)]
+        followed = style.applied | below if element.name in _PAINTED else style.applied
+        for target in self._find(followed):
             repeated = element.details + 2 + self._sheets.numbers if target.name == "marker" else 1
             drawn.append((target, target.inherited, times * repeated, scale))
         return drawn
