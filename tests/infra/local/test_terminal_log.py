@@ -22,7 +22,16 @@ REQUEST = {"method": "GET", "route": "/tpp/accounts", "status": 200, "millisecon
 def shown() -> Iterator[io.StringIO]:
     """What the terminal shows; it takes colours."""
     written = io.StringIO()
-    handler = TerminalLog(Console(file=written, soft_wrap=True, highlight=False, force_terminal=True, width=200))
+    console = Console(
+        file=written,
+        soft_wrap=True,
+        highlight=False,
+        width=200,
+        force_terminal=True,
+        color_system="standard",
+        no_color=False,
+    )
+    handler = TerminalLog(console)
     logger = logging.getLogger(log.logger().name)
     logger.addHandler(handler)
     log.bind(request_id="7c1e")
