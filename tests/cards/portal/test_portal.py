@@ -24,8 +24,13 @@ NOWHERE = 999_999_999
 """An id that nothing has."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def card(stage: Scene) -> MadeCard:
+    """A card that no test uses any more."""
+    return used_card(stage)
+
+
+def used_card(stage: Scene) -> MadeCard:
     """A card with two accounts that was used."""
     made = stage.card_in("A", card_currency_ison=[EUR, USD], card_reference_id="REF7")
     stage.give(made.account_id, 100_00)
@@ -115,8 +120,8 @@ def test_cards_are_listed_the_newest_first_page_by_page(portal: Portal, stage: S
     assert (first["data"][0]["holder_name"], first["data"][0]["program_name"]) == ("Zoë O'Neil-Smith", "Everyday Card")
 
 
-def test_activity_is_listed_the_latest_first_page_by_page(portal: Portal, stage: Scene, card: MadeCard) -> None:
-    other = stage.card_in("A")
+def test_activity_is_listed_the_latest_first_page_by_page(portal: Portal, stage: Scene) -> None:
+    card, other = used_card(stage), stage.card_in("A")
     for used in (card, other):
         stage.clock.advance(1)
         stage.purchase(used.card_id, 900_00)
