@@ -13,10 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -270,7 +269,7 @@ def update_revival(delivery: Delivery, now: int) -> list[Update]:
     return [record, *(Update(*key, set={"expires_at": expires_at}, condition=there) for key in keys)]
 
 
-def _is_unchanged(delivery: Delivery) -> ConditionBase:
+def _is_unchanged(delivery: Delivery) -> Condition:
     """The condition that a delivery has not changed since it was read."""
     condition = Attr("state").eq(delivery.state)
     for name in ("due_at", "claimed_by", "delivered_at", "failed_at"):
@@ -278,11 +277,11 @@ def _is_unchanged(delivery: Delivery) -> ConditionBase:
     return condition
 
 
-def _equals(name: str, value: Any) -> ConditionBase:
+def _equals(name: str, value: Any) -> Condition:
     return Attr(name).not_exists() if value is None else Attr(name).eq(value)
 
 
-def _still_claimed(claimed: Delivery) -> ConditionBase:
+def _still_claimed(claimed: Delivery) -> Condition:
     return Attr("claimed_by").eq(claimed.claimed_by)
 
 

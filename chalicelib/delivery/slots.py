@@ -10,9 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, TABLE
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 

@@ -12,12 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.faults import FAULTS_BY_NAME
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -12,13 +12,12 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.demo_bank.books import AccountBook, dump_book, parse_book
 from chalicelib.demo_bank.customers import Customer, CustomerAccount, customers_by_id, make_loaded_account
 from chalicelib.demo_bank.profiles import BankName
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Check, Delete, Operation, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -121,7 +120,7 @@ def check_unchanged(bank: DemoBank, found: LoadedCustomers) -> Operation:
     return Check(TABLE, bank.key(_LIST), _is_stored(found))
 
 
-def _is_stored(found: LoadedCustomers) -> ConditionBase:
+def _is_stored(found: LoadedCustomers) -> Condition:
     return Attr("revision").eq(found.revision) if found.revision else absent("bank")
 
 

@@ -16,14 +16,13 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import Any, Literal
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.directory import find_customer
 from chalicelib.demo_bank.hub_client import AuthorizationRequest
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Update
 from chalicelib.foundation.identifiers import digest, matches, new_secret, new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -206,7 +205,7 @@ def update_approval(bank: DemoBank, journey: PsuJourney, result: str) -> Operati
     )
 
 
-def _update(bank: DemoBank, journey: PsuJourney, changes: dict[str, Any], condition: ConditionBase) -> PsuJourney:
+def _update(bank: DemoBank, journey: PsuJourney, changes: dict[str, Any], condition: Condition) -> PsuJourney:
     try:
         item = bank.store.update(TABLE, bank.key(_record_id(journey.journey_id)), set=changes, condition=condition)
     except ConditionFailed as failure:
@@ -217,11 +216,11 @@ def _update(bank: DemoBank, journey: PsuJourney, changes: dict[str, Any], condit
         raise PsuJourneyChanged from failure
 
 
-def _claim_condition(journey: PsuJourney) -> ConditionBase:
+def _claim_condition(journey: PsuJourney) -> Condition:
     return _state_condition("consenting") & Attr("claimed_at").eq(journey.claimed_at)
 
 
-def _state_condition(*states: State) -> ConditionBase:
+def _state_condition(*states: State) -> Condition:
     return Attr("state").is_in(list(states))
 
 

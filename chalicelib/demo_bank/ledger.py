@@ -18,8 +18,6 @@ from datetime import UTC, date, datetime, timedelta
 from operator import attrgetter
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.demo_bank.books import AccountBook
 from chalicelib.demo_bank.customers import CustomerAccount
 from chalicelib.demo_bank.instructions import AccountIdentifiers
@@ -33,6 +31,7 @@ from chalicelib.demo_bank.transactions import (
     first_of_month,
     generate_statement,
 )
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.payment_statuses import Status

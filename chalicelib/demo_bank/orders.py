@@ -17,8 +17,6 @@ from dataclasses import astuple, field, replace
 from typing import Any, Literal
 from urllib.parse import urlencode, urlsplit
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.demo_bank import faults
 from chalicelib.demo_bank.customers import Customer, CustomerAccount
 from chalicelib.demo_bank.directory import find_account, find_customer
@@ -27,6 +25,7 @@ from chalicelib.demo_bank.instructions import AccountIdentifiers, PaymentInstruc
 from chalicelib.demo_bank.runtime import TABLE, DemoBank
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Delete, Item, Operation, Put, absent
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass

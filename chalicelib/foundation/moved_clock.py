@@ -11,9 +11,8 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store, StoreError
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.time_limit import time_limit

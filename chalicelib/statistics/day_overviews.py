@@ -11,9 +11,8 @@ from datetime import date
 from decimal import Decimal
 from functools import partial
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together

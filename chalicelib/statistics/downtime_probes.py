@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass

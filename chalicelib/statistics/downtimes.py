@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics.days import midnight_after

@@ -9,9 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, absent
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.identifiers import new_id

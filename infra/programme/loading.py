@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.bootstrap import Hub
 from chalicelib.cards.programs import credentials
 from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Entry, members
@@ -20,6 +18,7 @@ from chalicelib.cards.programs.credentials import Credential, CredentialSecret, 
 from chalicelib.cards.programs.programmes import SetUp, entry_key, head_key, head_members
 from chalicelib.cards.storage.record import without_none
 from chalicelib.foundation.crypto import signatures
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Update, absent
 from chalicelib.foundation.parallel import pieces
 from infra.programme.differences import compare_entries, compare_heads, compare_members, keep_timestamps
@@ -195,7 +194,7 @@ def _changes_of_entries(found: Catalogue, wanted: Catalogue) -> Iterator[Planned
             yield PlannedChange("remove", kind, number, entry.name, (deleted,))
 
 
-def _update_entry(table: str, key: Item, before: Entry, entry: Entry, condition: ConditionBase) -> Update:
+def _update_entry(table: str, key: Item, before: Entry, entry: Entry, condition: Condition) -> Update:
     """The update of an entry, which preserves its in-use mark."""
     different = compare_members(members(before), members(entry))
     new = {name: after for name, (_, after) in different.items() if after is not None}

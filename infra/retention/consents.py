@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.bootstrap import Hub
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item
 from chalicelib.openbanking.records import consents, payments
 from chalicelib.openbanking.records.consents import Consent, consent_key

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any, Unpack
 
-from boto3.dynamodb.conditions import ConditionBase
-
+from chalicelib.foundation.dynamodb.conditions import Condition
 from chalicelib.foundation.dynamodb.store import (
     Check,
     ConditionFailed,
@@ -70,13 +69,12 @@ def _place(item: Item) -> tuple[Any, ...]:
     return item["delivery_id"], item["part"]
 
 
-def _holds(condition: ConditionBase | None, item: Item) -> bool:
+def _holds(condition: Condition | None, item: Item) -> bool:
     """Whether a condition holds for an item; one that is not there has no attributes."""
     if condition is None:
         return True
-    expression = condition.get_expression()
-    first, *rest = expression["values"]
-    match expression["operator"]:
+    first, *rest = condition.operands
+    match condition.operator:
         case "AND":
             return _holds(first, item) and _holds(rest[0], item)
         case "OR":

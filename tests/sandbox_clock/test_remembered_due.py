@@ -6,8 +6,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
-from boto3.dynamodb.conditions import Attr
 
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, Delete, Put, Update, absent
 from chalicelib.foundation.moved_clock import CACHED_SECONDS
 from chalicelib.sandbox_clock.remembered_due import RememberedDue, WriteCounts

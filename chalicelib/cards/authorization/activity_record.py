@@ -14,8 +14,6 @@ from datetime import UTC, datetime
 from functools import reduce
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.cards.authorization.card_use import CardUse
 from chalicelib.cards.authorization.group_rules import FiredRules
 from chalicelib.cards.issuing.card_record import Card
@@ -25,6 +23,7 @@ from chalicelib.cards.storage.record import WriteStamp, without_none
 from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.storage.time_ordered import Search, Span, Timeline, shard_of, shards
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -172,7 +171,7 @@ def new_entry(manager_id: int, sequences: Sequences) -> tuple[Timeline, int]:
 
 def search(timeline: Timeline, span: Span, approved: int | None, kind: int | None) -> Search:
     """A search in a list of messages, by time, by whether they were approved, and by ``authorize_type``."""
-    conditions: list[ConditionBase] = []
+    conditions: list[Condition] = []
     if approved is not None:
         is_approved = Attr("response_code").is_in(list(values.APPROVALS))
         conditions.append(is_approved if approved else ~is_approved)

@@ -6,8 +6,6 @@ counters guard. The list gets its row within a minute, by the schedule that rele
 
 from __future__ import annotations
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.activity_record import TABLE
 from chalicelib.cards.authorization.authorization_record import DUE, Authorization
@@ -16,6 +14,7 @@ from chalicelib.cards.ledger.usage_counters import CounterChanges, Counters
 from chalicelib.cards.storage.record import Key, or_default
 from chalicelib.cards.storage.time_ordered import shard_of
 from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass

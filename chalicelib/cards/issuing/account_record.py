@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.cards.programs.catalogue import SpecialAccountEntry
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.simulator_messages import Balances
 from chalicelib.cards.protocol.states import ACCOUNT_RULES, LIVE_ACCOUNT
 from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.storage.record import TABLE, Key, Record, without_none
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Check, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 

@@ -8,8 +8,6 @@ from datetime import UTC, datetime
 from functools import reduce
 from typing import Any, ClassVar
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.states import (
     CARD_RULES,
@@ -23,6 +21,7 @@ from chalicelib.cards.protocol.states import (
 from chalicelib.cards.protocol.status_codes import Status, require_permitted
 from chalicelib.cards.storage.record import TABLE, Key, Record
 from chalicelib.cards.storage.time_ordered import Rows, Search, shard_of, shards
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.search_text import fold
@@ -266,12 +265,12 @@ class CardSearch:
         )
 
 
-def _has_name(name: str) -> ConditionBase:
+def _has_name(name: str) -> Condition:
     """The condition of a row that has a folded name."""
     return Attr("holder_name").contains(name) | Attr("name").contains(name)
 
 
-def _has_status(status: str, now: int) -> ConditionBase:
+def _has_status(status: str, now: int) -> Condition:
     """The condition of a row whose card is in a state at ``now`` (Unix seconds), see ``Card.status``."""
     stored, expiry, month = Attr("status"), Attr("expiry"), _month_number(month_of(now))
     if status == EXPIRED:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.cards.programs.programmes import EntryId
 from chalicelib.cards.protocol.holder_messages import HolderRecord
 from chalicelib.cards.protocol.status_codes import Status, refused_field
 from chalicelib.cards.protocol.values import BUSINESS
 from chalicelib.cards.storage.record import Record, without_none
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 from typing import Any, Literal
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.cards.ledger.limits import Window, Windows, WindowUsage, release_counts
 from chalicelib.cards.ledger.transaction_record import TABLE
 from chalicelib.cards.storage.record import Key
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 

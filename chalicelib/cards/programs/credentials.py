@@ -15,10 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, field
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.cards.programs.programmes import TABLE, owner
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass

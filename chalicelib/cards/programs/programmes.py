@@ -13,11 +13,10 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Entry, Rate, entry
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreUnavailable
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Put, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -147,7 +146,7 @@ def _claim_item(claim: IdempotencyClaim, now: int) -> Item:
     return kept | {"expires_at": now + KEPT}
 
 
-def _is_unclaimed(now: int) -> ConditionBase:
+def _is_unclaimed(now: int) -> Condition:
     return absent("claim") | Attr("expires_at").lte(now)
 
 

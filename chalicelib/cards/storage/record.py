@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.cards.protocol.status_codes import Status
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Check, Item, Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 

@@ -21,12 +21,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TypeVar, cast
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.time_ordered import CANCELLED, RESERVED_BY, Timeline
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Put, Store, StoreError, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass

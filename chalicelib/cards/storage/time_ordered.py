@@ -19,9 +19,8 @@ from functools import partial
 from itertools import takewhile
 from math import ceil, sqrt
 
-from boto3.dynamodb.conditions import ConditionBase
-
 from chalicelib.cards.storage.record import Key
+from chalicelib.foundation.dynamodb.conditions import Condition
 from chalicelib.foundation.dynamodb.store import Item, Page, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
@@ -69,7 +68,7 @@ Read = Callable[[], list[Item]]
 class Search:
     """What a search is for: the condition of a row, if any, and the sort keys between which it lies, inclusive."""
 
-    condition: ConditionBase | None = None
+    condition: Condition | None = None
     first: str | None = None
     last: str | None = None
 

@@ -1,37 +1,147 @@
-"""Conditions and projections as members of DynamoDB requests."""
+"""Conditions, key conditions and projections, and their expressions in requests to DynamoDB."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from boto3.dynamodb.conditions import ConditionBase, ConditionExpressionBuilder
+from chalicelib.foundation.dynamodb.items import serialize
+from chalicelib.foundation.lazy_dataclasses import dataclass
 
-from chalicelib.foundation.dynamodb.items import pack
+_COMPARISON = "{0} {operator} {1}"
+_FUNCTION = "{operator}({operands})"
+_FORMATS = {
+    "AND": "({0} AND {1})",
+    "OR": "({0} OR {1})",
+    "BETWEEN": "{0} BETWEEN {1} AND {2}",
+    "IN": "{0} IN ({rest})",
+    **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), _COMPARISON),
+}
+"""How an operator stands between its operands; any other is a function."""
 
 
-def condition_members(condition: ConditionBase | None) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """An operator of DynamoDB's expressions and its operands: an attribute and values, or conditions."""
+
+    operator: str
+    operands: tuple[Any, ...]
+
+    def __and__(self, other: Condition) -> Condition:
+        return Condition("AND", (self, other))
+
+    def __or__(self, other: Condition) -> Condition:
+        return Condition("OR", (self, other))
+
+
+class _Operand:
+    """What has a value in an item, and can be compared."""
+
+    __slots__ = ()
+
+    def eq(self, value: Any) -> Condition:
+        return Condition("=", (self, value))
+
+    def ne(self, value: Any) -> Condition:
+        return Condition("<>", (self, value))
+
+    def lt(self, value: Any) -> Condition:
+        return Condition("<", (self, value))
+
+    def lte(self, value: Any) -> Condition:
+        return Condition("<=", (self, value))
+
+    def gt(self, value: Any) -> Condition:
+        return Condition(">", (self, value))
+
+    def gte(self, value: Any) -> Condition:
+        return Condition(">=", (self, value))
+
+    def between(self, low: Any, high: Any) -> Condition:
+        """Both ends included."""
+        return Condition("BETWEEN", (self, low, high))
+
+    def is_in(self, values: Sequence[Any]) -> Condition:
+        return Condition("IN", (self, *values))
+
+
+@dataclass(frozen=True, slots=True)
+class Size(_Operand):
+    """The number of members of an attribute, or the length of its text."""
+
+    attribute: Attr
+
+
+@dataclass(frozen=True, slots=True)
+class Attr(_Operand):
+    """An attribute of an item, by its whole name."""
+
+    name: str
+
+    def exists(self) -> Condition:
+        return Condition("attribute_exists", (self,))
+
+    def not_exists(self) -> Condition:
+        return Condition("attribute_not_exists", (self,))
+
+    def begins_with(self, prefix: str) -> Condition:
+        return Condition("begins_with", (self, prefix))
+
+    def contains(self, value: Any) -> Condition:
+        """Whether a set or list has this member, or a text this part."""
+        return Condition("contains", (self, value))
+
+    def size(self) -> Size:
+        return Size(self)
+
+
+class _Expressions:
+    """Writes the conditions of one request, with a placeholder for each name and value."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.values: dict[str, Any] = {}
+
+    def write(self, condition: Condition) -> str:
+        operator = condition.operator
+        operands = [self._operand(operand) for operand in condition.operands]
+        rest, whole = ", ".join(operands[1:]), ", ".join(operands)
+        return _FORMATS.get(operator, _FUNCTION).format(*operands, operator=operator, rest=rest, operands=whole)
+
+    def _operand(self, operand: Any) -> str:
+        if isinstance(operand, Condition):
+            return self.write(operand)
+        if isinstance(operand, Size):
+            return f"size({self._operand(operand.attribute)})"
+        if isinstance(operand, Attr):
+            name = f"#n{len(self.names)}"
+            self.names[name] = operand.name
+            return name
+        value = f":v{len(self.values)}"
+        self.values[value] = serialize(operand)
+        return value
+
+    def members(self) -> dict[str, Any]:
+        values = {"ExpressionAttributeValues": self.values} if self.values else {}
+        return {"ExpressionAttributeNames": self.names, **values}
+
+
+def condition_members(condition: Condition | None) -> dict[str, Any]:
     """The members of a write with a condition."""
     if condition is None:
         return {}
-    expression, names, values = ConditionExpressionBuilder().build_expression(condition)
-    request = {
-        "ConditionExpression": expression,
-        "ExpressionAttributeNames": names,
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
-    return request | ({"ExpressionAttributeValues": pack(values)} if values else {})
+    expressions = _Expressions()
+    written = {"ConditionExpression": expressions.write(condition), "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}
+    return written | expressions.members()
 
 
-def query_members(key: ConditionBase, filter: ConditionBase | None) -> dict[str, Any]:
+def query_members(key: Condition, filter: Condition | None) -> dict[str, Any]:
     """The members of a query: the condition of its keys, and a filter of the rows that it reads."""
-    builder = ConditionExpressionBuilder()
-    expression, names, values = builder.build_expression(key, is_key_condition=True)
-    members: dict[str, Any] = {"KeyConditionExpression": expression}
+    expressions = _Expressions()
+    written = {"KeyConditionExpression": expressions.write(key)}
     if filter is not None:
-        members["FilterExpression"], more_names, more_values = builder.build_expression(filter)
-        names, values = {**names, **more_names}, {**values, **more_values}
-    return members | {"ExpressionAttributeNames": names, "ExpressionAttributeValues": pack(values)}
+        written["FilterExpression"] = expressions.write(filter)
+    return written | expressions.members()
 
 
 def projection_members(attributes: Sequence[str]) -> dict[str, Any]:

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from boto3.dynamodb.conditions import ConditionBase
-
-from chalicelib.foundation.dynamodb.conditions import condition_members
+from chalicelib.foundation.dynamodb.conditions import Condition, condition_members
 from chalicelib.foundation.dynamodb.items import Item, pack, serialize
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -17,7 +15,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 class Put:
     table: str
     item: Item
-    condition: ConditionBase | None = None
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Update:
     set: Mapping[str, Any] = field(default_factory=dict)
     remove: Sequence[str] = ()
     add: Mapping[str, int | frozenset[int] | frozenset[str]] = field(default_factory=dict)
-    condition: ConditionBase | None = None
+    condition: Condition | None = None
     delete: Mapping[str, frozenset[int] | frozenset[str]] = field(default_factory=dict)
 
 
@@ -40,7 +38,7 @@ class Update:
 class Delete:
     table: str
     key: Item
-    condition: ConditionBase | None = None
+    condition: Condition | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ class Check:
 
     table: str
     key: Item
-    condition: ConditionBase
+    condition: Condition
 
 
 Operation = Put | Update | Delete | Check

@@ -31,11 +31,10 @@ from itertools import count
 from math import inf
 from typing import Any, TypedDict, TypeVar, Unpack
 
-from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.foundation import time_limit
-from chalicelib.foundation.dynamodb.conditions import projection_members, query_members
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition, projection_members, query_members
 from chalicelib.foundation.dynamodb.errors import (
     FAILED_ON_THE_WAY,
     NEVER_SENT,
@@ -114,12 +113,12 @@ class Which(TypedDict, total=False):
     sort_prefix: tuple[str, str] | None
     between: tuple[str, int, int] | tuple[str, str, str] | None
     after: Item | None
-    filter: ConditionBase | None
+    filter: Condition | None
     limit: int | None
     newest_first: bool
 
 
-def absent(key: str) -> ConditionBase:
+def absent(key: str) -> Condition:
     """A condition that the item does not exist; ``key`` is the table's partition key."""
     return Attr(key).not_exists()
 
@@ -185,7 +184,7 @@ class Store:
             self.wait(attempt)
         raise StoreUnavailable("DynamoDB left keys unprocessed")
 
-    def put(self, table: str, item: Item, condition: ConditionBase | None = None) -> None:
+    def put(self, table: str, item: Item, condition: Condition | None = None) -> None:
         """Write a whole item.
 
         Raises:
@@ -205,7 +204,7 @@ class Store:
         set: Mapping[str, Any] | None = None,
         remove: Sequence[str] = (),
         add: Mapping[str, int | frozenset[int] | frozenset[str]] | None = None,
-        condition: ConditionBase | None = None,
+        condition: Condition | None = None,
     ) -> Item:
         """Update one item and return its new attributes. Not repeated after a lost response.
 
@@ -215,7 +214,7 @@ class Store:
         answer = self._send(self._client.update_item, {**request, "ReturnValues": "ALL_NEW"}, 1)
         return unpack(answer["Attributes"])
 
-    def delete(self, table: str, key: Item, condition: ConditionBase | None = None) -> None:
+    def delete(self, table: str, key: Item, condition: Condition | None = None) -> None:
         """Delete one item, if it exists. A conditional delete is not repeated after a lost response.
 
         Raises: ConditionFailed.
@@ -244,11 +243,11 @@ class Store:
 
         ``sort_prefix`` and ``between`` (inclusive) name the sort key and restrict the rows.
         """
-        condition = Key(partition[0]).eq(partition[1])
+        condition = Attr(partition[0]).eq(partition[1])
         if prefix := which.get("sort_prefix"):
-            condition = condition & Key(prefix[0]).begins_with(prefix[1])
+            condition = condition & Attr(prefix[0]).begins_with(prefix[1])
         if between := which.get("between"):
-            condition = condition & Key(between[0]).between(between[1], between[2])
+            condition = condition & Attr(between[0]).between(between[1], between[2])
         request: dict[str, Any] = {
             "TableName": self._name(table),
             **query_members(condition, which.get("filter")),

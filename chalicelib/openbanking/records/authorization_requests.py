@@ -14,11 +14,10 @@ from dataclasses import replace
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
 from chalicelib.foundation.identifiers import OpaqueToken, digest, new_credential
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -229,7 +228,7 @@ class AuthorizationRequests:
         return self._put(new, authorization_url, _is_open(before, self._clock.time()), replaced)
 
     def _put(
-        self, new: NewAuthorizationRequest, authorization_url: str, condition: ConditionBase, replaced: Sequence[Item]
+        self, new: NewAuthorizationRequest, authorization_url: str, condition: Condition, replaced: Sequence[Item]
     ) -> AuthorizationRequest:
         authorization_id = compute_authorization_id(new.client_id, new.state)
         cancel, cancel_digest = new_credential(authorization_id)
@@ -276,11 +275,11 @@ class AuthorizationRequests:
         return ended, Update(*key, set=changes, condition=_is_current(authorization) & Attr("status").eq("open"))
 
 
-def _is_open(authorization: AuthorizationRequest, now: int) -> ConditionBase:
+def _is_open(authorization: AuthorizationRequest, now: int) -> Condition:
     return _is_current(authorization) & Attr("status").eq("open") & Attr("valid_until").gt(now)
 
 
-def _is_current(authorization: AuthorizationRequest) -> ConditionBase:
+def _is_current(authorization: AuthorizationRequest) -> Condition:
     """That the request has not been replaced: every stored one has another cancel secret."""
     return Attr("cancel_digest").eq(authorization.cancel_digest)
 

@@ -10,13 +10,13 @@ from dataclasses import field, fields, replace
 from functools import partial
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import (
     Check,
     ConditionFailed,

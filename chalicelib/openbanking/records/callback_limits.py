@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import hmac
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Operation, Update
 from chalicelib.openbanking.records.payments import TABLE, Payment, payment_key
 

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Operation, Put, Store, absent
 from chalicelib.foundation.identifiers import digest, matches, new_secret
 from chalicelib.foundation.settings import Settings
@@ -352,7 +351,7 @@ class Clients:
 
     def _put_change(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
         """The writes of a change; they fail if the client has changed since ``before`` was read."""
-        at_revision: ConditionBase = Attr("revision").eq(before.revision)
+        at_revision: Condition = Attr("revision").eq(before.revision)
         if not before.revision:  # clients older than revisions have none
             at_revision |= Attr("revision").not_exists()
         change = ClientChange.between(before, after, self._clock.time(), by, action)

@@ -19,12 +19,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.identifiers import OpaqueToken, new_credential, new_id
@@ -316,7 +315,7 @@ class Consents:
         )
 
     def _put_pair(
-        self, consent: Consent, changes: Mapping[str, Any], condition: ConditionBase, confirmation: Confirmation | None
+        self, consent: Consent, changes: Mapping[str, Any], condition: Condition, confirmation: Confirmation | None
     ) -> tuple[TokenPair, list[Operation]]:
         refresh_id = new_id()
         refresh, refresh_digest = new_credential(consent.consent_id, refresh_id)

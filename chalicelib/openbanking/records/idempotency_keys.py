@@ -9,12 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, absent
 from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -15,9 +15,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import digest
@@ -222,6 +221,6 @@ def _members(order: Order) -> Item:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _is_of(order_digest: str | None) -> ConditionBase:
+def _is_of(order_digest: str | None) -> Condition:
     """The condition that the id is held by the order with this digest."""
     return Attr("order_digest").eq(order_digest)

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import Check, Item, Put, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -196,5 +195,5 @@ def _item(payment: Payment) -> Item:
     return payment_key(payment.bic, payment.payment_id)[1] | kept
 
 
-def _at_revision(revision: int) -> ConditionBase:
+def _at_revision(revision: int) -> Condition:
     return Attr("revision").eq(revision)

@@ -6,9 +6,8 @@ it again leads to the same request. A request without a bank is kept open for 30
 
 from __future__ import annotations
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import OpaqueToken, new_credential, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Self
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation.clock import Clock, timestamp
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Update
 from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -11,11 +11,10 @@ import hmac
 import ipaddress
 from collections.abc import Mapping, Sequence
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation import security_refusals
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Delete, Item, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.records.sessions import TABLE, KnownBrowsers

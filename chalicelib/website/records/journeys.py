@@ -12,12 +12,11 @@ from dataclasses import field, replace
 from datetime import datetime
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -219,7 +218,7 @@ class Journeys:
         tokens = {name: answer[name] for name in ("access_token", "refresh_token")}
         return self._update(journey, changes, {**tokens, **shown}, Attr("refreshes").eq(journey.refreshes))
 
-    def _update(self, journey: Journey, changes: Item, secrets: Mapping[str, str], condition: ConditionBase) -> Journey:
+    def _update(self, journey: Journey, changes: Item, secrets: Mapping[str, str], condition: Condition) -> Journey:
         """Write ``changes``, removing attributes whose value is ``None``. Raises: JourneyChanged."""
         if secrets:
             changes = changes | {

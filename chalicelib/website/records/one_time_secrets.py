@@ -11,9 +11,8 @@ import secrets
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from boto3.dynamodb.conditions import Attr
-
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Delete, Item, Put, Store, absent
 from chalicelib.foundation.identifiers import SECRET_LENGTH, digest, new_secret
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from boto3.dynamodb.conditions import Attr, ConditionBase
-
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import passwords
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, Update, absent
 from chalicelib.foundation.fields.written_text import is_invisible
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -245,9 +244,9 @@ def normalise_mailbox(email: str) -> str:
     return name
 
 
-def _unchanged_condition(user: User) -> ConditionBase:
+def _unchanged_condition(user: User) -> Condition:
     """The condition that a user is active and has the same generation; old records have neither attribute."""
-    same: ConditionBase = Attr("generation").eq(user.generation)
+    same: Condition = Attr("generation").eq(user.generation)
     is_active = Attr("active").not_exists() | Attr("active").eq(True)
     return Attr("email").exists() & is_active & (same if user.generation else same | Attr("generation").not_exists())
 

@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from boto3.dynamodb.conditions import Attr
 
 from chalicelib.cards.storage import time_ordered
 from chalicelib.cards.storage.time_ordered import SHARDS, LatestRows, Rows, Search, Span, Timeline, latest_page, page
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from tests.dynamodb_calls import counted

@@ -9,7 +9,6 @@ from typing import Any
 
 import boto3
 import pytest
-from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import (
     ClientError,
     ConnectionClosedError,
@@ -20,6 +19,7 @@ from botocore.exceptions import (
 )
 from botocore.parsers import ResponseParserError
 
+from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import (
     ATTEMPTS,
     PATIENCE,

@@ -17,8 +17,7 @@ from itertools import count
 from operator import eq, gt, le, lt
 from typing import Any
 
-from boto3.dynamodb.conditions import ConditionBase
-
+from chalicelib.foundation.dynamodb.conditions import Condition
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Page, Store
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.deadline_connections import SlowCheck
@@ -64,12 +63,11 @@ class StatisticsStore(Store):
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {"=": eq, "<": lt, "<=": le, ">": gt}
 
 
-def holds(condition: ConditionBase | None, item: Item) -> bool:
+def holds(condition: Condition | None, item: Item) -> bool:
     """Whether a condition holds for an item; one that does not exist has no attributes."""
     if condition is None:
         return True
-    expression: Any = condition.get_expression()
-    name, values = expression["operator"], expression["values"]
+    name, values = condition.operator, condition.operands
     if name in ("AND", "OR"):
         return (all if name == "AND" else any)(holds(part, item) for part in values)
     if name == "attribute_not_exists":
