@@ -13,6 +13,7 @@ _FUNCTION = "{operator}({operands})"
 _FORMATS = {
     "AND": "({0} AND {1})",
     "OR": "({0} OR {1})",
+    "NOT": "(NOT {0})",
     "BETWEEN": "{0} BETWEEN {1} AND {2}",
     "IN": "{0} IN ({rest})",
     **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), _COMPARISON),
@@ -32,6 +33,9 @@ class Condition:
 
     def __or__(self, other: Condition) -> Condition:
         return Condition("OR", (self, other))
+
+    def __invert__(self) -> Condition:
+        return Condition("NOT", (self,))
 
 
 class _Operand:

@@ -1,4 +1,4 @@
-"""Connections with one deadline for the whole exchange, to public addresses only where that is asked for.
+"""Kept-alive connections with one deadline for the whole exchange, to public addresses only where that is asked for.
 
 ``call_limits`` sets the limits of the current thread's call. They hold for every connect, send and read.
 """
@@ -13,18 +13,16 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, lru_cache
 from math import inf
 from typing import Any
 
 import certifi
-from urllib3 import PoolManager
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
-from urllib3.exceptions import NameResolutionError, NewConnectionError, SSLError
 from urllib3.util.connection import create_connection
-from urllib3.util.ssl_ import create_urllib3_context
+from urllib3.util.url import parse_url
+from urllib3.util.wait import wait_for_read
 
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import is_public, may_be_public
@@ -32,6 +30,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CONNECT_SECONDS = 3.0
 _CHUNK = 65536
+_KEPT, _PLACES = 64, 32
+_NO_DELAY: list[Any] = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
 
 current_call = threading.local()
 """The call: its deadline ``moment``, its ``slow_check`` until that has run, ``public_only``, ``ca_file``, ``largest``,
@@ -93,7 +93,7 @@ class AddressRefused(OSError):
     """The host has no public address."""
 
 
-class TlsFailed(NewConnectionError):
+class TlsFailed(OSError):
     """The TLS handshake failed before any of the request was sent."""
 
 
@@ -161,40 +161,52 @@ class _Response(http.client.HTTPResponse):
         return version, http.client.CONTINUE if status < http.client.OK else status, reason
 
 
-class _Connecting:
+class _Connection(http.client.HTTPConnection):
     """Tries a host's addresses in turn within one time limit, and records when the request is sent."""
 
-    host: str
-    port: int
+    response_class = _Response
     sock: Any
-    socket_options: Any
+
+    def connect(self) -> None:
+        self.sock = _connect(self.host, self.port)
 
     def send(self, data: Any) -> None:
         if self.sock is None:
-            self.connect()  # type: ignore[attr-defined]
+            self.connect()
         self.sock.settimeout(remaining())
         if not current_call.sent:
             header_capture.record_sent(_headers_in(data))
         current_call.sent = True
-        super().send(data)  # type: ignore[misc]
+        super().send(data)
 
-    def _new_conn(self) -> socket.socket:
-        until = time.monotonic() + min(CONNECT_SECONDS, max(current_call.moment - time.monotonic(), 0.001))
+
+class _TlsConnection(_Connection):
+    default_port = http.client.HTTPS_PORT
+
+    def connect(self) -> None:
+        context = trust(current_call.ca_file or certifi.where())
+        super().connect()
         try:
-            usable = not current_call.public_only or may_be_public(self.host)
-            found = _resolve(self.host, self.port, until - time.monotonic()) if usable else []
-        except (OSError, UnicodeError) as error:
-            raise NameResolutionError(self.host, self, socket.gaierror(str(error))) from error  # type: ignore[arg-type]
-        failure: Exception = AddressRefused("the address is not public")
-        for address in dict.fromkeys(str(entry[4][0]) for entry in found):
-            if current_call.public_only and not is_public(address):
-                continue
-            try:
-                left = max(until - time.monotonic(), 0.001)
-                return create_connection((address, self.port), left, socket_options=self.socket_options)
-            except OSError as error:
-                failure = error
-        raise NewConnectionError(self, "no connection could be made") from failure  # type: ignore[arg-type]
+            self.sock = context.wrap_socket(self.sock, server_hostname=self.host)
+        except OSError as error:
+            raise TlsFailed("no TLS connection could be made") from error
+
+
+def _connect(host: str, port: int) -> socket.socket:
+    """Raises: OSError, UnicodeError."""
+    until = time.monotonic() + min(CONNECT_SECONDS, max(current_call.moment - time.monotonic(), 0.001))
+    usable = not current_call.public_only or may_be_public(host)
+    found = _resolve(host, port, until - time.monotonic()) if usable else []
+    failure: OSError = AddressRefused("the address is not public")
+    for address in dict.fromkeys(str(entry[4][0]) for entry in found):
+        if current_call.public_only and not is_public(address):
+            continue
+        try:
+            left = max(until - time.monotonic(), 0.001)
+            return create_connection((address, port), left, socket_options=_NO_DELAY)
+        except OSError as error:
+            failure = error
+    raise failure
 
 
 def _resolve(host: str, port: int, seconds: float) -> list[Any]:
@@ -218,21 +230,6 @@ def _resolve(host: str, port: int, seconds: float) -> list[Any]:
     return addresses
 
 
-class _Http(_Connecting, HTTPConnection):
-    response_class = _Response
-
-
-class _Https(_Connecting, HTTPSConnection):
-    response_class = _Response
-
-    def connect(self) -> None:
-        self.ssl_context = trust(current_call.ca_file or certifi.where())
-        try:
-            super().connect()
-        except (OSError, SSLError) as error:
-            raise TlsFailed(self, "no TLS connection could be made") from error
-
-
 @cache
 def trust(authorities: str) -> ssl.SSLContext:
     """The TLS context and its trusted authorities; cached, because loading them takes longer than a handshake.
@@ -240,45 +237,93 @@ def trust(authorities: str) -> ssl.SSLContext:
     Every version of Python verifies alike. By default, 3.13 refuses certificates that lack extensions of RFC 5280,
     which authorities of banks leave out, and trusts a single certificate of ``authorities`` without its issuer.
     """
-    context = create_urllib3_context()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.hostname_checks_common_name = False
     context.verify_flags = ssl.VerifyFlags.VERIFY_X509_TRUSTED_FIRST
     context.load_verify_locations(authorities)
     return context
 
 
-class _Pool(HTTPConnectionPool):
-    ConnectionCls = _Http
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a connection leads."""
+
+    scheme: str
+    host: str
+    port: int | None
 
 
-class _TlsPool(HTTPSConnectionPool):
-    ConnectionCls = _Https
+@lru_cache(maxsize=1024)
+def _place(url: str) -> tuple[_Place, str]:
+    """The place of an address, and the path and query asked for there. Raises: ValueError."""
+    parts = parse_url(url)
+    if parts.scheme not in _KINDS or not parts.host:
+        raise ValueError("the address cannot be used")
+    return _Place(parts.scheme, parts.host.strip("[]"), parts.port), parts.request_uri
 
 
-class _UnpooledManager(HTTPConnectionPool):
-    """Closes connections instead of keeping them, so that every request gets a new one."""
+class Connections:
+    """Connections that are kept after use: at most 64 for each place, and for the 32 places used last."""
 
-    def _put_conn(self, conn: Any) -> None:
-        if conn is not None:
-            conn.close()
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._idle: OrderedDict[_Place, list[_Connection]] = OrderedDict()
+
+    def __del__(self) -> None:
+        for kept in self._idle.values():
+            for connection in kept:
+                connection.close()
+
+    @contextlib.contextmanager
+    def response(
+        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, fresh: bool = False
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Send a request within the limits of the call; its response has to be read inside.
+
+        With ``fresh``, the request gets a connection of its own, which is not kept.
+
+        Raises: OSError, http.client.HTTPException, ValueError.
+        """
+        place, target = _place(url)
+        connection = (None if fresh else self._take(place)) or _KINDS[place.scheme](place.host, place.port)
+        try:
+            connection.request(method, target, body, headers)
+            response = connection.getresponse()
+            yield response
+        except BaseException:
+            connection.close()
+            raise
+        if fresh or response.will_close or not response.isclosed():
+            connection.close()
+        else:
+            self._keep(place, connection)
+
+    def _take(self, place: _Place) -> _Connection | None:
+        """The connection to a place that was used last, if the other side has not closed it."""
+        while True:
+            with self._lock:
+                kept = self._idle.get(place)
+                if not kept:
+                    return None
+                self._idle.move_to_end(place)
+                connection = kept.pop()
+            if not wait_for_read(connection.sock, timeout=0):
+                return connection
+            connection.close()
+
+    def _keep(self, place: _Place, connection: _Connection) -> None:
+        with self._lock:
+            kept = self._idle.setdefault(place, [])
+            self._idle.move_to_end(place)
+            kept.append(connection)
+            left_over = [kept.pop(0)] if len(kept) > _KEPT else []
+            left_over += self._idle.popitem(last=False)[1] if len(self._idle) > _PLACES else []
+        for each in left_over:
+            each.close()
 
 
-class _FreshPool(_UnpooledManager, _Pool):
-    pass
-
-
-class _FreshTlsPool(_UnpooledManager, _TlsPool):
-    pass
-
-
-def pool_manager(*, fresh: bool) -> PoolManager:
-    """Connections that are kept, at most 64 for each of 32 hosts, or with ``fresh`` one for each request."""
-    if fresh:
-        pools = PoolManager(num_pools=32)
-        pools.pool_classes_by_scheme = {"http": _FreshPool, "https": _FreshTlsPool}
-    else:
-        pools = PoolManager(num_pools=32, maxsize=64)
-        pools.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
-    return pools
+_KINDS = {"http": _Connection, "https": _TlsConnection}
 
 
 def _headers_in(head: bytes) -> dict[str, str]:

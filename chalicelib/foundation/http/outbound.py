@@ -18,20 +18,17 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from urllib3 import Timeout
-from urllib3.exceptions import HTTPError, LocationValueError, ReadTimeoutError
+from urllib3.exceptions import LocationValueError
 
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import has_web_scheme
 from chalicelib.foundation.http.deadline_connections import (
-    CONNECT_SECONDS,
     AddressRefused,
+    Connections,
     SlowCheck,
     TlsFailed,
     call_limits,
     current_call,
-    pool_manager,
-    remaining,
 )
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.version import USER_AGENT
@@ -102,8 +99,7 @@ class Outbound:
         self.total_seconds = total_seconds
         self._public_only = public_only
         self._ca_file = ca_file
-        self._pools = pool_manager(fresh=False)
-        self._fresh = pool_manager(fresh=True)
+        self._connections = Connections()
 
     def post(
         self,
@@ -152,43 +148,40 @@ class Outbound:
     def _exchange(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, fresh: bool) -> Reply:
         started = time.monotonic()
         handled = sys.exception()
-        closing = {"Connection": "close"} if fresh else {}
+        all_headers = {**_HEADERS, **headers, **({"Connection": "close"} if fresh else {})}
         current_call.sent = False
         try:
-            answer = (self._fresh if fresh else self._pools).urlopen(
-                method,
-                url,
-                body=body,
-                headers={**_HEADERS, **headers, **closing},
-                timeout=Timeout(connect=CONNECT_SECONDS, read=remaining()),
-                retries=False,
-                redirect=False,
-                preload_content=False,
-            )
-            header_capture.record_received(answer.headers)
-            try:
+            with self._connections.response(method, url, body, all_headers, fresh=fresh) as answer:
+                received = _merged(answer.headers)
+                header_capture.record_received(received)
                 content = _read(answer)
-            except BaseException:
-                answer.close()
-                raise
-            answer.release_conn()
         except OutboundError:
             raise
-        except (HTTPError, OSError, ValueError, http.client.HTTPException) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             raise _translate(error, handled) from error
-        return Reply(answer.status, content, answer.headers, time.monotonic() - started)
+        return Reply(answer.status, content, received, time.monotonic() - started)
 
 
-def _read(raw: Any) -> bytes:
+def _read(raw: http.client.HTTPResponse) -> bytes:
     content = bytearray()
     try:
-        while chunk := raw.read(_CHUNK, decode_content=False):
+        while chunk := raw.read(_CHUNK):
             content += chunk
             if len(content) > current_call.largest:
                 raise ResponseTooLarge(f"the response is larger than {_in_units(current_call.largest)}")
     finally:
         header_capture.record_body(content)
+    if raw.length:
+        raise http.client.IncompleteRead(bytes(content), raw.length)
     return bytes(content)
+
+
+def _merged(headers: http.client.HTTPMessage) -> dict[str, str]:
+    """Headers by name; the values of a name that occurs more than once are a list (RFC 9110, 5.3)."""
+    merged: dict[str, str] = {}
+    for name, value in headers.items():
+        merged[name] = f"{merged[name]}, {value}" if name in merged else value
+    return merged
 
 
 def _in_units(size: int) -> str:
@@ -200,7 +193,7 @@ def _translate(error: BaseException, handled: BaseException | None) -> OutboundE
     causes = list(_chain(error, handled))
     if not current_call.sent:
         return NotReached(_reason(causes))
-    if any(isinstance(cause, ReadTimeoutError | TimeoutError) for cause in causes):
+    if any(isinstance(cause, TimeoutError) for cause in causes):
         return TimedOut("no answer came in time")
     return ConnectionDropped("the connection broke before the response was complete")
 

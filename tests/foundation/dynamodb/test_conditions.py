@@ -46,8 +46,17 @@ def function(operator: str, name: str, arguments: list[object]) -> Build:
     return build
 
 
-def joined(left: Build, right: Build, either: bool) -> Build:
-    return lambda attribute: left(attribute) | right(attribute) if either else left(attribute) & right(attribute)
+def joined(left: Build, right: Build, operator: str) -> Build:
+    def build(attribute: Any) -> Any:
+        match operator:
+            case "and":
+                return left(attribute) & right(attribute)
+            case "or":
+                return left(attribute) | right(attribute)
+            case _:
+                return ~left(attribute)
+
+    return build
 
 
 conditions = st.recursive(
@@ -55,7 +64,7 @@ conditions = st.recursive(
         st.builds(comparison, st.sampled_from(COMPARISONS), names, values, sized=st.booleans()),
         st.builds(function, st.sampled_from(FUNCTIONS), names, st.lists(values, min_size=1, max_size=3)),
     ),
-    lambda inner: st.builds(joined, inner, inner, st.booleans()),
+    lambda inner: st.builds(joined, inner, inner, st.sampled_from(["and", "or", "not"])),
     max_leaves=6,
 )
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from urllib3.util.wait import wait_for_read
 
 from chalicelib.foundation.http import deadline_connections as module
 from chalicelib.foundation.http.deadline_connections import CONNECT_SECONDS, SlowCheck
@@ -111,7 +112,7 @@ def test_the_body_arrives_byte_for_byte_and_the_answer_comes_back_whole() -> Non
     assert {b"X-A: b", b"Accept-Encoding: identity", b"Accept: application/json"} <= set(head.split(b"\r\n"))
     assert reply.status == 201
     assert reply.body == b'{"a": 1.10}'
-    assert reply.headers["x-reason"] == "because"
+    assert reply.headers["X-Reason"] == "because"
     assert 0 < reply.seconds < AMPLE
 
 
@@ -783,7 +784,7 @@ def test_a_refused_fresh_connection_was_never_reached() -> None:
 def test_when_connecting_takes_all_the_time_nothing_is_sent(
     monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext, scheme: str
 ) -> None:
-    kind = module._Https if scheme == "https" else module._Http
+    kind = module._TlsConnection if scheme == "https" else module._Connection
     connect = kind.connect
 
     def connect_late(connection: Any) -> None:
@@ -1081,8 +1082,5 @@ def _is_address(host: str) -> bool:
 
 def _is_closed(outbound: Outbound) -> bool:
     """Whether the peer's end of the one kept connection has arrived here."""
-    pools = outbound._pools.pools
-    (pool,) = [pools[key] for key in pools.keys()]  # noqa: SIM118 - not a dictionary
-    assert pool.pool is not None
-    kept = [connection for connection in pool.pool.queue if connection is not None and connection.sock is not None]
-    return all(not connection.is_connected for connection in kept)
+    ((connection,),) = outbound._connections._idle.values()
+    return wait_for_read(connection.sock, 0)
