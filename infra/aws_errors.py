@@ -1,4 +1,4 @@
-"""Errors of boto3 as sentences, also those of an endpoint that does not answer as AWS does."""
+"""Errors of AWS as sentences, also those of an endpoint that does not answer as AWS does."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from collections.abc import Mapping
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-AWS_ERRORS = (ClientError, BotoCoreError, ResponseParserError)
-"""All errors of a boto3 call."""
+from chalicelib.foundation.aws.errors import AwsError, Refused
+
+AWS_ERRORS = (AwsError, ClientError, BotoCoreError, ResponseParserError)
+"""All errors of a call of AWS, by the service or by boto3."""
 
 
 def explain(error: Exception, environ: Mapping[str, str] = os.environ) -> str:
@@ -20,6 +22,8 @@ def explain(error: Exception, environ: Mapping[str, str] = os.environ) -> str:
     """
     if isinstance(error, ClientError) and str(error.response["Error"].get("Code", "")).isdigit():
         what = f"{error.operation_name} with HTTP status {error.response['Error']['Code']}"
+    elif isinstance(error, Refused) and error.code.isdigit():
+        what = f"{error.operation} with HTTP status {error.code}"
     elif isinstance(error, ResponseParserError):
         what = "with something that cannot be read"
     else:

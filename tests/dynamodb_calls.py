@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
+import secrets
 from collections.abc import Iterator
 from typing import Any
 from unittest import mock
 
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
 from chalicelib.foundation.dynamodb.store import Page
 from tests.world import World
 
@@ -15,17 +16,15 @@ from tests.world import World
 @contextlib.contextmanager
 def counted(world: World) -> Iterator[list[str]]:
     """The names of the DynamoDB calls made inside."""
-    calls: list[str] = []
-    events = world.hub.store._client.meta.events
+    made: list[str] = []
 
-    def note(model: object, **_: object) -> None:
-        calls.append(model.name)  # type: ignore[attr-defined]
+    def note(call: Call, proceed: Proceed) -> Members:
+        if call.service == "dynamodb":
+            made.append(call.operation)
+        return proceed(call)
 
-    events.register("before-call.dynamodb", note)
-    try:
-        yield calls
-    finally:
-        events.unregister("before-call.dynamodb", note)
+    with observed(note):
+        yield made
 
 
 @contextlib.contextmanager
@@ -48,20 +47,24 @@ def rows_read(world: World, table: str) -> Iterator[list[int]]:
 def transactions(world: World) -> Iterator[list[list[str]]]:
     """The operations of each transaction made inside: what they do, and where."""
     made: list[list[str]] = []
-    events = world.hub.store._client.meta.events
 
-    def note(params: Any, **_: object) -> None:
-        operations = [next(iter(each.items())) for each in json.loads(params["body"])["TransactItems"]]
-        made.append([f"{verb} {_place(operation)}" for verb, operation in operations])
+    def note(call: Call, proceed: Proceed) -> Members:
+        if call.operation == "TransactWriteItems":
+            operations = [next(iter(each.items())) for each in call.body["TransactItems"]]
+            made.append([f"{verb} {_place(operation)}" for verb, operation in operations])
+        return proceed(call)
 
-    events.register("before-call.dynamodb.TransactWriteItems", note)
-    try:
+    with observed(note):
         yield made
-    finally:
-        events.unregister("before-call.dynamodb.TransactWriteItems", note)
 
 
 def _place(operation: Any) -> str:
     key = operation.get("Item") or operation["Key"]
     name = (key.get("part") or key["claim"])["S"]
     return str(name).partition("#")[0]
+
+
+def forgotten(call: Call) -> Call:
+    """A call whose transaction storage does not recognise when it is sent again."""
+    token = {"ClientRequestToken": secrets.token_hex(16)} if "ClientRequestToken" in call.body else {}
+    return Call(call.service, call.operation, call.body | token, call.deadline)

@@ -1,10 +1,11 @@
 """DynamoDB's expressions, as far as the service has them: conditions of an item, and what an update makes of it.
 
-An item is a mapping of names to attribute values in the form of the wire (``{"N": "5"}``), binary values as bytes.
+An item is a mapping of names to attribute values in the form of the wire (``{"N": "5"}``), binary values in base64.
 """
 
 from __future__ import annotations
 
+import base64
 import operator
 import re
 from collections.abc import Callable, Mapping
@@ -63,7 +64,11 @@ def plain(value: Value) -> tuple[str, Any]:
             return kind, Decimal(content)
         case "NS":
             return kind, frozenset(map(Decimal, content))
-        case "SS" | "BS":
+        case "B":
+            return kind, base64.b64decode(content)
+        case "BS":
+            return kind, frozenset(map(base64.b64decode, content))
+        case "SS":
             return kind, frozenset(content)
         case "L":
             return kind, [plain(each) for each in content]
@@ -190,7 +195,7 @@ def _compared(comparison: str, first: str, second: str, *, of_size: bool = False
 
 
 def _length(value: Value) -> int:
-    ((kind, content),) = value.items()
+    kind, content = plain(value)
     return len(content.encode() if kind == "S" else content)
 
 

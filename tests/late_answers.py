@@ -1,28 +1,21 @@
-"""A DynamoDB whose answers come late: an HTTP server before the emulator, and a client that gives up waiting.
+"""A DynamoDB whose answers get lost: an HTTP server before the emulator, whose connections end in place of an answer.
 
-The first call of each kind of operation is carried out, and its answer is held until the client has closed the
-connection. A transaction that is sent again is then answered as the engine under test would.
+The first call of each kind of operation is carried out and not answered. A transaction that is sent again is then
+answered as the engine under test would.
 """
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
+import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, get_args
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import ReadTimeoutError
-
-from chalicelib.foundation import aws
-from chalicelib.foundation.identifiers import new_id
 from tests.openbanking.faults import Fault
-from tests.patience import PATIENCE_SECONDS, limit_under_test
 from tests.tables import Refused, carried_out
 from tests.world import World
 
@@ -30,39 +23,39 @@ Engine = Literal["recognises tokens", "says in progress", "ignores tokens"]
 """How an engine answers a transaction that is sent again: as DynamoDB when the first one is over, as DynamoDB while it
 runs (twice), or as an emulator that carries it out once more.
 """
-_IMPATIENT = limit_under_test(0.05)
 _IN_PROGRESS = 2
 _REGION = "eu-west-1"
-_HOLD = "X-Hold"
+_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 
 
 class LateAnswers(Fault):
-    """Holds the answer to the first call of each kind of operation that is made inside."""
+    """Loses the answer to the first call of each kind of operation that is made inside."""
 
     def __init__(self, world: World, engine: Engine) -> None:
         super().__init__(world, "after")
         self._engine = engine
-        self._store = world.hub.store
-        self._client = _Client()
 
     def __str__(self) -> str:
-        return f"late answers of an engine that {self._engine}, held: {sorted(self._client.held)}"
+        return f"an engine that {self._engine}, its answers lost: {sorted(_server().lost)}"
 
     def __enter__(self) -> LateAnswers:
         _server().begin(self._engine)
-        self._before_it, self._store._client = self._store._client, self._client
+        self._endpoint = os.environ.get(_VARIABLE)
+        os.environ[_VARIABLE] = _server().url
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._store._client = self._before_it
+        os.environ.pop(_VARIABLE)
+        if self._endpoint is not None:
+            os.environ[_VARIABLE] = self._endpoint
 
     @contextlib.contextmanager
     def resting(self) -> Iterator[None]:
-        self._client.is_resting = True
+        _server().is_resting = True
         try:
             yield
         finally:
-            self._client.is_resting = False
+            _server().is_resting = False
 
 
 def late_answers(world: World) -> Iterator[LateAnswers]:
@@ -71,51 +64,10 @@ def late_answers(world: World) -> Iterator[LateAnswers]:
         yield LateAnswers(world, engine)
 
 
-class _Client:
-    """The store's client: it gives up on the first call of each kind, and waits for all others."""
-
-    def __init__(self) -> None:
-        self.held: set[str] = set()
-        self.is_resting = False
-
-    @property
-    def meta(self) -> Any:
-        return _client(PATIENCE_SECONDS).meta
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        def call(**request: Any) -> Any:
-            if self.is_resting or name in self.held:
-                return getattr(_client(PATIENCE_SECONDS), name)(**request)
-            self.held.add(name)
-            try:
-                return getattr(_client(_IMPATIENT), name)(**request)
-            except ReadTimeoutError:
-                assert _server().carried_out.wait(PATIENCE_SECONDS)
-                raise
-
-        return call
-
-
-@cache
-def _client(seconds: float) -> Any:
-    config = aws.client("dynamodb").meta.config.merge(Config(read_timeout=seconds))
-    client = boto3.client("dynamodb", config=config, endpoint_url=_server().url)
-    if seconds == _IMPATIENT:
-        client.meta.events.register("before-call.dynamodb", _hold)
-    return client
-
-
-def _hold(params: dict[str, Any], **_: Any) -> None:
-    """Have the server hold the first answer to this call; it answers what the client sends again by itself."""
-    _server().carried_out.clear()
-    params["headers"][_HOLD] = new_id()
-
-
 class _Server:
-    """An engine behind HTTP; ``carried_out`` is set when a call whose answer is held was carried out."""
+    """An engine behind HTTP; ``lost`` has the kinds of operation of which an answer was lost."""
 
     def __init__(self) -> None:
-        self.carried_out = threading.Event()
         self._lock = threading.Lock()
         self.begin("recognises tokens")
         server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -126,14 +78,15 @@ class _Server:
     def begin(self, engine: Engine) -> None:
         self._engine = engine
         self._repeats: dict[str, int] = {}
-        self._held: set[str] = set()
+        self.lost: set[str] = set()
+        self.is_resting = False
 
-    def holds(self, call: str | None) -> bool:
-        """Whether the answer to this call is held."""
-        if call is None or call in self._held:
-            return False
-        self._held.add(call)
-        return True
+    def loses(self, operation: str) -> bool:
+        """Whether the answer to this call is lost."""
+        with self._lock:
+            is_first = not self.is_resting and operation not in self.lost
+            self.lost |= {operation} if is_first else set()
+            return is_first
 
     def answer(self, operation: str, request: dict[str, Any]) -> tuple[int, bytes]:
         """Carry a call out, one after the other."""
@@ -165,7 +118,7 @@ def _carry_out(operation: str, request: dict[str, Any]) -> tuple[int, bytes]:
         status, answer = 200, carried_out(operation, request, dynamodb_backends[DEFAULT_ACCOUNT_ID][_REGION].tables)
     except Refused as refusal:
         status, answer = 400, {"__type": refusal.code, "message": str(refusal), **refusal.members}
-    return status, json.dumps(answer, default=lambda value: base64.b64encode(value).decode()).encode()
+    return status, json.dumps(answer).encode()
 
 
 def _handler(engine: _Server) -> type[BaseHTTPRequestHandler]:
@@ -175,11 +128,9 @@ def _handler(engine: _Server) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            status, answer = engine.answer(self.headers["X-Amz-Target"].partition(".")[2], request)
-            if engine.holds(self.headers.get(_HOLD)):
-                engine.carried_out.set()
-                self.connection.settimeout(PATIENCE_SECONDS)
-                self.connection.recv(1)  # until the client closes the connection
+            operation = self.headers["X-Amz-Target"].partition(".")[2]
+            status, answer = engine.answer(operation, request)
+            if engine.loses(operation):
                 self.close_connection = True
                 return
             self.send_response(status)

@@ -1,6 +1,7 @@
-"""The emulator within this process: the lean one, with the most frequent calls answered here and not by way of HTTP.
+"""The emulator within this process: the lean one, whose answers do not travel over HTTP.
 
-Those are DynamoDB's, and what each test has to read anew: data keys, secrets, and the address of a queue.
+The service's calls are answered by an observer, by moto's backends. DynamoDB's items are kept by ``tables``, so calls
+of boto3's clients for items are answered from there, too.
 """
 
 from __future__ import annotations
@@ -9,18 +10,20 @@ import base64
 import json
 import sys
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from urllib.parse import urlparse
 
-from botocore.awsrequest import AWSResponse
 from botocore.client import BaseClient
+from botocore.exceptions import ClientError
 from botocore.validate import ParamValidationDecorator
 
+from chalicelib.foundation.aws import calls, environment, errors
 from infra.local import moto_patches
 from infra.local.transaction_tokens import TokenRefused, tokens_of
 from tests.tables import OPERATIONS, Refused, carried_out
+
+Members = dict[str, Any]
 
 
 @cache
@@ -29,93 +32,86 @@ def install() -> None:
     moto_patches.patch_moto()
 
 
+@cache
 def answer_calls() -> None:
-    """Have every client answer known calls here while the emulator is in force, once."""
+    """Have calls answered here while the emulator is in force."""
+    calls.observe(_answer_call)
     real_call = BaseClient._make_api_call
 
-    def make_api_call(client: Any, name: str, parameters: dict[str, Any]) -> Any:
-        service = client.meta.service_model.service_name
-        is_known = name in OPERATIONS if service == "dynamodb" else (service, name) in _ANSWERS
-        if is_known and client.meta.endpoint_url.endswith(".amazonaws.com") and _is_emulated():
-            return _Call(client, name, parameters).answer(real_call)
+    def make_api_call(client: Any, name: str, parameters: Members) -> Any:
+        meta = client.meta
+        is_item_call = meta.service_model.service_name == "dynamodb" and name in OPERATIONS
+        if is_item_call and _is_here(meta.endpoint_url):
+            return _answer_client(client, name, parameters)
         return real_call(client, name, parameters)
 
     BaseClient._make_api_call = make_api_call
 
 
-def _is_emulated() -> bool:
+def _is_here(endpoint: str) -> bool:
     core = sys.modules.get("moto.core.models")
-    return core is not None and core.botocore_stubber.enabled
+    return endpoint.endswith(".amazonaws.com") and core is not None and core.botocore_stubber.enabled
 
 
-class _Call:
-    """A call of a client: the events and errors are botocore's, the answer is made here."""
+def _answer_call(call: calls.Call, proceed: calls.Proceed) -> Members:
+    return answered(call) if _is_here(environment.endpoint(call.service).url) else proceed(call)
 
-    def __init__(self, client: Any, name: str, parameters: dict[str, Any]) -> None:
-        self._client = client
-        self._service = client.meta.service_model.service_id.hyphenize()
-        self._model = client.meta.service_model.operation_model(name)
-        self._given = parameters
-        self._context = {"client_region": client.meta.region_name, "client_config": client.meta.config}
 
-    def answer(self, real_call: Callable[..., Any]) -> Any:
-        parameters = self._build_parameters()
-        request: dict[str, Any] = {
-            "body": json.dumps(parameters, default=_base64).encode(),
-            "headers": {},
-            "context": self._context,
-        }
-        before = self._client.meta.events.emit_until_response(
-            self._event("before-call"),
-            model=self._model,
-            params=request,
-            request_signer=self._client._request_signer,
-            context=self._context,
-        )[1]
-        try:
-            response, answer = before or self._respond(json.loads(request["body"]))
-        except Exception as error:
-            if type(error).__module__.startswith("moto."):
-                return real_call(self._client, self._model.name, self._given)  # which words the error
-            self._emit("after-call-error", exception=error)
+def answered(call: calls.Call) -> Members:
+    """The members of the answer to a call of the service. Raises: AwsError."""
+    try:
+        return _answered(call.service, call.operation, call.body, environment.endpoint(call.service).region)
+    except (Refused, TokenRefused) as refusal:
+        members = refusal.members if isinstance(refusal, Refused) else {}
+        raise errors.Refused(call.operation, refusal.code, str(refusal), members=members) from None
+    except Exception as error:
+        if not type(error).__module__.startswith("moto."):
             raise
-        self._emit("after-call", http_response=response, parsed=answer, model=self._model)
-        if response.status_code >= 300:
-            raise self._client.exceptions.from_code(answer["Error"]["Code"])(answer, self._model.name)
+        code = str(getattr(error, "error_type", None) or getattr(error, "code", ""))
+        raise errors.Refused(call.operation, code, str(error)) from None
+
+
+def _answer_client(client: Any, name: str, parameters: Members) -> Any:
+    """Answer a client of boto3, with its own errors."""
+    if isinstance(client._serializer, ParamValidationDecorator):
+        client._serializer.serialize_to_request(parameters, client.meta.service_model.operation_model(name))
+    asked = json.loads(json.dumps(parameters, default=lambda value: base64.b64encode(value).decode()))
+    status, answer = 200, {}
+    try:
+        answer = _answered("dynamodb", name, asked, client.meta.region_name)
+    except (Refused, TokenRefused) as refusal:
+        members = refusal.members if isinstance(refusal, Refused) else {}
+        status, answer = 400, {"Error": {"Code": refusal.code, "Message": str(refusal)}, **members}
+    answer = _with_bytes(answer) | {"ResponseMetadata": {"HTTPStatusCode": status, "RetryAttempts": 0}}
+    if status == 200:
         return answer
-
-    def _build_parameters(self) -> dict[str, Any]:
-        provided = self._emit("provide-client-params", params=self._given, model=self._model)
-        parameters = next((given for _, given in provided if given is not None), self._given)
-        self._emit("before-parameter-build", params=parameters, model=self._model)
-        if isinstance(self._client._serializer, ParamValidationDecorator):
-            self._client._serializer.serialize_to_request(parameters, self._model)
-        return parameters
-
-    def _emit(self, event: str, **members: Any) -> list[tuple[Any, Any]]:
-        found: list[tuple[Any, Any]] = self._client.meta.events.emit(
-            self._event(event), context=self._context, **members
-        )
-        return found
-
-    def _event(self, event: str) -> str:
-        return f"{event}.{self._service}.{self._model.name}"
-
-    def _respond(self, asked: dict[str, Any]) -> tuple[AWSResponse, dict[str, Any]]:
-        meta, status = self._client.meta, 200
-        try:
-            if read := _ANSWERS.get((meta.service_model.service_name, self._model.name)):
-                answer = read(asked, meta.region_name, meta.endpoint_url)
-            else:
-                answer = _carry_out(self._model.name, asked, meta.region_name)
-        except (Refused, TokenRefused) as refusal:
-            members = refusal.members if isinstance(refusal, Refused) else {}
-            status, answer = 400, {"Error": {"Code": refusal.code, "Message": str(refusal)}, **members}
-        metadata = {"HTTPStatusCode": status, "HTTPHeaders": {}, "RetryAttempts": 0}
-        return AWSResponse(meta.endpoint_url, status, {}, None), answer | {"ResponseMetadata": metadata}
+    error: type[ClientError] = client.exceptions.from_code(answer["Error"]["Code"])
+    raise error(answer, name)
 
 
-def _carry_out(name: str, asked: dict[str, Any], region: str) -> dict[str, Any]:
+def _with_bytes(value: Any) -> Any:
+    """An answer with binary values as boto3's clients have them."""
+    match value:
+        case {"B": str(text)}:
+            return {"B": base64.b64decode(text)}
+        case dict():
+            return {name: _with_bytes(inner) for name, inner in value.items()}
+        case list():
+            return [_with_bytes(inner) for inner in value]
+    return value
+
+
+def _answered(service: str, operation: str, asked: Members, region: str) -> Members:
+    from moto.backends import get_backend
+    from moto.core.models import DEFAULT_ACCOUNT_ID
+
+    if service == "dynamodb":
+        return _carry_out(operation, asked, region)
+    backend: Any = get_backend(service)[DEFAULT_ACCOUNT_ID][region]  # type: ignore[call-overload]
+    return _ANSWERS[service, operation](backend, asked)
+
+
+def _carry_out(name: str, asked: Members, region: str) -> Members:
     from moto.core.models import DEFAULT_ACCOUNT_ID
     from moto.dynamodb.models import dynamodb_backends
 
@@ -128,49 +124,68 @@ def _base64(value: bytes) -> str:
     return base64.b64encode(value).decode()
 
 
-def _decrypt(asked: Mapping[str, Any], region: str, host: str) -> dict[str, Any]:
-    from moto.core.models import DEFAULT_ACCOUNT_ID
-    from moto.kms.models import kms_backends
+def _generate_data_key(kms: Any, asked: Mapping[str, Any]) -> Members:
+    plain, sealed, arn = kms.generate_data_key(asked["KeyId"], asked["EncryptionContext"], None, asked["KeySpec"])
+    return {"Plaintext": _base64(plain), "CiphertextBlob": _base64(sealed), "KeyId": arn}
 
-    kms, sealed = kms_backends[DEFAULT_ACCOUNT_ID][region], base64.b64decode(asked["CiphertextBlob"])
+
+def _decrypt(kms: Any, asked: Mapping[str, Any]) -> Members:
+    sealed = base64.b64decode(asked["CiphertextBlob"])
     plain, key_id = kms.decrypt(sealed, asked.get("EncryptionContext", {}), asked.get("KeyId"))
-    return {"Plaintext": plain, "KeyId": key_id}
+    return {"Plaintext": _base64(plain), "KeyId": key_id}
 
 
-def _get_secret_value(asked: Mapping[str, Any], region: str, host: str) -> dict[str, Any]:
-    from moto.core.models import DEFAULT_ACCOUNT_ID
-    from moto.secretsmanager.models import secretsmanager_backends
+def _get_secret_value(secrets: Any, asked: Mapping[str, Any]) -> Members:
+    found: Members = secrets.get_secret_value(asked["SecretId"], asked.get("VersionId"), asked.get("VersionStage"))
+    return found
 
-    secrets: Any = secretsmanager_backends[DEFAULT_ACCOUNT_ID][region]
-    found: dict[str, Any] = secrets.get_secret_value(
-        asked["SecretId"], asked.get("VersionId"), asked.get("VersionStage")
+
+def _put_secret_value(secrets: Any, asked: Mapping[str, Any]) -> Members:
+    put: Members = json.loads(
+        secrets.put_secret_value(
+            secret_id=asked["SecretId"],
+            secret_string=asked["SecretString"],
+            secret_binary="",
+            client_request_token=asked["ClientRequestToken"],
+            version_stages=["AWSCURRENT"],
+        )
     )
-    return found | {"CreatedDate": datetime.fromtimestamp(found["CreatedDate"], UTC)}
+    return put
 
 
-def _get_queue_url(asked: Mapping[str, Any], region: str, host: str) -> dict[str, Any]:
-    from moto.core.models import DEFAULT_ACCOUNT_ID
-    from moto.sqs.models import sqs_backends
-
-    queue = sqs_backends[DEFAULT_ACCOUNT_ID][region].get_queue_url(asked["QueueName"])
-    return {"QueueUrl": queue.url(urlparse(host))}
+def _queue_name(asked: Mapping[str, Any]) -> str:
+    return str(asked["QueueUrl"]).rpartition("/")[2]
 
 
-def _send_message_batch(asked: Mapping[str, Any], region: str, host: str) -> dict[str, Any]:
-    from moto.core.models import DEFAULT_ACCOUNT_ID
-    from moto.sqs.models import sqs_backends
+def _get_queue_url(queues: Any, asked: Mapping[str, Any]) -> Members:
+    queue = queues.get_queue_url(asked["QueueName"])
+    return {"QueueUrl": queue.url(urlparse(environment.endpoint("sqs").url))}
 
+
+def _send_message(queues: Any, asked: Mapping[str, Any]) -> Members:
+    sent = queues.send_message(_queue_name(asked), asked["MessageBody"], delay_seconds=asked["DelaySeconds"])
+    return {"MessageId": sent.id, "MD5OfMessageBody": sent.body_md5}
+
+
+def _send_message_batch(queues: Any, asked: Mapping[str, Any]) -> Members:
     entries = {each["Id"]: {"MessageAttributes": {}, "DelaySeconds": None, **each} for each in asked["Entries"]}
-    name = asked["QueueUrl"].rpartition("/")[2]
-    queues: Any = sqs_backends[DEFAULT_ACCOUNT_ID][region]
-    sent, failed = queues.send_message_batch(name, entries)
+    sent, failed = queues.send_message_batch(_queue_name(asked), entries)
     successful = [{"Id": each.user_id, "MessageId": each.id, "MD5OfMessageBody": each.body_md5} for each in sent]
     return {"Successful": successful, "Failed": failed}
 
 
-_ANSWERS: Mapping[tuple[str, str], Callable[[Mapping[str, Any], str, str], dict[str, Any]]] = {
+def _get_queue_attributes(queues: Any, asked: Mapping[str, Any]) -> Members:
+    found = queues.get_queue_attributes(_queue_name(asked), asked["AttributeNames"])
+    return {"Attributes": {name: str(value) for name, value in found.items()}}
+
+
+_ANSWERS: Mapping[tuple[str, str], Callable[[Any, Mapping[str, Any]], Members]] = {
     ("kms", "Decrypt"): _decrypt,
+    ("kms", "GenerateDataKey"): _generate_data_key,
     ("secretsmanager", "GetSecretValue"): _get_secret_value,
+    ("secretsmanager", "PutSecretValue"): _put_secret_value,
+    ("sqs", "GetQueueAttributes"): _get_queue_attributes,
     ("sqs", "GetQueueUrl"): _get_queue_url,
+    ("sqs", "SendMessage"): _send_message,
     ("sqs", "SendMessageBatch"): _send_message_batch,
 }

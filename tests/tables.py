@@ -7,7 +7,6 @@ tests run on the emulator as a process and on DynamoDB Local.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -51,7 +50,7 @@ class Change:
 
 
 def carried_out(operation: str, request: dict[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer to a call, as botocore hands it on. Raises: Refused."""
+    """The members of the answer to a call. Raises: Refused."""
     with _lock:
         try:
             return OPERATIONS[operation](request, tables)
@@ -152,7 +151,7 @@ def _page(found: list[Row], keys: list[str], request: Mapping[str, Any]) -> dict
     forward = request.get("ScanIndexForward", True)
     found.sort(key=lambda row: _order(row, keys), reverse=not forward)
     if start := request.get("ExclusiveStartKey"):
-        last = _order(_taken(start), keys)
+        last = _order(start, keys)
         found = [row for row in found if (_order(row, keys) > last if forward else _order(row, keys) < last)]
     page: list[Row] = []
     size, is_measured = 0, _is_over(_MOST_IN_A_PAGE, found)
@@ -234,9 +233,9 @@ def _decided(kind: str, request: dict[str, Any], tables: Mapping[str, Any]) -> C
         raise Refused("ConditionalCheckFailedException", "The conditional request failed", **members)
     match kind:
         case "Put":
-            after: Row | None = _taken(request["Item"])
+            after: Row | None = request["Item"]
         case "Update":
-            after = _taken(request["Key"]) if before is None else before
+            after = request["Key"] if before is None else before
             if expression := request.get("UpdateExpression"):
                 after, named = updated(expression, after, terms)
                 if named & set(table.table_key_attrs):
@@ -283,7 +282,7 @@ def _placed(request: Mapping[str, Any], tables: Mapping[str, Any], kind: str = "
     names = table.table_key_attrs
     if not key.keys() >= set(names) or (kind != "Put" and len(key) > len(names)):
         raise Invalid("The provided key element does not match the schema")
-    key = {name: _value(key[name]) for name in names}
+    key = {name: key[name] for name in names}
     _check(table, key)
     return table, tuple(plain(value) for value in key.values())
 
@@ -295,26 +294,7 @@ def _found(table: Any, place: tuple[Any, ...]) -> Row | None:
 
 def _terms(request: Mapping[str, Any], *expressions: str) -> Terms:
     names, values = request.get("ExpressionAttributeNames", {}), request.get("ExpressionAttributeValues", {})
-    return Terms(names, _taken(values), [request[name] for name in expressions if name in request])
-
-
-def _taken(row: Row) -> Row:
-    return {name: _value(value) for name, value in row.items()}
-
-
-def _value(value: Value) -> Value:
-    """A value as it is kept: bytes come in base64."""
-    ((kind, content),) = value.items()
-    match kind:
-        case "B":
-            return {kind: base64.b64decode(content)}
-        case "BS":
-            return {kind: [base64.b64decode(each) for each in content]}
-        case "L":
-            return {kind: [_value(each) for each in content]}
-        case "M":
-            return {kind: _taken(content)}
-    return value
+    return Terms(names, values, [request[name] for name in expressions if name in request])
 
 
 def _is_over(limit: int, rows: list[Row]) -> bool:
@@ -339,7 +319,7 @@ def _value_size(value: Value) -> int:
         case "N":
             return len(content) // 2 + 2
         case "B":
-            return len(content)
+            return len(content) * 3 // 4
         case "M":
             return 3 + _size(content)
         case "L":

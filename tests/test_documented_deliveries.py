@@ -19,7 +19,7 @@ from chalicelib.delivery import (
 )
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.dynamodb import sharded_index
 from chalicelib.foundation.http import breaker, deadline_connections, outbound

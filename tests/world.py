@@ -10,17 +10,18 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import boto3
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib import bootstrap
 from chalicelib.cards.events.signing_secrets import secrets_key
 from chalicelib.cards.programs.programmes import head_key
 from chalicelib.delivery.delivery_record import RECORD, Delivery, record_key
-from chalicelib.foundation import aws, jsontext
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.aws.environment import endpoint
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Delete, StoreUnavailable
 from chalicelib.foundation.http import header_capture
@@ -190,7 +191,7 @@ class World:
     def first(cls) -> World:
         """Make the keys, register the banks and load the demonstration programmes; needs the resources."""
         hub = bootstrap.Hub(Settings.from_environment({"STAGE": "local"}), ManualClock(START))
-        if "amazonaws" in hub.store._client.meta.endpoint_url:  # the emulator, where nothing gets better by waiting
+        if "amazonaws" in endpoint("dynamodb").url:  # the emulator, where nothing gets better by waiting
             hub.store._pause = lambda seconds: None
         hub.keyring.initialise()
         hub.cards.keys.initialise()
@@ -240,14 +241,14 @@ class World:
         from moto.dynamodb.models import dynamodb_backends
         from moto.sqs.models import sqs_backends
 
-        client = self.hub.store._client
-        tables = dynamodb_backends["123456789012"][client.meta.region_name].tables
+        url, region = endpoint("dynamodb")
+        tables = dynamodb_backends["123456789012"][region].tables
         for name in (f"{self.hub.settings.prefix}-{each}" for each in growing):
             if found := tables.get(name):
                 found.items.clear()
-            elif "amazonaws" not in client.meta.endpoint_url:
-                _empty(client, name)
-        for queue in sqs_backends["123456789012"][client.meta.region_name].queues.values():
+            elif "amazonaws" not in url:
+                _empty(boto3.client("dynamodb"), name)
+        for queue in sqs_backends["123456789012"][region].queues.values():
             queue._messages, queue._pending_messages = [], set()
 
     def _age_data_keys(self) -> None:
@@ -264,7 +265,6 @@ class World:
             hub.__dict__[name] = getattr(self.hub, name)
         hub.keyring._private, hub.keyring._kms = self.hub.keyring._private, self.hub.keyring._kms
         hub.cards.keys._kms = self.hub.cards.keys._kms
-        hub.delivery.queue.__dict__["_client"] = _sqs()
         return hub
 
     @contextlib.contextmanager
@@ -499,7 +499,7 @@ class World:
         from moto.core.models import DEFAULT_ACCOUNT_ID
         from moto.sqs.models import sqs_backends
 
-        backend = sqs_backends[DEFAULT_ACCOUNT_ID][self.hub.store._client.meta.region_name]
+        backend = sqs_backends[DEFAULT_ACCOUNT_ID][endpoint("sqs").region]
         kept = backend.get_queue(f"{self.hub.settings.prefix}-{queue}")
         visible = kept.messages
         kept._messages = [message for message in kept._messages if message not in visible]
@@ -537,15 +537,8 @@ def _empty(client: Any, table: str) -> None:
             client.batch_write_item(RequestItems={table: [{"DeleteRequest": {"Key": item}} for item in items]})
 
 
-@cache
 def _key_attributes(client: Any, table: str) -> list[str]:
     return [key["AttributeName"] for key in client.describe_table(TableName=table)["Table"]["KeySchema"]]
-
-
-@cache
-def _sqs() -> Any:
-    """The client of all queues: making one takes longer than most requests."""
-    return aws.client("sqs")
 
 
 def _camel(name: str) -> str:

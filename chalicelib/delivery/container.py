@@ -15,7 +15,7 @@ from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.tasks import Handlers, Tasks
 from chalicelib.delivery.worker import Worker
-from chalicelib.foundation import aws
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.container import Infrastructure
 
 Senders = Mapping[Kind, Sender]
@@ -32,8 +32,8 @@ class DeliveryContainer:
         self._handlers = handlers
 
     @cached_property
-    def queue(self) -> aws.Queue:
-        return aws.Queue(f"{self.shared.settings.prefix}-deliveries")
+    def queue(self) -> Queue:
+        return Queue(f"{self.shared.settings.prefix}-deliveries")
 
     @cached_property
     def bodies(self) -> SealedBodies:
@@ -67,6 +67,6 @@ class DeliveryContainer:
 
     @cached_property
     def worker(self) -> Worker:
-        dead = aws.Queue(f"{self.shared.settings.prefix}-deliveries-dead")
+        dead = Queue(f"{self.shared.settings.prefix}-deliveries-dead")
         shared = self.shared
         return Worker(shared.store, shared.clock, self.bodies, self.outbox, dead, self._senders(), self.tasks)

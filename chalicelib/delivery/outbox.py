@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.delivery.delivery_record import BODY, Delivery, put_delivery
 from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import log
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.errors import AwsError
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Put
 from chalicelib.foundation.identifiers import new_id, new_uuid
@@ -119,7 +118,7 @@ class Outbox:
             return
         try:
             self._queue.send(delivery_id, delay)
-        except (ClientError, BotoCoreError) as error:
+        except AwsError as error:
             log.warning("delivery not queued", delivery_ids=[delivery_id], error=type(error).__name__)
 
     def send(self, batch: Sequence[str]) -> Sequence[str]:
@@ -127,7 +126,7 @@ class Outbox:
         refused: Sequence[str]
         try:
             refused, error = self._queue.send_all(batch), "refused"
-        except (ClientError, BotoCoreError) as failure:
+        except AwsError as failure:
             refused, error = batch, type(failure).__name__
         if refused:
             log.warning("delivery not queued", delivery_ids=refused, error=error)

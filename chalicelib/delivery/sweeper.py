@@ -13,7 +13,7 @@ from functools import partial
 from chalicelib.delivery.delivery_record import DUE, SWEPT, Delivery, record_key, update_sweep
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS, SWEEP_WAITS, next_sweep
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -10,7 +10,7 @@ import base64
 from collections.abc import Callable, Mapping
 
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.crypto.vault import Vault
 
 Handlers = Mapping[str, Callable[[str], None]]

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.delivery import recorded_answers, recorded_headers
 from chalicelib.delivery.delivery_record import (
     BODY,
@@ -32,7 +30,8 @@ from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, read_free_slots
 from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import log
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.errors import AwsError
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import (
     ConditionFailed,
@@ -335,7 +334,7 @@ class Worker:
         log.defect("delivery hit a defect", defect)
         try:
             self._dead.send(delivery.delivery_id)
-        except (ClientError, BotoCoreError) as error:
+        except AwsError as error:
             log.warning("defect not reported", error=type(error).__name__)
 
 

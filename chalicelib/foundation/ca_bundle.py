@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chalicelib.foundation import aws, log
+from chalicelib.foundation import log
+from chalicelib.foundation.aws.buckets import Bucket
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.certificates import Certificate, InvalidCertificate, TrustedAuthorities
 from chalicelib.foundation.settings import InvalidSetting
@@ -61,5 +62,5 @@ def read_text(location: str) -> str:
     """The text at a location of ``CaBundle``."""
     bucket, _, key = location.removeprefix("s3://").partition("/")
     if location.startswith("s3://"):
-        return aws.Bucket(bucket).read(key).decode()
+        return Bucket(bucket).read(key).decode()
     return (_APPLICATION / location).read_text(encoding="utf-8")

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chalicelib.foundation import aws
+from chalicelib.foundation.aws import calls
+from chalicelib.foundation.aws.data_keys import Kms
+from chalicelib.foundation.aws.secrets import Secrets
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http.outbound import Outbound
-from chalicelib.foundation.mail import FileMailer, Mailer, SesMailer
+from chalicelib.foundation.mail import FileMailer, Mailer
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.settings import Settings
 
@@ -35,15 +37,15 @@ class Infrastructure:
 
     @cached_property
     def store(self) -> Store:
-        return Store(aws.client("dynamodb"), self.settings.prefix)
+        return Store(partial(calls.send, "dynamodb"), self.settings.prefix)
 
     @cached_property
-    def secrets(self) -> aws.Secrets:
-        return aws.Secrets()
+    def secrets(self) -> Secrets:
+        return Secrets()
 
     @cached_property
-    def kms(self) -> aws.Kms:
-        return aws.Kms(self.settings.kms_key_id)
+    def kms(self) -> Kms:
+        return Kms(self.settings.kms_key_id)
 
     @cached_property
     def keyring(self) -> Keyring:
@@ -77,8 +79,8 @@ class Infrastructure:
 
     @cached_property
     def mailer(self) -> Mailer:
-        return (
-            FileMailer(Path(self.settings.mail_folder))
-            if self.settings.is_local
-            else SesMailer(self.settings.mail_from)
-        )
+        if self.settings.is_local:
+            return FileMailer(Path(self.settings.mail_folder))
+        from chalicelib.foundation.aws.ses_mailer import SesMailer
+
+        return SesMailer(self.settings.mail_from)

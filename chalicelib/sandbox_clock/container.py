@@ -56,7 +56,7 @@ class ClockContainer:
 
     @cached_property
     def _writes(self) -> WriteCounts:
-        return WriteCounts(self.shared.store)
+        return WriteCounts(self.shared.settings.prefix)
 
     def _indexed(self, name: str, index: ShardedIndex, run: Callable[[], int]) -> ScheduledWork:
         """Work that is found by its time in an index."""

@@ -10,13 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.moved_clock import CACHED_SECONDS
 from chalicelib.statistics.days import DAY_SECONDS
 
 _WRITES = ("PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "TransactWriteItems")
-_SUBJECTS = "causeway_subjects"
 _KIND_IN = {"demo-banks": "id", "ledger": "owner"}
 """The key attribute that begins with the kind of record."""
 _AHEAD_SECONDS = 30 * DAY_SECONDS
@@ -26,29 +25,30 @@ _AHEAD_SECONDS = 30 * DAY_SECONDS
 class WriteCounts:
     """Counts the writes of this process, also those whose outcome is unknown.
 
-    A subject is a table, or a table and a kind of record, such as ``demo-banks/due``.
+    A subject is a table, or a table and a kind of record, such as ``demo-banks/due``; ``prefix`` is that of the stage's
+    table names.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, prefix: str) -> None:
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
-        self._prefix = store.prefix
-        for call in _WRITES:
-            store.events.register(f"before-parameter-build.dynamodb.{call}", self._note)
-            store.events.register(f"after-call.dynamodb.{call}", self._count)
-            store.events.register(f"after-call-error.dynamodb.{call}", self._count)
+        self._prefix = prefix
+        observe(self._count)
 
     def of(self, *subjects: str) -> int:
         """The number of writes to any of ``subjects`` that have ended."""
         with self._lock:
             return sum(self._counts[subject] for subject in subjects)
 
-    def _note(self, params: Mapping[str, Any], context: dict[str, Any], **_: object) -> None:
-        context[_SUBJECTS] = [subject for written in _written(params) for subject in self._subjects(*written)]
-
-    def _count(self, context: Mapping[str, Any], **_: object) -> None:
-        with self._lock:
-            self._counts.update(context.get(_SUBJECTS, ()))
+    def _count(self, call: Call, proceed: Proceed) -> Members:
+        if call.service != "dynamodb" or call.operation not in _WRITES:
+            return proceed(call)
+        try:
+            return proceed(call)
+        finally:
+            subjects = [subject for written in _written(call.body) for subject in self._subjects(*written)]
+            with self._lock:
+                self._counts.update(subjects)
 
     def _subjects(self, table: str, item: Mapping[str, Any]) -> tuple[str, ...]:
         name = table.removeprefix(f"{self._prefix}-")

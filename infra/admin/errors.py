@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from botocore.exceptions import BotoCoreError, ClientError, NoRegionError
+from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.cards.events.signing_secrets import NoEventSecret
 from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, UnknownCredential
 from chalicelib.delivery.journal import NotResendable, SearchTooWide, UnknownDelivery
+from chalicelib.foundation.aws.errors import AwsError, Refused
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.distinguished_names import InvalidName
 from chalicelib.foundation.crypto.resealing import DataKeyNeeded
@@ -53,22 +54,21 @@ _NOT_FOUND = {"NotFoundException", "ResourceNotFoundException"}
 
 def explain_error(error: Exception) -> str | None:
     """The sentence for the operator; ``None`` for an error that nobody expects."""
-    if not isinstance(error, (*_SPOKEN, StoreError, ClientError, BotoCoreError)):
+    if not isinstance(error, (*_SPOKEN, StoreError, AwsError, ClientError, BotoCoreError)):
         return None
     if isinstance(error, Conflict):
         return "the record was changed concurrently: try again"
-    if isinstance(error, StoreError) and isinstance(error.__cause__, ClientError | BotoCoreError):
+    if isinstance(error, StoreError) and isinstance(error.__cause__, AwsError):
         error = error.__cause__
+    if isinstance(error, Refused):
+        return _explain_refusal(error.operation, error.code)
     if isinstance(error, ClientError):
-        return _explain_aws_error(error)
+        return _explain_refusal(error.operation_name, error.response.get("Error", {}).get("Code", ""))
     text = " ".join(str(error).split()).rstrip(".")
-    if isinstance(error, NoRegionError):
-        text += " (AWS_DEFAULT_REGION)"
-    return f"AWS cannot be used: {text}" if isinstance(error, BotoCoreError) else text
+    return f"AWS cannot be used: {text}" if isinstance(error, AwsError | BotoCoreError) else text
 
 
-def _explain_aws_error(error: ClientError) -> str:
-    code, call = error.response.get("Error", {}).get("Code", ""), error.operation_name
+def _explain_refusal(call: str, code: str) -> str:
     if code in _NOT_FOUND:
         return (
             f"a resource of this stage does not exist ({call}: {code}): "

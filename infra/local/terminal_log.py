@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.text import Text
 
 from chalicelib.foundation import log, metrics
+from chalicelib.foundation.aws.errors import NoAnswer, NotSent
 from infra.local import logfile
 
 VARIABLE = "LOG_FORMAT"
@@ -108,7 +109,7 @@ def _describe_problem(record: logging.LogRecord, members: Mapping[str, object], 
 def _is_connection_failure(record: logging.LogRecord) -> bool:
     """Whether an exception is logged that a connection to AWS, or to an engine, caused."""
     error = record.exc_info[1] if record.exc_info else None
-    while error and not isinstance(error, HTTPClientError):
+    while error and not isinstance(error, NotSent | NoAnswer | HTTPClientError):
         error = error.__cause__ or error.__context__
     return error is not None
 

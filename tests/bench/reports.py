@@ -22,6 +22,7 @@ from chalicelib.cards.reports import addendum_record
 from chalicelib.cards.storage import time_ordered
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.time_ordered import Timeline
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed, send
 from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.parallel import pieces
 from tests.bench.against_bare import Service
@@ -135,7 +136,7 @@ class Reports(Service):
         for table, item in items:
             asked.setdefault(f"{self._hub.settings.prefix}-{table}", []).append({"PutRequest": {"Item": pack(item)}})
         while asked:
-            asked = self._hub.store._client.batch_write_item(RequestItems=asked).get("UnprocessedItems") or {}
+            asked = send("dynamodb", "BatchWriteItem", {"RequestItems": asked}).get("UnprocessedItems") or {}
 
 
 def _middle(rows: int) -> int:
@@ -145,16 +146,14 @@ def _middle(rows: int) -> int:
 @contextlib.contextmanager
 def _counted(hub: Hub) -> Iterator[Counter[str]]:
     """How many calls of DynamoDB are made inside, by their names."""
-    calls, events = Counter[str](), hub.store._client.meta.events
+    made = Counter[str]()
 
-    def note(model: Any, **_: object) -> None:
-        calls[model.name] += 1
+    def note(call: Call, proceed: Proceed) -> Members:
+        made[call.operation] += 1
+        return proceed(call)
 
-    events.register("before-call.dynamodb", note)
-    try:
-        yield calls
-    finally:
-        events.unregister("before-call.dynamodb", note)
+    with observed(note):
+        yield made
 
 
 _SEEN = {"manager_id": MANAGER, "access_level": 0}

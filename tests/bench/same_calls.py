@@ -6,23 +6,43 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+
 _TOKEN = "ClientRequestToken"
 _VALUES = "ExpressionAttributeValues"
 
 
-def calls_of(client: Any, act: Callable[[], object]) -> list[Any]:
-    """The calls of DynamoDB that are made meanwhile: tables, attributes, their types and conditions."""
-    calls: list[Any] = []
+def calls_of(act: Callable[[], object]) -> list[Any]:
+    """The service's calls of DynamoDB that are made meanwhile: tables, attributes, their types and conditions."""
+    made: list[Any] = []
+
+    def note(call: Call, proceed: Proceed) -> Members:
+        if call.service == "dynamodb":
+            made.append(_shaped(call.operation, call.body))
+        return proceed(call)
+
+    with observed(note):
+        act()
+    return made
+
+
+def calls_of_client(client: Any, act: Callable[[], object]) -> list[Any]:
+    """The calls of boto3's client for DynamoDB that are made meanwhile."""
+    made: list[Any] = []
 
     def note(params: Mapping[str, Any], model: Any, **_: Any) -> None:
-        calls.append((model.name, shape({name: value for name, value in params.items() if name != _TOKEN})))
+        made.append(_shaped(model.name, params))
 
     client.meta.events.register("provide-client-params.dynamodb", note)
     try:
         act()
     finally:
         client.meta.events.unregister("provide-client-params.dynamodb", note)
-    return calls
+    return made
+
+
+def _shaped(operation: str, members: Mapping[str, Any]) -> tuple[str, Any]:
+    return operation, shape({name: value for name, value in members.items() if name != _TOKEN})
 
 
 def shape(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from tests.bench.against_bare import bare
 from tests.bench.authorizations import Authorizations
 from tests.bench.bare_authorization import BareAuthorization
-from tests.bench.same_calls import calls_of
+from tests.bench.same_calls import calls_of, calls_of_client
 from tests.world import World
 
 
@@ -16,8 +16,8 @@ def test_the_bare_script_makes_the_same_calls(world: World) -> None:
     card = ours.card()
 
     world.clock.advance(1)  # past the card's last row
-    by_us = _in_order(calls_of(world.hub.store._client, lambda: ours(card)))
-    by_script = _in_order(calls_of(script._dynamodb, lambda: script(card)))
+    by_us = _in_order(calls_of(lambda: ours(card)))
+    by_script = _in_order(calls_of_client(script._dynamodb, lambda: script(card)))
 
     assert by_script == by_us
     assert [name for name, _ in by_script] == ["BatchGetItem", "BatchGetItem", "PutItem", "TransactWriteItems"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.bench.against_bare import bare
 from tests.bench.bare_transfer import BareTransfer
-from tests.bench.same_calls import calls_of
+from tests.bench.same_calls import calls_of, calls_of_client
 from tests.bench.transfers import Transfers
 from tests.world import World
 
@@ -13,9 +13,9 @@ def test_the_bare_script_makes_the_same_calls(world: World) -> None:
     ours, script = Transfers(world.hub, world.card_credentials), bare(BareTransfer, world.hub)
     address = ours.address()
 
-    by_script = calls_of(script._dynamodb, lambda: script(address))
+    by_script = calls_of_client(script._dynamodb, lambda: script(address))
 
-    assert by_script == calls_of(world.hub.store._client, lambda: ours(address))
+    assert by_script == calls_of(lambda: ours(address))
     assert [name for name, _ in by_script] == [
         *("BatchGetItem", "BatchGetItem", "TransactWriteItems"),  # until the provider is called
         *("PutItem", "TransactWriteItems"),

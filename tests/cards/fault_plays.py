@@ -6,19 +6,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any, ClassVar, Protocol
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
+from chalicelib.foundation.aws.calls import Call, Members, Proceed
 from chalicelib.foundation.dynamodb.store import StoreError
-from chalicelib.foundation.identifiers import new_id
 from tests.cards.books import Books
 from tests.cards.case import Case
 from tests.cards.cases import all_in_use, warmed
 from tests.cards.scenes import EVERYDAY, Envelope, Scene
+from tests.dynamodb_calls import forgotten
 from tests.late_answers import late_answers
 from tests.openbanking.call_sites import CARDS, Site
 from tests.openbanking.faults import FAULTS, Fault, Hit, Snapshot, table_of
@@ -45,10 +45,8 @@ _PARTS_OF_A_PROCESS = ("flows", "events", "credentials", "programmes")
 class Forgetful(Fault):
     """A lost answer of storage that does not know the transaction again when it is sent once more."""
 
-    def _before(self, model: Any, params: Any, **members: Any) -> None:
-        if model.name == "TransactWriteItems":
-            params["body"] = json.dumps(json.loads(params["body"]) | {"ClientRequestToken": new_id()}).encode()
-        super()._before(model, params, **members)
+    def _see(self, call: Call, proceed: Proceed) -> Members:
+        return super()._see(call, lambda each: proceed(forgotten(each)))
 
 
 class Twice(Fault):

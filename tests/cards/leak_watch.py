@@ -18,6 +18,7 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.card_data import numbers
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
 from tests.cards.leak_search import Coincidences, Leak, Written, leaks
 from tests.cards.secrets_seen import FORMS, Seen
 
@@ -73,8 +74,6 @@ class Watch:
     @contextmanager
     def installed(self) -> Iterator[Watch]:
         """Have everything go by here."""
-        from botocore.client import BaseClient
-
         from chalicelib.application import Application
         from chalicelib.cards.card_data import cardholder_secrets
         from chalicelib.cards.card_data.sealed_data import CardData
@@ -83,9 +82,8 @@ class Watch:
         from chalicelib.foundation.crypto.vault import Vault
         from chalicelib.foundation.log import Formatter
 
-        with ExitStack() as patches:
+        with observed(self._called), ExitStack() as patches:
             for owner, name, after in (
-                (BaseClient, "_make_api_call", self._called),
                 (Formatter, "format", lambda line, *_: self._lines.append(line)),
                 (Application, "__call__", lambda answer, _, event, *__: self._asked(event, answer)),
                 (CardData, "seal", lambda _, data, card_id, field, text: self.note(field, text, card_id)),
@@ -108,9 +106,10 @@ class Watch:
                 patches.enter_context(patch.object(owner, name, _observed(getattr(owner, name), after)))
             yield self
 
-    def _called(self, _: Any, client: Any, operation: str, parameters: Mapping[str, Any]) -> None:
-        if client.meta.service_model.service_name in _KEEPING and not operation.startswith(_READING):
-            self._calls.append((operation, parameters))
+    def _called(self, call: Call, proceed: Proceed) -> Members:
+        if call.service in _KEEPING and not call.operation.startswith(_READING):
+            self._calls.append((call.operation, call.body))
+        return proceed(call)
 
     def _computed(self, cvc2: str, data: Any, pan: str, *_: Any) -> None:
         self.note("pan", pan)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import json
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import pytest
 
-from chalicelib.foundation import aws
+from chalicelib.foundation.aws import calls
+from chalicelib.foundation.aws.calls import Call
 from tests.cards.scenes import Scene
 from tests.foundation.servers import Connection, serving
+from tests.lean_emulator import answered
 from tests.patience import PATIENCE_SECONDS
 from tests.tables import Refused, carried_out
 
@@ -52,18 +53,6 @@ class SlowEngine:
         connection.stop.wait(PATIENCE_SECONDS)
 
 
-@dataclass
-class _Client:
-    """A client that makes the calls in ``held`` over HTTP, and others of storage that answers at once."""
-
-    held: Collection[str]
-    over_http: Any
-    at_once: Any
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.over_http if name in self.held else self.at_once, name)
-
-
 def _answer(operation: str, request: Mapping[str, Any]) -> tuple[int, bytes]:
     from moto.core.models import DEFAULT_ACCOUNT_ID
     from moto.dynamodb.models import dynamodb_backends
@@ -73,11 +62,7 @@ def _answer(operation: str, request: Mapping[str, Any]) -> tuple[int, bytes]:
         status, answer = 200, carried_out(operation, dict(request), tables)
     except Refused as refusal:
         status, answer = 400, {"__type": refusal.code, "message": str(refusal), **refusal.members}
-    return status, json.dumps(answer, default=_encode).encode()
-
-
-def _encode(value: bytes) -> str:
-    return base64.b64encode(value).decode()
+    return status, json.dumps(answer).encode()
 
 
 @contextlib.contextmanager
@@ -87,8 +72,15 @@ def slow_engine(scene: Scene, monkeypatch: pytest.MonkeyPatch, *held: str, secon
     The client waits for a moment.
     """
     engine, store = SlowEngine(partial(scene.clock.advance, seconds)), scene.hub.store
+    over_http = store._send
     with serving(engine.serve) as server, monkeypatch.context() as patch:
-        patch.setattr(aws, "READ_SECONDS", 0.05)
+
+        def send(operation: str, request: dict[str, Any]) -> dict[str, Any]:
+            if operation in held:
+                return over_http(operation, request)
+            return answered(Call("dynamodb", operation, request))
+
+        patch.setattr(calls, "READ_SECONDS", 0.05)
         patch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://127.0.0.1:{server.port}")
-        patch.setattr(store, "_client", _Client(held, aws.client("dynamodb"), store._client))
+        patch.setattr(store, "_send", send)
         yield engine

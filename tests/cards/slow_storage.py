@@ -6,18 +6,18 @@ Time goes by with each of them, on the clock of the scene.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Literal
 
-from botocore.exceptions import ClientError, ReadTimeoutError
-
+from chalicelib.foundation.aws.errors import NoAnswer, Refused
 from tests.cards.scenes import Scene
 
 Fate = Literal["in time", "applied", "later", "never"]
 """Whether a call is answered, or carried out without an answer: at once, when ``land`` is called, or not at all."""
 Fates = Callable[[str, Mapping[str, Any]], Fate]
-"""The fate of a call, by its name in boto3 and its request."""
+"""The fate of a call, by its name and its request."""
 
-READS, WRITES = ("batch_get_item", "query"), ("transact_write_items", "put_item", "update_item", "delete_item")
+READS, WRITES = ("BatchGetItem", "Query"), ("TransactWriteItems", "PutItem", "UpdateItem", "DeleteItem")
 DECIDING, ANSWERING = 2.1, 3.0
 """So many seconds are too long for a decision, and for all that a request does."""
 
@@ -32,30 +32,23 @@ class SlowStorage:
         self.made: list[str] = []
 
     def __enter__(self) -> SlowStorage:
-        self._client, self._store._client = self._store._client, self
+        self._send, self._store._send = self._store._send, self._slow
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._store._client = self._client
+        self._store._send = self._send
 
-    def __getattr__(self, name: str) -> Any:
-        real = getattr(self._client, name)
-        if name not in (*READS, *WRITES):
-            return real
-
-        def call(**request: Any) -> Any:
-            self.made.append(name)
-            fate = self._fates(name, request)
-            if fate == "in time":
-                return real(**request)
-            if fate == "applied":
-                real(**request)
-            if fate == "later":
-                self._waiting.append(lambda: real(**request))
-            self._scene.clock.advance(self._seconds)
-            raise ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
-
-        return call
+    def _slow(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        self.made.append(operation)
+        fate = self._fates(operation, request)
+        if fate == "in time":
+            return self._send(operation, request)
+        if fate == "applied":
+            self._send(operation, request)
+        if fate == "later":
+            self._waiting.append(partial(self._send, operation, request))
+        self._scene.clock.advance(self._seconds)
+        raise NoAnswer(operation)
 
     def land(self) -> list[str]:
         """Carry out what was to be carried out later; answers the code of each error."""
@@ -64,8 +57,8 @@ class SlowStorage:
         for call in waiting:
             try:
                 call()
-            except ClientError as error:
-                codes.append(error.response["Error"]["Code"])
+            except Refused as error:
+                codes.append(error.code)
         return codes
 
 

@@ -275,7 +275,7 @@ class Recovery:
         card = warmed(scene).spendable(500)
         named = {"pan": card.pan} if by_number else {"card_id": card.card_id}
         scene.world.queued()
-        lost = every("later", "transact_write_items") if lands else every("never", "transact_write_items")
+        lost = every("later", "TransactWriteItems") if lands else every("never", "TransactWriteItems")
         with SlowStorage(scene, lost) as storage:
             answer = scene.authorization(
                 transaction_type=0, amount=300, request_reference_id=scene.reference(), **named

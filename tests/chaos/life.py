@@ -19,17 +19,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any
 from urllib.parse import urlsplit
 
 import boto3
-from botocore.httpsession import URLLib3Session
 
 import app
 from chalicelib import bootstrap
 from chalicelib.delivery.journal import Journal
-from chalicelib.foundation import aws, parallel
+from chalicelib.foundation import parallel
+from chalicelib.foundation.aws import calls
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http import deadline_connections
 from chalicelib.foundation.http.deadline_connections import _DeadlineReader, _time_to_wait
@@ -42,7 +43,7 @@ from tests.chaos.traffic import Preparation, TppCall
 from tests.manual_clock import ManualClock
 from tests.world import World
 
-_SERVICES = {"DynamoDB_20120810": "DynamoDB", "AmazonSQS": "SQS", "TrentService": "KMS", "secretsmanager": "Secrets"}
+_SERVICES = {"dynamodb": "DynamoDB", "sqs": "SQS", "kms": "KMS", "secretsmanager": "Secrets"}
 BEFORE, AFTER = "before", "after"
 _ENDLESS = 3600.0
 
@@ -116,8 +117,8 @@ class Life:
         self._clock = clock
         self._hub = bootstrap.Hub(Settings.from_environment(os.environ), clock)
         if alone:
-            client, prefix = aws.client("dynamodb"), self._hub.settings.prefix
-            self._hub.__dict__["store"] = Store(client, prefix, lambda _: None, monotonic=clock.monotonic)
+            send, prefix = partial(calls.send, "dynamodb"), self._hub.settings.prefix
+            self._hub.__dict__["store"] = Store(send, prefix, lambda _: None, monotonic=clock.monotonic)
         bootstrap.use(self._hub)
         self._closed: tuple[int, ...] = ()
         self._attempted: list[str] = []
@@ -238,14 +239,12 @@ def _simulate_time_limits(clock: ManualClock) -> None:
 
 def _mark_boundaries(boundaries: Boundaries) -> None:
     """Put a boundary before and after every call to AWS and to other parties."""
-    real_send, real_exchange = URLLib3Session.send, Outbound._exchange
+    real_exchange = Outbound._exchange
 
-    def send(session: Any, request: Any) -> Any:
-        target = request.headers["X-Amz-Target"]
-        service, _, action = (target.decode() if isinstance(target, bytes) else target).partition(".")
-        where = f"{_SERVICES[service]} {action}"
+    def see(call: calls.Call, proceed: calls.Proceed) -> calls.Members:
+        where = f"{_SERVICES[call.service]} {call.operation}"
         boundaries.pass_(BEFORE, where)
-        answer = real_send(session, request)
+        answer = proceed(call)
         boundaries.pass_(AFTER, where)
         return answer
 
@@ -259,7 +258,7 @@ def _mark_boundaries(boundaries: Boundaries) -> None:
         finally:
             boundaries.pass_(AFTER, where)
 
-    URLLib3Session.send = send
+    calls.observe(see)
     Outbound._exchange = exchange  # type: ignore[method-assign]
 
 

@@ -13,7 +13,7 @@ from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, StoredAnswer, Undeliverable
 from chalicelib.delivery.schedule import HOUR, MINUTE, PLANS, Kind
 from chalicelib.delivery.worker import Attempt, Worker
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Conflict
 from tests.conftest import DYNAMODB_ENGINE
 from tests.world import World

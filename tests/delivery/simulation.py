@@ -21,7 +21,7 @@ from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.tasks import Tasks
 from chalicelib.delivery.worker import Attempt, Worker
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.queues import Queue
 from tests.delivery.memory import MemoryStore
 from tests.manual_clock import ManualClock
 from tests.world import START

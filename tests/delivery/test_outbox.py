@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.delivery.delivery_record import record_key
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.foundation import log
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.errors import NotSent, Refused
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, absent
 from chalicelib.foundation.identifiers import is_uuid
 from tests.delivery.deliveries import intended, noting, record
@@ -21,8 +21,8 @@ from tests.world import World
 pytestmark = pytest.mark.dynamodb
 
 FAILURES = [
-    ClientError({"Error": {"Code": "AWS.SimpleQueueService.NonExistentQueue"}}, "SendMessageBatch"),
-    EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
+    Refused("SendMessageBatch", "AWS.SimpleQueueService.NonExistentQueue"),
+    NotSent("no connection could be made"),
 ]
 
 

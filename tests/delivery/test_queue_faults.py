@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from botocore.awsrequest import AWSResponse
-from botocore.exceptions import BotoCoreError, ClientError, EndpointConnectionError, ReadTimeoutError
 
 from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.delivery.worker import Worker
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotSent, Refused
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.http.outbound import Reply
 from tests.delivery.deliveries import Receiver, buried, fail, record
 from tests.openbanking.call_sites import QUEUE, Site, call_sites
@@ -28,9 +28,8 @@ KINDS = ("before", "after", "refused")
 ALL = pytest.mark.parametrize("kind", KINDS)
 HITS: dict[str, set[Site]] = {kind: set() for kind in KINDS}
 PLAYED: set[str] = set()
-ADDRESS = "http://127.0.0.1:1"
-UNKNOWN_URL = ClientError({"Error": {"Code": "AWS.SimpleQueueService.NonExistentQueue"}}, "GetQueueUrl")
-REFUSED = ClientError({"Error": {"Code": "RequestThrottled", "Message": ""}}, "SendMessage")
+UNKNOWN_URL = Refused("GetQueueUrl", "AWS.SimpleQueueService.NonExistentQueue")
+REFUSED = Refused("SendMessage", "RequestThrottled")
 
 
 class QueueFault:
@@ -45,45 +44,33 @@ class QueueFault:
         self.operation = operation
         self.hit: frozenset[Site] = frozenset()
         assert queue._url  # found before: the fault is not about that
-        self._events = queue._client.meta.events
-        self._strikes = False
 
     def __enter__(self) -> QueueFault:
-        self._events.register_first("before-call.sqs", self._before)
-        self._events.register_last("after-call.sqs", self._after)
+        self._observation = observed(self._see)
+        self._observation.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._events.unregister("before-call.sqs", self._before)
-        self._events.unregister("after-call.sqs", self._after)
+        self._observation.__exit__(None, None, None)
 
-    def _before(self, model: Any, params: Any, **_: Any) -> Any:
-        self._strikes = not self.hit and self.operation in ("", model.name)
-        if not self._strikes:
-            return None
+    def _see(self, call: Call, proceed: Proceed) -> Members:
+        if call.service != "sqs" or self.hit or self.operation not in ("", call.operation):
+            return proceed(call)
         self.hit = frozenset(came_by(sys._getframe(), QUEUE))
         HITS[self.kind] |= self.hit
         if self.kind == "before":
-            raise EndpointConnectionError(endpoint_url=ADDRESS)
+            raise NotSent(call.operation)
         if self.kind == "refused":
-            return self._without_the_first(model.name, params)
-        return None
+            return self._without_the_first(call, proceed)
+        proceed(call)
+        raise NoAnswer(call.operation)
 
-    def _without_the_first(self, operation: str, params: Any) -> Any:
-        if operation != "SendMessageBatch":
+    def _without_the_first(self, call: Call, proceed: Proceed) -> Members:
+        if call.operation != "SendMessageBatch":
             raise REFUSED
-        body = json.loads(params["body"])
-        first = body["Entries"].pop(0)
-        params["body"] = json.dumps(body).encode()
-        if not body["Entries"]:
-            return AWSResponse(ADDRESS, 200, {}, None), {"Failed": [{"Id": first["Id"], "SenderFault": False}]}
-        return None
-
-    def _after(self, parsed: Any, **_: Any) -> None:
-        if self._strikes and self.kind == "after":
-            raise ReadTimeoutError(endpoint_url=ADDRESS)
-        if self._strikes and self.kind == "refused":
-            parsed["Failed"] = [{"Id": "0", "SenderFault": False}]
+        first, *others = call.body["Entries"]
+        failed = {"Failed": [{"Id": first["Id"], "SenderFault": False}]}
+        return (proceed(replace(call, body=call.body | {"Entries": others})) if others else {}) | failed
 
 
 Make = Callable[..., QueueFault]
@@ -209,7 +196,7 @@ def test_what_a_run_of_the_sweeper_could_not_queue_the_next_one_does(world: Worl
 def test_a_sweeper_that_cannot_ask_how_many_messages_wait_does_its_work_the_next_time(
     world: World, recorded: str, fault: Make, kind: str
 ) -> None:
-    with fault(kind), pytest.raises((ClientError, EndpointConnectionError, ReadTimeoutError)):
+    with fault(kind), pytest.raises(AwsError):
         world.hub.delivery.sweeper.sweep()
 
     assert world.queued() == []
@@ -272,7 +259,7 @@ def test_a_defect_that_cannot_be_reported_is_an_attempt_like_any_other(
 
 @ALL
 def test_who_leaves_a_task_learns_that_the_queue_may_not_have_it(world: World, fault: Make, kind: str) -> None:
-    with fault(kind), pytest.raises((ClientError, BotoCoreError)):
+    with fault(kind), pytest.raises(AwsError):
         world.hub.delivery.tasks.send("any", "details")
 
     assert len(world.queued()) == (1 if kind == "after" else 0)

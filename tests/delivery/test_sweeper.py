@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -16,7 +14,8 @@ from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import MINUTE, SWEEP_WAITS, Kind
 from chalicelib.delivery.sweeper import BACKLOG, Sweeper
 from chalicelib.delivery.worker import Worker
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed, send
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
 from chalicelib.foundation.identifiers import new_id
@@ -316,19 +315,21 @@ def taken() -> list[str]:
 
 
 @pytest.fixture
-def sweeper(world: World, taken: list[str]) -> Sweeper:
+def sweeper(world: World, taken: list[str]) -> Iterator[Sweeper]:
     """A sweeper with a queue of its own, whose client takes messages without sending them: the emulator is slow."""
     name = f"test-{new_id()}"
     boto3.client("sqs").create_queue(QueueName=name)
     hub, queue = world.hub, Queue(name)
 
-    def take(params: dict[str, Any], **_: object) -> tuple[SimpleNamespace, dict[str, Any]]:
-        taken.extend(entry["MessageBody"] for entry in json.loads(params["body"])["Entries"])
-        return SimpleNamespace(status_code=200), {}
+    def take(call: Call, proceed: Proceed) -> Members:
+        if call.operation != "SendMessageBatch":
+            return proceed(call)
+        taken.extend(entry["MessageBody"] for entry in call.body["Entries"])
+        return {}
 
     assert queue._url  # found before what is measured
-    queue._client.meta.events.register("before-call.sqs.SendMessageBatch", take)
-    return Sweeper(hub.store, hub.clock, queue, Outbox(hub.delivery.bodies, queue, hub.clock), hub.metrics)
+    with observed(take):
+        yield Sweeper(hub.store, hub.clock, queue, Outbox(hub.delivery.bodies, queue, hub.clock), hub.metrics)
 
 
 @pytest.fixture
@@ -347,9 +348,9 @@ def key_of(item: Item) -> Item:
 
 
 def write(world: World, batches: Sequence[Sequence[Item]]) -> None:
-    client, table = world.hub.store._client, f"{world.hub.settings.prefix}-deliveries"
+    table = f"{world.hub.settings.prefix}-deliveries"
     for batch in batches:
-        client.batch_write_item(RequestItems={table: batch})
+        send("dynamodb", "BatchWriteItem", {"RequestItems": {table: batch}})
 
 
 def test_many_due_deliveries_are_queued_in_fewer_than_60_round_trips(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.delivery import worker as module
 from chalicelib.delivery.client_events import CLIENT_KINDS
@@ -14,6 +13,8 @@ from chalicelib.delivery.outcomes import Delivered, StoredAnswer
 from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, SWEEP_WAITS, Kind
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
+from chalicelib.foundation.aws.errors import NotSent
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, StoreUnavailable
 from chalicelib.foundation.http import header_capture
 from tests.delivery.deliveries import DECIDED, Receiver, begun, buried, fail, record
@@ -363,7 +364,7 @@ def test_a_wait_of_a_quarter_of_an_hour_is_the_queues_and_a_longer_one_is_not(
     world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent: list[tuple[str, int]] = []
-    monkeypatch.setattr("chalicelib.foundation.aws.Queue.send", lambda queue, body, delay=0: sent.append((body, delay)))
+    monkeypatch.setattr(Queue, "send", lambda queue, body, delay=0: sent.append((body, delay)))
     receiver.always = fail()
     for delay in DECIDED:
         worker.attempt(recorded)
@@ -377,11 +378,11 @@ def test_a_queue_that_fails_keeps_no_outcome_from_being_written(
     world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, lines: Lines
 ) -> None:
     def send(*arguments: object, **options: object) -> None:
-        raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+        raise NotSent("no connection could be made")
 
     receiver.failures = [fail()]
     with monkeypatch.context() as patch:
-        patch.setattr("chalicelib.foundation.aws.Queue.send", send)
+        patch.setattr(Queue, "send", send)
         worker.attempt(recorded)
 
     assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 1)
@@ -789,11 +790,11 @@ def test_a_dead_letter_queue_that_fails_does_not_keep_the_outcome_from_being_wri
     world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def send(*arguments: object, **options: object) -> None:
-        raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+        raise NotSent("no connection could be made")
 
     receiver.failures = [ZeroDivisionError()]
     with monkeypatch.context() as patch:
-        patch.setattr("chalicelib.foundation.aws.Queue.send", send)
+        patch.setattr(Queue, "send", send)
         worker.attempt(recorded)
 
     assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 1)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from chalicelib.foundation import aws
+from chalicelib.foundation.aws import boto3_clients
+from chalicelib.foundation.aws.ses_mailer import SesMailer
 from chalicelib.foundation.container import Infrastructure
-from chalicelib.foundation.mail import FileMailer, Mail, MailFailed, SesMailer
+from chalicelib.foundation.mail import FileMailer, Mail, MailFailed
 from chalicelib.foundation.settings import Settings
 from tests.log_lines import Lines
 
@@ -35,7 +36,7 @@ class Ses:
 @pytest.fixture
 def ses(monkeypatch: pytest.MonkeyPatch) -> Ses:
     made = Ses()
-    monkeypatch.setattr(aws, "client", lambda service: {"sesv2": made}[service])
+    monkeypatch.setattr(boto3_clients, "client", lambda service: {"sesv2": made}[service])
     return made
 
 
@@ -53,11 +54,11 @@ def test_what_is_asked_of_ses_is_what_its_api_takes(monkeypatch: pytest.MonkeyPa
     """Checked by botocore's own model of the API."""
     from botocore.stub import ANY, Stubber
 
-    client = aws.client("sesv2")
+    client = boto3_clients.client("sesv2")
     stubber = Stubber(client)
     expected = {"FromEmailAddress": ANY, "Destination": ANY, "Content": ANY, "EmailTags": ANY}
     stubber.add_response("send_email", {"MessageId": "1"}, expected)
-    monkeypatch.setattr(aws, "client", lambda _: client)
+    monkeypatch.setattr(boto3_clients, "client", lambda _: client)
     with stubber:
         SesMailer("causeway@example.com").send(MAIL, "0f")
         stubber.assert_no_pending_responses()

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from math import inf
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError, ReadTimeoutError
 
 from chalicelib.cards.storage.sequences import SPARE, Sequences
-from chalicelib.foundation import aws, time_limit
+from chalicelib.foundation import time_limit
+from chalicelib.foundation.aws import calls
+from chalicelib.foundation.aws.errors import NoAnswer, NotSent, Refused
 from chalicelib.foundation.dynamodb.errors import AnswerLost, NeverSent
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.moved_clock import READ_SECONDS, MovedClock
 from chalicelib.foundation.parallel import together
 from tests.foundation.servers import Connection, Server, serving
 from tests.manual_clock import ManualClock
-from tests.patience import PATIENCE_SECONDS
+from tests.patience import PATIENCE_SECONDS, limit_under_test
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 
@@ -81,43 +83,45 @@ def silence(connection: Connection) -> None:
         connection.stop.wait(PATIENCE_SECONDS)
 
 
-def client(service: str, server: Server, monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
-    return aws.client(service)
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Callable[[Server], None]:
+    """Has AWS called at a server."""
+    return lambda server: monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{server.port}")
+
+
+@pytest.fixture
+def short_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls, "READ_SECONDS", limit_under_test(0.05))
 
 
 @pytest.mark.parametrize("service", ["dynamodb", "kms", "sqs", "secretsmanager"])
+@pytest.mark.usefixtures("short_reads")
 def test_a_call_is_not_waited_for_longer_than_the_limit_and_not_repeated(
-    service: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+    service: str, clock: ManualClock, address: Callable[[Server], None]
 ) -> None:
-    calls = {
-        "dynamodb": lambda made: made.list_tables(),
-        "kms": lambda made: made.list_keys(),
-        "sqs": lambda made: made.list_queues(),
-        "secretsmanager": lambda made: made.list_secrets(),
-    }
     with serving(silence) as server:
-        made = client(service, server, monkeypatch)
-        with limited(clock, 0.1), pytest.raises(ReadTimeoutError):
-            calls[service](made)
+        address(server)
+        with limited(clock, 60), pytest.raises(NoAnswer, match="did not answer Any"):
+            calls.send_twice(service, "Any", {})
         server.wait_for(1)
 
     assert len(server.requests) == 1
 
 
-def test_no_call_is_sent_after_the_limit(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_call_is_sent_after_the_limit(clock: ManualClock, address: Callable[[Server], None]) -> None:
     with serving(silence) as server:
-        made = client("sqs", server, monkeypatch)
-        with limited(clock, 0), pytest.raises(ConnectTimeoutError):
-            made.list_queues()
+        address(server)
+        with limited(clock, 0), pytest.raises(NotSent):
+            calls.send("sqs", "ListQueues", {})
 
     assert server.requests == []
 
 
-def test_a_call_that_hangs_leaves_time_for_its_repeat(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aws, "READ_SECONDS", 0.05)
+@pytest.mark.usefixtures("short_reads")
+def test_a_call_that_hangs_leaves_time_for_its_repeat(clock: ManualClock, address: Callable[[Server], None]) -> None:
     with serving(silence) as server:
-        store = Store(client("dynamodb", server, monkeypatch), "any", lambda seconds: None)
+        address(server)
+        store = Store(partial(calls.send, "dynamodb"), "any", lambda seconds: None)
         with limited(clock, 60), pytest.raises(AnswerLost):
             store.get("any", {"id": "1"})
         server.wait_for(3)
@@ -125,17 +129,15 @@ def test_a_call_that_hangs_leaves_time_for_its_repeat(clock: ManualClock, monkey
     assert len(server.requests) == 3
 
 
-def test_a_refused_call_is_reported_at_once(monkeypatch: pytest.MonkeyPatch, clock: ManualClock) -> None:
-    monkeypatch.setattr(aws, "READ_SECONDS", 60)
-
+def test_a_refused_call_is_reported_at_once(clock: ManualClock, address: Callable[[Server], None]) -> None:
     def behave(connection: Connection) -> None:
         while connection.request():
             connection.answer(b'{"__type": "ServiceUnavailable"}', "503 Service Unavailable")
 
     with serving(behave) as server:
-        made = client("sqs", server, monkeypatch)
-        with limited(clock, 60), pytest.raises(ClientError):
-            made.list_queues()
+        address(server)
+        with limited(clock, 60), pytest.raises(Refused):
+            calls.send_twice("sqs", "ListQueues", {})
 
     assert len(server.requests) == 1
 
@@ -144,20 +146,17 @@ def test_a_refused_call_is_reported_at_once(monkeypatch: pytest.MonkeyPatch, clo
 
 
 class Client:
-    """A DynamoDB client whose calls take time, and are lost."""
+    """A way to DynamoDB whose calls take time, and are lost."""
 
     def __init__(self, clock: ManualClock, seconds: float) -> None:
         self._clock = clock
         self._seconds = seconds
         self.made = 0
 
-    def __getattr__(self, name: str) -> Any:
-        def call(**_: Any) -> Any:
-            self.made += 1
-            self._clock.advance(self._seconds)
-            raise ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
-
-        return call
+    def __call__(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        self.made += 1
+        self._clock.advance(self._seconds)
+        raise NoAnswer(operation)
 
 
 def test_the_store_repeats_no_call_after_the_limit(clock: ManualClock) -> None:

@@ -8,7 +8,7 @@ import tomllib
 import pytest
 
 import causeway
-from chalicelib.foundation import aws
+from chalicelib.foundation.aws import boto3_clients
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.version import USER_AGENT, VERSION
 from infra.render.openapi.document import document
@@ -50,8 +50,7 @@ def test_requests_to_other_parties_name_the_version(call: str) -> None:
 
 
 def test_requests_to_aws_name_the_version() -> None:
-    assert aws.client("sqs").meta.config.user_agent.split()[0] == USER_AGENT
-    assert aws.client("dynamodb").meta.config.user_agent.split()[0] == USER_AGENT
+    assert boto3_clients.client("sesv2").meta.config.user_agent.split()[0] == USER_AGENT
 
 
 def test_other_parties_are_called_through_the_module_that_names_the_version() -> None:

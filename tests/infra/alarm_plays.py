@@ -7,12 +7,12 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from app import app
 from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.payments.provider_orders import PaymentOrders
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.errors import NotSent
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.openbanking.records.idempotency_keys import RUNNING_SECONDS
 from infra.local.event_runner import schedule_event, sqs_event
@@ -122,7 +122,7 @@ def unrecorded_decline(service: Service) -> tuple[list[Figure], list[Figure]]:
 
 
 def refused(*_: object) -> None:
-    raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+    raise NotSent("no connection could be made")
 
 
 def broken_ledger(service: Service) -> tuple[list[Figure], list[Figure]]:

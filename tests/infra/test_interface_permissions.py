@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from botocore.client import BaseClient
 
 from chalicelib.application import Application
 from chalicelib.foundation import parallel
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
 from infra.local.event_runner import schedule_event
 from tests.demo_bank.connected_banks import PAYMENT_SCOPES, Psu, connect_banks, payment, tokens
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
@@ -52,7 +52,7 @@ def rights(connected: World) -> Iterator[Rights]:
     patch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     answering: list[object] = []  # and not a variable of the context: measurements are written in another thread
     taken = Rights()
-    answer, call = Application.__call__, BaseClient._make_api_call
+    answer = Application.__call__
 
     def answered(application: Application, event: Any, context: Any) -> Any:
         answering.append(event)
@@ -61,15 +61,15 @@ def rights(connected: World) -> Iterator[Rights]:
         finally:
             answering.pop()
 
-    def noted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
-        looked_on = operation == "Scan" and not answering  # by the test
-        if client.meta.service_model.service_name in ("dynamodb", "sqs") and not looked_on:
-            (taken.of_requests if answering else taken.besides).update(used(operation, parameters))
-        return call(client, operation, parameters)
+    def note(call: Call, proceed: Proceed) -> Members:
+        looked_on = call.operation == "Scan" and not answering  # by the test
+        if call.service in ("dynamodb", "sqs") and not looked_on:
+            (taken.of_requests if answering else taken.besides).update(used(call.operation, call.body))
+        return proceed(call)
 
     patch.setattr(Application, "__call__", answered)
-    patch.setattr(BaseClient, "_make_api_call", noted)
-    yield taken
+    with observed(note):
+        yield taken
     patch.undo()
 
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.client import BaseClient
 
 from chalicelib import bootstrap
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.demo_bank.banks import FORMATS
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import DemoBank, NotInstalled
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
 from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from infra.deploy.functions import FUNCTIONS
@@ -39,24 +39,22 @@ def granted(stage: str, function: str) -> Keys:
 def reached(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[bootstrap.Hub], object]], Keys]:
     """Answers what a piece of work reads of secrets and unwraps in a process that remembers nothing."""
     taken: Keys = {}
-    call = BaseClient._make_api_call
 
-    def noted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
-        match client.meta.service_model.service_name:
+    def note(call: Call, proceed: Proceed) -> Members:
+        match call.service:
             case "secretsmanager":
-                assert operation == "GetSecretValue"
-                taken["secrets"].add(parameters["SecretId"].removeprefix("causeway-local-"))
+                assert call.operation == "GetSecretValue"
+                taken["secrets"].add(call.body["SecretId"].removeprefix("causeway-local-"))
             case "kms":
-                assert operation == "Decrypt"
-                assert parameters["EncryptionContext"] == {"purpose": "causeway-data-key"}
+                assert call.operation == "Decrypt"
+                assert call.body["EncryptionContext"] == {"purpose": "causeway-data-key"}
                 taken["unwraps"] = True
-        return call(client, operation, parameters)
+        return proceed(call)
 
     def reach(work: Callable[[bootstrap.Hub], object]) -> Keys:
         fresh = world.another_process()
         taken.update(secrets=set(), unwraps=False)
-        with monkeypatch.context() as patch:
-            patch.setattr(BaseClient, "_make_api_call", noted)
+        with monkeypatch.context() as patch, observed(note):
             patch.setattr(bootstrap, "_hub", fresh)
             work(fresh)
         return dict(taken)

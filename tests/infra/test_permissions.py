@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import pytest
-from botocore.client import BaseClient
 
 from chalicelib.cards.payments.sandbox_provider import SandboxProvider
 from chalicelib.cards.programs.programmes import entry_key
@@ -18,6 +16,7 @@ from chalicelib.delivery.client_events import ClientSearch
 from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
 from chalicelib.foundation.crypto.resealing_progress import PROGRESS as RESEALING
 from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from chalicelib.foundation.http.outbound import Reply
@@ -41,16 +40,14 @@ def working(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
     """Answers the rights that a piece of work takes."""
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     calls: list[Used] = []
-    real = BaseClient._make_api_call
 
-    def noted(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
-        if client.meta.service_model.service_name in ("dynamodb", "sqs"):
-            calls.append(used(operation, parameters))
-        return real(client, operation, parameters)
+    def note(call: Call, proceed: Proceed) -> Members:
+        if call.service in ("dynamodb", "sqs"):
+            calls.append(used(call.operation, call.body))
+        return proceed(call)
 
     def work(step: Callable[[], object]) -> Used:
-        with monkeypatch.context() as patch:
-            patch.setattr(BaseClient, "_make_api_call", noted)
+        with observed(note):
             step()
         found = set().union(*calls)
         calls.clear()
@@ -86,7 +83,7 @@ def unrecorded_declines(world: World) -> list[str]:
     world.queued()
     fates: tuple[Fate, ...] = ("later", "never")
     for fate in fates:
-        with SlowStorage(scene, every(fate, "transact_write_items")) as storage:
+        with SlowStorage(scene, every(fate, "TransactWriteItems")) as storage:
             scene.purchase(card, 100, request_reference_id=scene.reference())
             storage.land()
     return world.queued()

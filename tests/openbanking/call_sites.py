@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Store
 from tests.source_code import BOOTSTRAP, CONTAINERS, EDGES, JOBS, MODULES, ROOT, SOURCES, imports, matches, tree, within
 

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
-
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.environment import endpoint
+from chalicelib.foundation.aws.errors import NoAnswer, NotSent, Refused
 from chalicelib.foundation.dynamodb.items import unpack
 from tests.openbanking.call_sites import STORE, Service, Site, site_at
 from tests.tables import rows
@@ -26,7 +26,6 @@ FAULTS = ("before", "after", "conflict")
 JOURNEYS = ("authorizations", "consents", "payments", "statistics", "idempotency", "deliveries")
 """The tables that requests of open banking write."""
 _STORE = "chalicelib.foundation.dynamodb.store"
-_ADDRESS = "http://127.0.0.1:1"
 
 
 @dataclass(frozen=True)
@@ -59,22 +58,19 @@ class Fault:
         self.operation = operation
         self.hit: Hit | None = None
         self.calls: list[Hit] = []
-        self._events = world.hub.store._client.meta.events
         self._struck: FrameType | None = None
-        self._strikes = False
         self._rests = False
 
     def __str__(self) -> str:
         return f"{'lasting ' if self.lasting else ''}{self.kind} hits {self.hit or 'nothing'} (call {self.number})"
 
     def __enter__(self) -> Fault:
-        self._events.register_first("before-call.dynamodb", self._before)
-        self._events.register_first("after-call.dynamodb", self._after)
+        self._observation = observed(self._see)
+        self._observation.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._events.unregister("before-call.dynamodb", self._before)
-        self._events.unregister("after-call.dynamodb", self._after)
+        self._observation.__exit__(None, None, None)
 
     @contextlib.contextmanager
     def resting(self) -> Iterator[None]:
@@ -89,22 +85,20 @@ class Fault:
         """Whether a write took place and nobody will ever be told."""
         return self.lasting and self.kind == "after"
 
-    def _before(self, model: Any, params: Any, **_: Any) -> None:
-        self._strikes = False
-        if self._rests:
-            return
+    def _see(self, call: Call, proceed: Proceed) -> Members:
+        if self._rests or call.service != "dynamodb":
+            return proceed(call)
         method = _method()
-        self.calls.append(Hit(frozenset(came_by(method, STORE)), model.name))
-        self._strikes = self._is_struck(method)
-        if self._strikes and self.kind == "before":
-            raise _unreachable(self.number, model.name)
-        if self._strikes and self.kind == "conflict":
-            raise _conflict(model.name, params)
-
-    def _after(self, **_: Any) -> None:
-        strikes, self._strikes = self._strikes, False  # another fault may answer the repeat, unseen by this one
+        self.calls.append(Hit(frozenset(came_by(method, STORE)), call.operation))
+        strikes = self._is_struck(method)
+        if strikes and self.kind == "before":
+            raise _unreachable(self.number, call.operation)
+        if strikes and self.kind == "conflict":
+            raise _conflict(call)
+        answer = proceed(call)
         if strikes:
-            raise ReadTimeoutError(endpoint_url=_ADDRESS)
+            raise NoAnswer(call.operation)
+        return answer
 
     def _is_struck(self, method: FrameType) -> bool:
         """Whether this call of DynamoDB is the one; repeats are made by the same call of the store."""
@@ -142,23 +136,17 @@ def _module(frame: FrameType) -> str:
 
 def _unreachable(number: int, operation: str) -> Exception:
     """One of the ways in which DynamoDB cannot be reached, or fails by itself."""
-    ways: tuple[Exception, ...] = (
-        EndpointConnectionError(endpoint_url=_ADDRESS),
-        ConnectTimeoutError(endpoint_url=_ADDRESS),
-        ClientError({"Error": {"Code": "InternalServerError", "Message": ""}}, operation),
-    )
+    ways = (NotSent(operation), NotSent(operation), Refused(operation, "InternalServerError", status=500))
     return ways[number % len(ways)]
 
 
-def _conflict(operation: str, params: Any) -> ClientError:
-    error: dict[str, Any] = {"Error": {"Code": "TransactionConflictException", "Message": ""}}
-    if operation == "TransactWriteItems":
-        others = [{"Code": "None"}] * (len(json.loads(params["body"])["TransactItems"]) - 1)
-        reasons = [*others, {"Code": "TransactionConflict"}]
-        error = {"Error": {"Code": "TransactionCanceledException", "Message": ""}, "CancellationReasons": reasons}
-    elif operation in ("BatchGetItem", "Query"):
-        error = {"Error": {"Code": "ThrottlingException", "Message": ""}}
-    return ClientError(error, operation)
+def _conflict(call: Call) -> Refused:
+    if call.operation == "TransactWriteItems":
+        others = [{"Code": "None"}] * (len(call.body["TransactItems"]) - 1)
+        members = {"CancellationReasons": [*others, {"Code": "TransactionConflict"}]}
+        return Refused(call.operation, "TransactionCanceledException", members=members)
+    is_read = call.operation in ("BatchGetItem", "Query")
+    return Refused(call.operation, "ThrottlingException" if is_read else "TransactionConflictException")
 
 
 # -- what is stored
@@ -168,8 +156,7 @@ def table_of(world: World, name: str) -> Any:
     """One of the emulator's tables."""
     from moto.dynamodb.models import dynamodb_backends
 
-    region = world.hub.store._client.meta.region_name
-    return dynamodb_backends["123456789012"][region].tables[f"{world.hub.settings.prefix}-{name}"]
+    return dynamodb_backends["123456789012"][endpoint("dynamodb").region].tables[f"{world.hub.settings.prefix}-{name}"]
 
 
 def items(world: World, table: str) -> list[dict[str, Any]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from botocore.exceptions import ConnectTimeoutError, ReadTimeoutError
-
-from chalicelib.foundation import aws, time_limit
+from chalicelib.foundation import time_limit
+from chalicelib.foundation.aws import calls
+from chalicelib.foundation.aws.errors import NoAnswer, NotSent
 from tests.world import World
 
 
@@ -18,25 +18,18 @@ class HangingTable:
         self._name = f"{world.hub.settings.prefix}-{table}"
 
     def __enter__(self) -> HangingTable:
-        self._client, self._pause = self._store._client, self._store._pause
-        self._store._client, self._store._pause = self, self._world.clock.advance
+        self._send, self._pause = self._store._send, self._store._pause
+        self._store._send, self._store._pause = self._hang_for_table, self._world.clock.advance
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._store._client, self._store._pause = self._client, self._pause
+        self._store._send, self._store._pause = self._send, self._pause
 
-    def __getattr__(self, name: str) -> Any:
-        real = getattr(self._client, name)
-        return self._hang_for_table(real) if callable(real) else real
-
-    def _hang_for_table(self, real: Any) -> Any:
-        def call(**request: Any) -> Any:
-            if request.get("TableName") != self._name:
-                return real(**request)
-            left = time_limit.seconds_left()
-            if left <= 0:
-                raise ConnectTimeoutError(endpoint_url="http://127.0.0.1:1")
-            self._world.clock.advance(min(aws.READ_SECONDS, left))
-            raise ReadTimeoutError(endpoint_url="http://127.0.0.1:1")
-
-        return call
+    def _hang_for_table(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        if request.get("TableName") != self._name:
+            return self._send(operation, request)
+        left = time_limit.seconds_left()
+        if left <= 0:
+            raise NotSent(operation)
+        self._world.clock.advance(min(calls.READ_SECONDS, left))
+        raise NoAnswer(operation)

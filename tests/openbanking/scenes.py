@@ -17,7 +17,7 @@ import pytest
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, RECORD
 from chalicelib.delivery.slots import Slot
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.statistics.days import hours_of
 from tests.late_answers import late_answers

@@ -22,7 +22,7 @@ OTHER = {"bank": "one", "id": "told#2026-03-02"}
 
 @pytest.fixture
 def counts(world: World) -> WriteCounts:
-    return WriteCounts(world.hub.store)
+    return WriteCounts(world.hub.settings.prefix)
 
 
 class Question:

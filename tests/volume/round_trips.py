@@ -1,4 +1,4 @@
-"""Round trips: how often a piece of code waits for AWS, counted below boto3.
+"""Round trips: how often a piece of code waits for AWS, counted below the store.
 
 A call by itself is one round trip. So are calls made together, as many as may be under way at the same time: their wave
 takes as long as one call. Where one of them makes several calls, one after the other, the wave counts as many.
@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from botocore.client import BaseClient
-
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
 from chalicelib.foundation.parallel import WIDTH, together
 
 _USERS = (
@@ -36,14 +35,8 @@ class RoundTrips:
     @contextmanager
     def counted(self) -> Iterator[RoundTrips]:
         """Counts what is called inside."""
-        real, counter = BaseClient._make_api_call, self
-
-        def call(client: BaseClient, *arguments: Any) -> Any:
-            counter._count()
-            return real(client, *arguments)
-
-        with patch.object(BaseClient, "_make_api_call", call):
-            patches = [patch(f"{user}.together", self._together) for user in _USERS]
+        patches = [patch(f"{user}.together", self._together) for user in _USERS]
+        with observed(self._see):
             for each in patches:
                 each.start()
             try:
@@ -51,6 +44,10 @@ class RoundTrips:
             finally:
                 for each in patches:
                     each.stop()
+
+    def _see(self, call: Call, proceed: Proceed) -> Members:
+        self._count()
+        return proceed(call)
 
     def _count(self) -> None:
         with self._lock:

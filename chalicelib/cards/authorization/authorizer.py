@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import field, replace
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.cards.authorization import group_rules
 from chalicelib.cards.authorization.authorization_record import Authorization
 from chalicelib.cards.authorization.card_context import CardContext
@@ -30,6 +28,7 @@ from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.states import CREDITED_ACCOUNT, DECLINED_BY_ACCOUNT, DECLINED_BY_CARD
 from chalicelib.cards.protocol.status_codes import Refused
 from chalicelib.foundation import log
+from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -114,7 +113,7 @@ class Authorizer:
         """Verify the cardholder; if the check is impossible, decline without counting a failed attempt."""
         try:
             return self.proof.decline_code(card, presented, now)
-        except (ClientError, BotoCoreError):
+        except AwsError:
             log.exception("keys unavailable", card_id=card.id)
             return NOT_AVAILABLE, {}
         except (Unsealable, KeyError):

@@ -11,13 +11,12 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.cards.requests import envelope
 from chalicelib.cards.requests.action import Action, Handler
 from chalicelib.cards.requests.request_context import UnrecordedAnswer
 from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import jsontext, log
+from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -31,7 +30,7 @@ RECORD_SECONDS, ANSWER_SECONDS = 0.4, 0.75
 
 The time between is for the queue.
 """
-_NO_RESPONSE = (StoreError, TimeoutError, BotoCoreError, ClientError)
+_NO_RESPONSE = (StoreError, TimeoutError, AwsError)
 """The errors of storage and keys that fail, or do not respond within the time limit."""
 
 

@@ -5,18 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from botocore.exceptions import (
-    ChecksumError,
-    ClientError,
-    ConnectTimeoutError,
-    EndpointConnectionError,
-    HTTPClientError,
-    IncompleteReadError,
-    ProxyConnectionError,
-)
-from botocore.exceptions import ConnectionError as NotConnectedError
-from botocore.parsers import ResponseParserError
-
+from chalicelib.foundation.aws.errors import Refused
 from chalicelib.foundation.dynamodb.items import Item, unpack
 
 _TOO_BUSY = {
@@ -30,10 +19,7 @@ _TOO_BUSY = {
 }
 _IS_UNDECIDED = {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
 """The call failed inside DynamoDB, or an earlier sending of the same transaction still runs."""
-NEVER_SENT = (EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError)
-"""botocore errors of a connection that was not made."""
-FAILED_ON_THE_WAY = (NotConnectedError, HTTPClientError, IncompleteReadError, ChecksumError, ResponseParserError)
-"""botocore errors for a missing or incomplete response."""
+_SERVER_ERROR = 500
 
 
 class StoreError(Exception):
@@ -76,18 +62,18 @@ class AnswerLost(StoreUnavailable):
     """No response, a failure inside DynamoDB, or a transaction in progress: a repeat may succeed."""
 
 
-def store_error(error: ClientError) -> StoreError:
-    """Convert a DynamoDB error to a store error."""
-    code = error.response.get("Error", {}).get("Code", "")
+def store_error(refusal: Refused) -> StoreError:
+    """Convert an error of DynamoDB to a store error."""
+    code, members = refusal.code, refusal.members
     if code == "ConditionalCheckFailedException":
-        item = error.response.get("Item")
+        item = members.get("Item")
         return ConditionFailed([unpack(item) if item else None], [0])
     if code == "TransactionCanceledException":
-        return _cancellation_error(error.response.get("CancellationReasons", ()))
+        return _cancellation_error(members.get("CancellationReasons", ()))
     if code in _TOO_BUSY:
         return Conflict(code)
-    is_undecided = code in _IS_UNDECIDED or error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0) >= 500
-    return (AnswerLost if is_undecided else StoreUnavailable)(f"{error.operation_name}: {code}")
+    is_undecided = code in _IS_UNDECIDED or refusal.status >= _SERVER_ERROR
+    return (AnswerLost if is_undecided else StoreUnavailable)(f"{refusal.operation}: {code}")
 
 
 def _cancellation_error(reasons: Iterable[Mapping[str, Any]]) -> StoreError:

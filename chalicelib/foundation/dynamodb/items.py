@@ -1,52 +1,82 @@
-"""Conversion of items between DynamoDB's typed values and plain dictionaries."""
+"""Conversion of items between DynamoDB's JSON and plain dictionaries, in one pass.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValue.html
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from decimal import Decimal
+import base64
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Clamped, Context, Decimal, Inexact, Overflow, Rounded, Underflow
 from typing import Any
-
-from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 
 Item = dict[str, Any]
 
-
 _EXACT = 10**38
 """Whole numbers below are exact in DynamoDB."""
+_NUMBERS = Context(prec=38, Emin=-128, Emax=126, traps=[Clamped, Overflow, Inexact, Rounded, Underflow])
+"""The numbers that DynamoDB stores as they are."""
 
 
-class _Serializer(TypeSerializer):  # type: ignore[misc]
-    """Converts the frequent types at once: boto3 compares a value with one type after another."""
-
-    def serialize(self, value: Any) -> dict[str, Any]:
-        kind = type(value)
-        if kind is str:
-            return {"S": value}
-        if kind is int and -_EXACT < value < _EXACT:
-            return {"N": str(value)}
-        if kind is dict:
-            return {"M": {name: self.serialize(inner) for name, inner in value.items()}}
-        converted: dict[str, Any] = super().serialize(value)
-        return converted
-
-
-class _Deserializer(TypeDeserializer):  # type: ignore[misc]
-    """Converts whole numbers to ``int`` and binary values to ``bytes``, strings and numbers at once."""
-
-    def deserialize(self, value: Mapping[str, Any]) -> Any:
-        if "S" in value:
-            return value["S"]
-        return self._deserialize_n(value["N"]) if "N" in value else super().deserialize(value)
-
-    def _deserialize_n(self, value: str) -> int | Decimal:
-        return int(value) if value.lstrip("-").isdigit() else Decimal(value)
-
-    def _deserialize_b(self, value: bytes) -> bytes:
-        return value
+def serialize(value: Any) -> dict[str, Any]:
+    """A value with its type. Raises: TypeError, decimal.DecimalException: DynamoDB cannot store it as it is."""
+    kind = type(value)
+    if kind is str:
+        return {"S": value}
+    if kind is int and -_EXACT < value < _EXACT:
+        return {"N": str(value)}
+    if kind is dict:
+        return {"M": {name: serialize(inner) for name, inner in value.items()}}
+    write = _WRITERS.get(kind)
+    if write is None:
+        raise TypeError(f"{kind.__name__} values are not supported")
+    return write(value)
 
 
-serialize = _Serializer().serialize
-_deserialize = _Deserializer().deserialize
+def _refuse_float(value: float) -> dict[str, Any]:
+    raise TypeError("Float types are not supported. Use Decimal types instead.")
+
+
+def _number(value: int | Decimal) -> str:
+    number = _NUMBERS.create_decimal(value)
+    if not number.is_finite():
+        raise TypeError("Infinity and NaN are not supported")
+    return str(number)
+
+
+def _binary(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _set(members: frozenset[Any]) -> dict[str, Any]:
+    kinds = {type(member) for member in members}
+    for of, suffix, write in (({str}, "SS", str), ({int, Decimal}, "NS", _number), ({bytes}, "BS", _binary)):
+        if kinds and kinds <= of:
+            return {suffix: [write(member) for member in members]}
+    raise TypeError("the members of a set are of one type: text, numbers or bytes")
+
+
+_WRITERS: Mapping[type, Callable[[Any], dict[str, Any]]] = {
+    float: _refuse_float,
+    bool: lambda value: {"BOOL": value},
+    type(None): lambda _: {"NULL": True},
+    int: lambda value: {"N": _number(value)},
+    Decimal: lambda value: {"N": _number(value)},
+    bytes: lambda value: {"B": _binary(value)},
+    list: lambda value: {"L": [serialize(inner) for inner in value]},
+    tuple: lambda value: {"L": [serialize(inner) for inner in value]},
+    set: _set,
+    frozenset: _set,
+}
+
+
+def _read_number(text: str) -> int | Decimal:
+    return int(text) if text.lstrip("-").isdigit() else Decimal(text)
+
+
+def _deserialize(value: Mapping[str, Any]) -> Any:
+    ((kind, content),) = value.items()
+    return content if kind == "S" else _READERS[kind](content)
 
 
 def pack(item: Mapping[str, Any]) -> Item:
@@ -55,6 +85,19 @@ def pack(item: Mapping[str, Any]) -> Item:
 
 def unpack(item: Mapping[str, Any]) -> Item:
     return {name: value["S"] if "S" in value else _deserialize(value) for name, value in item.items()}
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "N": _read_number,
+    "BOOL": bool,
+    "NULL": lambda _: None,
+    "B": base64.b64decode,
+    "L": lambda members: [_deserialize(inner) for inner in members],
+    "M": unpack,
+    "SS": set,
+    "NS": lambda members: {_read_number(member) for member in members},
+    "BS": lambda members: {base64.b64decode(member) for member in members},
+}
 
 
 def find_item(items: Iterable[Item], key: Item) -> Item | None:

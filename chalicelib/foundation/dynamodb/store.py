@@ -3,7 +3,7 @@
 Callers use short table names (``clients``); this module adds the stage's prefix. Items are plain dictionaries of
 strings, integers, ``Decimal``, bytes, booleans, ``None``, lists and dictionaries; floats are refused.
 
-Only the store repeats a call: botocore makes one attempt. After a lost response, in transport or by a DynamoDB failure,
+Only the store repeats a call. After a lost response, in transport or by a DynamoDB failure,
 the call is sent again where this is safe, for up to ``PATIENCE`` seconds:
 
 - Reads, and puts and deletes without a condition, are idempotent. The repeat overwrites any write made in between,
@@ -29,15 +29,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import count
 from math import inf
-from typing import Any, TypedDict, TypeVar, Unpack
-
-from botocore.exceptions import BotoCoreError, ClientError
+from typing import Any, TypedDict, Unpack
 
 from chalicelib.foundation import time_limit
+from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotSent, Refused
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition, projection_members, query_members
 from chalicelib.foundation.dynamodb.errors import (
-    FAILED_ON_THE_WAY,
-    NEVER_SENT,
     AnswerLost,
     ConditionFailed,
     Conflict,
@@ -82,7 +79,7 @@ __all__ = [
     "absent",
 ]
 
-T = TypeVar("T")
+Send = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 ATTEMPTS = 6
 """Attempts at a call that conflicts with others or is throttled."""
@@ -127,7 +124,7 @@ class Store:
     """All access to DynamoDB.
 
     Args:
-        client: a boto3 DynamoDB client that makes one attempt at each call.
+        send: sends a call of DynamoDB once, by its name and members; raises ``AwsError``.
         prefix: the prefix of the stage's table names.
         pause: sleeps between retries, in seconds; tests pass a function that returns at once.
         patience: seconds after its first sending within which a call may be sent again.
@@ -136,25 +133,20 @@ class Store:
 
     def __init__(
         self,
-        client: Any,
+        send: Send,
         prefix: str,
         pause: Callable[[float], None] = time.sleep,
         *,
         patience: float = PATIENCE,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client = client
+        self._send = send
         self.prefix = prefix
         self._pause = pause
         self.patience = patience
         self._monotonic = monotonic
         self.read_sendings = SENDINGS
         """Attempts at a read before its response counts as lost; raised for work that takes minutes."""
-
-    @property
-    def events(self) -> Any:
-        """The client's events, as botocore names them (``after-call.dynamodb.PutItem``)."""
-        return self._client.meta.events
 
     def get(self, table: str, key: Item) -> Item | None:
         """One item, strongly consistent."""
@@ -175,7 +167,7 @@ class Store:
                 wanted.append(packed)
         found: dict[str, list[Item]] = {}
         for attempt in range(ATTEMPTS):
-            answer = self._read(self._client.batch_get_item, RequestItems=request)
+            answer = self._read("BatchGetItem", {"RequestItems": request})
             for name, items in answer["Responses"].items():
                 found.setdefault(name, []).extend(unpack(item) for item in items)
             request = answer.get("UnprocessedKeys") or {}
@@ -191,7 +183,7 @@ class Store:
             ConditionFailed: the condition failed and the stored item is not already ``item``.
         """
         try:
-            self._send(self._client.put_item, put_members(Put(table, item, condition), self._name(table)), SENDINGS)
+            self._repeat("PutItem", put_members(Put(table, item, condition), self._name(table)), SENDINGS)
         except ConditionFailed as failure:
             if failure.item != item:
                 raise
@@ -211,7 +203,7 @@ class Store:
         Raises: ConditionFailed.
         """
         request = update_members(Update(table, key, set or {}, remove, add or {}, condition), self._name(table))
-        answer = self._send(self._client.update_item, {**request, "ReturnValues": "ALL_NEW"}, 1)
+        answer = self._repeat("UpdateItem", {**request, "ReturnValues": "ALL_NEW"}, 1)
         return unpack(answer["Attributes"])
 
     def delete(self, table: str, key: Item, condition: Condition | None = None) -> None:
@@ -220,7 +212,7 @@ class Store:
         Raises: ConditionFailed.
         """
         request = delete_members(Delete(table, key, condition), self._name(table))
-        self._send(self._client.delete_item, request, SENDINGS if condition is None else 1)
+        self._repeat("DeleteItem", request, SENDINGS if condition is None else 1)
 
     def transact(self, operations: Sequence[Operation]) -> None:
         """Apply all operations or none.
@@ -233,7 +225,7 @@ class Store:
         members = [transaction_member(operation, self._name(operation.table)) for operation in operations]
         request = {"TransactItems": members, "ClientRequestToken": secrets.token_hex(16)}
         try:
-            self._send(self._client.transact_write_items, request, _TRANSACTION_SENDINGS)
+            self._repeat("TransactWriteItems", request, _TRANSACTION_SENDINGS)
         except ConditionFailed as failure:
             if not (failure.repeated and _was_written(operations, failure)):
                 raise
@@ -256,7 +248,7 @@ class Store:
         request |= {"IndexName": index} if (index := which.get("index")) else {"ConsistentRead": True}
         request |= {"Limit": limit} if (limit := which.get("limit")) else {}
         request |= {"ExclusiveStartKey": pack(after)} if (after := which.get("after")) else {}
-        answer = self._read(self._client.query, **request)
+        answer = self._read("Query", request)
         last = answer.get("LastEvaluatedKey")
         return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
@@ -291,17 +283,17 @@ class Store:
         request: dict[str, Any] = {"TableName": self._name(table), "ConsistentRead": True}
         request |= {"Limit": limit} if limit else {}
         request |= {"ExclusiveStartKey": pack(after)} if after else {}
-        answer = self._read(self._client.scan, **request)
+        answer = self._read("Scan", request)
         last = answer.get("LastEvaluatedKey")
         return Page([unpack(item) for item in answer["Items"]], unpack(last) if last else None)
 
     def _name(self, table: str) -> str:
         return f"{self.prefix}-{table}"
 
-    def _read(self, call: Callable[..., T], **request: Any) -> T:
-        return self._send(call, request, self.read_sendings)
+    def _read(self, operation: str, request: Item) -> Item:
+        return self._repeat(operation, request, self.read_sendings)
 
-    def _send(self, call: Callable[..., T], request: dict[str, Any], sendings: int) -> T:
+    def _repeat(self, operation: str, request: Item, sendings: int) -> Item:
         """Send a request, up to ``sendings`` times after lost responses.
 
         What conflicted, was throttled or was never sent is repeated in any case: it was not applied.
@@ -313,7 +305,7 @@ class Store:
             if time_limit.is_over():
                 raise lost or NeverSent("the time limit of the request is over")
             try:
-                return self._call(call, **request)
+                return self._call(operation, request)
             except ConditionFailed as failure:
                 failure.repeated = lost is not None
                 raise
@@ -336,16 +328,16 @@ class Store:
         at_most = max(0.0, min(at_most, time_limit.seconds_left()))
         self._pause(min(random.uniform(0, min(0.025 * 2**attempt, _LONGEST_WAIT)), at_most))
 
-    def _call(self, call: Callable[..., T], **request: Any) -> T:
+    def _call(self, operation: str, request: Item) -> Item:
         try:
-            return call(**request)
-        except ClientError as error:
+            return self._send(operation, request)
+        except Refused as error:
             raise store_error(error) from error
-        except NEVER_SENT as error:
+        except NotSent as error:
             raise NeverSent(str(error)) from error
-        except FAILED_ON_THE_WAY as error:
+        except NoAnswer as error:
             raise AnswerLost(str(error)) from error
-        except BotoCoreError as error:
+        except AwsError as error:
             raise StoreUnavailable(str(error)) from error
 
 

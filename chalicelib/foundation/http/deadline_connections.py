@@ -17,10 +17,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import certifi
 from urllib3.util.connection import create_connection
+from urllib3.util.request import make_headers
 from urllib3.util.url import parse_url
 from urllib3.util.wait import wait_for_read
 
@@ -30,12 +31,13 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CONNECT_SECONDS = 3.0
 _CHUNK = 65536
-_KEPT, _PLACES = 64, 32
+_wall_time = time.time
+KEPT, _PLACES = 64, 32
 _NO_DELAY: list[Any] = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
 
 current_call = threading.local()
-"""The call: its deadline ``moment``, its ``slow_check`` until that has run, ``public_only``, ``ca_file``, ``largest``,
-and whether anything was ``sent``.
+"""The call: its deadline ``moment``, the seconds it may take to ``connect``, its ``slow_check`` until that has run,
+``public_only``, ``ca_file``, ``largest``, whether its headers are captured, and whether anything was ``sent``.
 """
 
 
@@ -52,18 +54,30 @@ class SlowCheck:
 
 @contextlib.contextmanager
 def call_limits(
-    moment: float, public_only: bool, ca_file: str | None, largest: int, slow_check: SlowCheck | None = None
+    moment: float,
+    public_only: bool,
+    ca_file: str | None,
+    largest: float,
+    slow_check: SlowCheck | None = None,
+    *,
+    connect: float = CONNECT_SECONDS,
+    is_captured: bool = True,
 ) -> Iterator[None]:
+    """Set the limits of a call; it may be made while another one waits, in a slow call's check."""
+    outer = dict(vars(current_call))
     current_call.moment = moment
+    current_call.connect = connect
     current_call.slow_check = slow_check
     current_call.slow_from = time.monotonic() + slow_check.seconds if slow_check else inf
     current_call.largest = largest
     current_call.public_only = public_only
     current_call.ca_file = ca_file
+    current_call.is_captured = is_captured
     try:
         yield
     finally:
         vars(current_call).clear()
+        vars(current_call).update(outer)
 
 
 def remaining() -> float:
@@ -166,6 +180,8 @@ class _Connection(http.client.HTTPConnection):
 
     response_class = _Response
     sock: Any
+    is_tunnelling = False
+    idle_since = 0.0
 
     def connect(self) -> None:
         self.sock = _connect(self.host, self.port)
@@ -174,27 +190,40 @@ class _Connection(http.client.HTTPConnection):
         if self.sock is None:
             self.connect()
         self.sock.settimeout(remaining())
-        if not current_call.sent:
-            header_capture.record_sent(_headers_in(data))
-        current_call.sent = True
+        if not self.is_tunnelling:
+            if not current_call.sent and current_call.is_captured:
+                header_capture.record_sent(_headers_in(data))
+            current_call.sent = True
         super().send(data)
 
 
 class _TlsConnection(_Connection):
+    """A connection over TLS, by way of a proxy if ``set_tunnel`` was called."""
+
     default_port = http.client.HTTPS_PORT
+    _tunnel_host: str | None
 
     def connect(self) -> None:
         context = trust(current_call.ca_file or certifi.where())
         super().connect()
+        if self._tunnel_host:
+            self._open_tunnel()
         try:
-            self.sock = context.wrap_socket(self.sock, server_hostname=self.host)
+            self.sock = context.wrap_socket(self.sock, server_hostname=self._tunnel_host or self.host)
         except OSError as error:
             raise TlsFailed("no TLS connection could be made") from error
+
+    def _open_tunnel(self) -> None:
+        self.is_tunnelling = True
+        try:
+            self._tunnel()  # type: ignore[attr-defined]
+        finally:
+            self.is_tunnelling = False
 
 
 def _connect(host: str, port: int) -> socket.socket:
     """Raises: OSError, UnicodeError."""
-    until = time.monotonic() + min(CONNECT_SECONDS, max(current_call.moment - time.monotonic(), 0.001))
+    until = time.monotonic() + min(current_call.connect, max(current_call.moment - time.monotonic(), 0.001))
     usable = not current_call.public_only or may_be_public(host)
     found = _resolve(host, port, until - time.monotonic()) if usable else []
     failure: OSError = AddressRefused("the address is not public")
@@ -245,28 +274,46 @@ def trust(authorities: str) -> ssl.SSLContext:
     return context
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a connection leads."""
+class _Place(NamedTuple):
+    """Where a connection leads, and through which proxy."""
 
     scheme: str
     host: str
     port: int | None
+    proxy: str | None
+
+    def connection(self) -> _Connection:
+        kind = _KINDS[self.scheme]
+        if self.proxy is None:
+            return kind(self.host, self.port)
+        via = parse_url(self.proxy)
+        connection = kind(str(via.host), via.port or http.client.HTTP_PORT)
+        authorization = make_headers(proxy_basic_auth=via.auth) if via.auth else {}
+        connection.set_tunnel(self.host, self.port or http.client.HTTPS_PORT, authorization)
+        return connection
 
 
 @lru_cache(maxsize=1024)
-def _place(url: str) -> tuple[_Place, str]:
+def _place(url: str, proxy: str | None) -> tuple[_Place, str]:
     """The place of an address, and the path and query asked for there. Raises: ValueError."""
     parts = parse_url(url)
     if parts.scheme not in _KINDS or not parts.host:
         raise ValueError("the address cannot be used")
-    return _Place(parts.scheme, parts.host.strip("[]"), parts.port), parts.request_uri
+    if parts.scheme == "http":
+        proxy = None
+    return _Place(parts.scheme, parts.host.strip("[]"), parts.port, proxy), parts.request_uri
 
 
 class Connections:
-    """Connections that are kept after use: at most 64 for each place, and for the 32 places used last."""
+    """Connections that are kept after use: at most 64 for each place, and for the 32 places used last.
 
-    def __init__(self) -> None:
+    Args:
+        idle_seconds: after how many seconds, on the clock of the wall, a connection is not used again. The monotonic
+            clock of a frozen process stands still.
+    """
+
+    def __init__(self, idle_seconds: float = inf) -> None:
+        self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
         self._idle: OrderedDict[_Place, list[_Connection]] = OrderedDict()
 
@@ -277,16 +324,23 @@ class Connections:
 
     @contextlib.contextmanager
     def response(
-        self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, fresh: bool = False
+        self,
+        method: str,
+        url: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        fresh: bool = False,
+        proxy: str | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
         """Send a request within the limits of the call; its response has to be read inside.
 
-        With ``fresh``, the request gets a connection of its own, which is not kept.
+        With ``fresh``, the request gets a connection of its own, which is not kept. A ``proxy`` is used for https.
 
         Raises: OSError, http.client.HTTPException, ValueError.
         """
-        place, target = _place(url)
-        connection = (None if fresh else self._take(place)) or _KINDS[place.scheme](place.host, place.port)
+        place, target = _place(url, proxy)
+        connection = (None if fresh else self._take(place)) or place.connection()
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()
@@ -300,7 +354,7 @@ class Connections:
             self._keep(place, connection)
 
     def _take(self, place: _Place) -> _Connection | None:
-        """The connection to a place that was used last, if the other side has not closed it."""
+        """The connection to a place that was used last, if it is not old and the other side has not closed it."""
         while True:
             with self._lock:
                 kept = self._idle.get(place)
@@ -308,16 +362,18 @@ class Connections:
                     return None
                 self._idle.move_to_end(place)
                 connection = kept.pop()
-            if not wait_for_read(connection.sock, timeout=0):
+            is_old = not 0 <= _wall_time() - connection.idle_since <= self._idle_seconds
+            if not is_old and not wait_for_read(connection.sock, timeout=0):
                 return connection
             connection.close()
 
     def _keep(self, place: _Place, connection: _Connection) -> None:
+        connection.idle_since = _wall_time()
         with self._lock:
             kept = self._idle.setdefault(place, [])
             self._idle.move_to_end(place)
             kept.append(connection)
-            left_over = [kept.pop(0)] if len(kept) > _KEPT else []
+            left_over = [kept.pop(0)] if len(kept) > KEPT else []
             left_over += self._idle.popitem(last=False)[1] if len(self._idle) > _PLACES else []
         for each in left_over:
             each.close()

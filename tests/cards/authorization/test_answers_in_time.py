@@ -8,12 +8,12 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.cards.authorization.decline_recovery import TASK
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.foundation import jsontext, time_limit
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.errors import NotSent
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreError
 from tests.cards.authorization.issuers import authorizes, card_item, held
 from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
@@ -23,8 +23,8 @@ from tests.cards.slow_engine import slow_engine
 from tests.cards.slow_storage import ANSWERING, DECIDING, READS, SlowStorage, every, first
 from tests.openbanking.faults import items
 
-REFUSED = EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
-TRANSACTION = "transact_write_items"
+REFUSED = NotSent("no connection could be made")
+TRANSACTION = "TransactWriteItems"
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def test_a_slow_read_is_answered_91_and_a_worker_records_the_decline(user: Buyer
         answer = ask(user).data
 
     assert answer["response_code"] == "91"
-    assert storage.made == ["batch_get_item"] * 2, "one read to decide, and one to decline"
+    assert storage.made == ["BatchGetItem"] * 2, "one read to decide, and one to decline"
     assert len(work(user.scene)) == 1
     assert listed(user) == [("91", 1)]
     assert user.record(answer["trans_link"]).response_code == "91"
@@ -244,7 +244,7 @@ def test_a_worker_records_only_the_answer_if_the_caller_has_no_such_card(user: B
 def test_a_process_without_free_identifiers_answers_91_all_the_same(user: Buyer) -> None:
     sequences = user.scene.hub.cards.flows.sequences
     sequences._left = {**sequences._left, "authorization": range(0)}
-    with SlowStorage(user.scene, every("never", "update_item")):
+    with SlowStorage(user.scene, every("never", "UpdateItem")):
         answer = ask(user).data
 
     assert (answer["response_code"], len(str(answer["authorize_id"]))) == ("91", 11)
@@ -312,7 +312,7 @@ def test_nothing_is_sent_after_the_time_is_up(user: Buyer) -> None:
     with SlowStorage(user.scene, every("never"), seconds=ANSWERING) as storage, patch.object(Queue, "send") as sent:
         assert ask(user).data["response_code"] == "91"
 
-    assert storage.made == ["batch_get_item"]
+    assert storage.made == ["BatchGetItem"]
     assert sent.call_count == 1
 
 
@@ -320,7 +320,7 @@ def test_nothing_is_sent_after_the_time_is_up(user: Buyer) -> None:
 
 
 def test_an_engine_that_does_not_answer_reads_is_not_waited_for(user: Buyer, monkeypatch: pytest.MonkeyPatch) -> None:
-    with slow_engine(user.scene, monkeypatch, "batch_get_item", TRANSACTION, seconds=DECIDING) as engine:
+    with slow_engine(user.scene, monkeypatch, "BatchGetItem", TRANSACTION, seconds=DECIDING) as engine:
         assert ask(user).data["response_code"] == "91"
 
     assert set(engine.made) == {"BatchGetItem"}

@@ -8,7 +8,6 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.cards.authorization.authorizer import Authorizer, Decision, RequestedAmount
 from chalicelib.cards.authorization.card_context import CardContext
@@ -17,6 +16,7 @@ from chalicelib.cards.authorization.cardholder_verification import PresentedData
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.ledger.usage_counters import CounterChanges
 from chalicelib.cards.protocol.values import RESPONSE_CODES
+from chalicelib.foundation.aws.errors import NotSent
 from tests.cards.authorization.issuers import (
     ALL_AT_ONCE,
     AMERICA,
@@ -73,7 +73,7 @@ def wrong_pins(user: Buyer, times: int) -> str:
 
 
 def without_keys(user: Buyer) -> str:
-    gone = EndpointConnectionError(endpoint_url="https://kms.example.com")
+    gone = NotSent("no connection could be made")
     with patch.object(CardData, "open", side_effect=gone):
         return code(user, pin=PIN)
 

@@ -1,12 +1,16 @@
-"""Items are converted as boto3 converts them; whole numbers and binary values come back as Python's own."""
+"""Items are written as boto3 writes them on the wire, and come back as Python's own values."""
 
 from __future__ import annotations
 
+import base64
+import json
 from decimal import Decimal, DecimalException
 from typing import Any
 
 import pytest
 from boto3.dynamodb.types import TypeSerializer
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chalicelib.foundation.dynamodb.items import pack, unpack
 
@@ -19,21 +23,47 @@ VALUES = [
     True,
     None,
     Decimal("1.5"),
+    Decimal("1E+40"),
     b"x",
     {1, 2},
+    {Decimal("1.5")},
+    {"a", "b"},
+    {b"a"},
     [1, ["a"]],
     {"a": {"b": False, "c": []}},
 ]
-REFUSED = [1.5, [1.5], {"a": 1.5}, 10**39 + 1, -(10**39) - 1, object()]
+REFUSED = [1.5, [1.5], {"a": 1.5}, 10**39 + 1, -(10**39) - 1, object(), Decimal("NaN"), Decimal("Infinity")]
+REFUSED += [10**38, {1, "a"}, {1.5}]
+
+stored = st.recursive(
+    st.one_of(st.text(), st.integers(-(10**38) + 1, 10**38 - 1), st.booleans(), st.none(), st.binary()),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(), inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+def on_the_wire(value: object) -> Any:
+    """A value as boto3's client sends it."""
+    return json.loads(json.dumps(TypeSerializer().serialize(value), default=_base64))
+
+
+def _base64(value: Any) -> str:
+    return base64.b64encode(value if isinstance(value, bytes) else value.value).decode()
 
 
 @pytest.mark.parametrize("value", VALUES, ids=str)
-def test_a_value_is_converted_as_by_boto3_and_read_as_it_was(value: Any) -> None:
+def test_a_value_is_written_as_by_boto3_and_read_as_it_was(value: Any) -> None:
     packed = pack({"name": value})
 
-    assert packed == {"name": TypeSerializer().serialize(value)}
+    assert packed == {"name": on_the_wire(value)}
     assert unpack(packed) == {"name": value}
     assert type(unpack(packed)["name"]) is type(value)
+
+
+@given(st.dictionaries(st.text(), stored, max_size=4))
+def test_every_item_is_written_as_by_boto3_and_read_as_it_was(item: dict[str, Any]) -> None:
+    assert pack(item) == {name: on_the_wire(value) for name, value in item.items()}
+    assert unpack(json.loads(json.dumps(pack(item)))) == item
 
 
 @pytest.mark.parametrize("value", REFUSED, ids=lambda value: type(value).__name__)
@@ -42,3 +72,9 @@ def test_a_value_that_boto3_refuses_is_refused_alike(value: Any) -> None:
         TypeSerializer().serialize(value)
     with pytest.raises(expected.type):
         pack({"name": value})
+
+
+def test_a_set_without_members_is_refused() -> None:
+    """DynamoDB has none."""
+    with pytest.raises(TypeError, match="set"):
+        pack({"name": set()})

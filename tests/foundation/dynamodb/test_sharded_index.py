@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from chalicelib.foundation.aws.calls import send
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS, ShardedIndex
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.identifiers import new_id
@@ -20,12 +21,12 @@ COUNT = 40
 def owner(world: World) -> str:
     """One to whom ``COUNT`` rows belong, of the times 0, 1, …; somebody else has one as well."""
     name, ids = new_id(), [new_id() for _ in range(COUNT)]
-    client, table = world.hub.store._client, f"{world.hub.settings.prefix}-{INDEX.table}"
+    table = f"{world.hub.settings.prefix}-{INDEX.table}"
     items = [{"id": each, "owner": name, "time": number} for number, each in enumerate(ids)]
     items.append({"id": new_id(), "owner": new_id(), "time": 5})
     puts = [{"PutRequest": {"Item": row(item)}} for item in items]
     for start in range(0, len(puts), 25):
-        client.batch_write_item(RequestItems={table: puts[start : start + 25]})
+        send("dynamodb", "BatchWriteItem", {"RequestItems": {table: puts[start : start + 25]}})
     return name
 
 
@@ -63,10 +64,10 @@ def test_rows_come_in_order_of_time_from_all_shards(world: World, owner: str) ->
 
 def test_stored_rows_are_found_in_each_of_the_eight_shards(world: World) -> None:
     """The number of shards is in stored items: with fewer, some would never be found again."""
-    owner, client = new_id(), world.hub.store._client
+    owner, table = new_id(), f"{world.hub.settings.prefix}-{INDEX.table}"
     for shard in range(8):
         stored = row({"id": new_id(), "owner": owner, "time": shard}) | {INDEX.partition: {"S": f"{owner}#{shard}"}}
-        client.put_item(TableName=f"{world.hub.settings.prefix}-{INDEX.table}", Item=stored)
+        send("dynamodb", "PutItem", {"TableName": table, "Item": stored})
 
     assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT)) == list(range(8))
 

@@ -5,20 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from decimal import Decimal
+from secrets import token_hex
 from typing import Any
 
-import boto3
 import pytest
-from botocore.exceptions import (
-    ClientError,
-    ConnectionClosedError,
-    ConnectTimeoutError,
-    EndpointConnectionError,
-    NoCredentialsError,
-    ReadTimeoutError,
-)
-from botocore.parsers import ResponseParserError
 
+from chalicelib.foundation.aws.calls import send
+from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotConfigured, NotSent, Refused
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import (
     ATTEMPTS,
@@ -47,44 +40,35 @@ CONSENTS = "consents"
 
 
 class Recorder:
-    """A DynamoDB client that counts calls and fails as it is told, before or after the real call.
+    """A way to DynamoDB that notes calls and fails as it is told, before or after the real call.
 
     Like some emulators it knows no transaction again. ``meanwhile`` is done once, after the first answer was lost.
     """
 
-    def __init__(self, client: Any) -> None:
-        self._client = client
+    def __init__(self) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []
-        self.failures: list[Exception] = []
-        self.lost_answers: list[Exception] = []
+        self.failures: list[AwsError] = []
+        self.lost_answers: list[AwsError] = []
         self.meanwhile: Callable[[], object] | None = None
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        def call(**request: Any) -> Any:
-            self.calls.append((name, request))
-            if self.failures:
-                raise self.failures.pop(0)
-            forgotten = {"ClientRequestToken": new_id()} if "ClientRequestToken" in request else {}
-            answer = getattr(self._client, name)(**request | forgotten)
-            if self.lost_answers:
-                lost = self.lost_answers.pop(0)
-                meanwhile, self.meanwhile = self.meanwhile, None
-                if meanwhile:
-                    meanwhile()
-                raise lost
-            return answer
-
-        return call
-
-
-@pytest.fixture(scope="module")
-def real_client(resources: None) -> Any:
-    return boto3.client("dynamodb")
+    def __call__(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        self.calls.append((operation, request))
+        if self.failures:
+            raise self.failures.pop(0)
+        forgotten = {"ClientRequestToken": token_hex(16)} if "ClientRequestToken" in request else {}
+        answer = send("dynamodb", operation, request | forgotten)
+        if self.lost_answers:
+            lost = self.lost_answers.pop(0)
+            meanwhile, self.meanwhile = self.meanwhile, None
+            if meanwhile:
+                meanwhile()
+            raise lost
+        return answer
 
 
 @pytest.fixture
-def client(real_client: Any) -> Recorder:
-    return Recorder(real_client)
+def client(resources: None) -> Recorder:
+    return Recorder()
 
 
 @pytest.fixture
@@ -102,11 +86,11 @@ def key() -> Item:
     return {"claim": new_id()}
 
 
-def refusal(code: str, **members: Any) -> ClientError:
-    return ClientError({"Error": {"Code": code, "Message": "refused"}, **members}, "TransactWriteItems")
+def refusal(code: str, status: int = 400, **members: Any) -> Refused:
+    return Refused("TransactWriteItems", code, status=status, members=members)
 
 
-def cancelled(*codes: str) -> ClientError:
+def cancelled(*codes: str) -> Refused:
     return refusal("TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes])
 
 
@@ -167,7 +151,7 @@ def test_reads_together_keep_their_order_are_one_call_and_strongly_consistent(st
     ]
     assert found[1] == {**part, "state": "authorised"}
     ((name, request),) = client.calls
-    assert name == "batch_get_item"
+    assert name == "BatchGetItem"
     assert all(table["ConsistentRead"] for table in request["RequestItems"].values())
 
 
@@ -200,8 +184,8 @@ class HalfAnswers:
         self.asked: list[int] = []
         self._stuck = stuck
 
-    def batch_get_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's name
-        ((table, request),) = RequestItems.items()
+    def __call__(self, operation: str, members: dict[str, Any]) -> dict[str, Any]:
+        ((table, request),) = members["RequestItems"].items()
         keys = request["Keys"]
         self.asked.append(len(keys))
         done = [] if self._stuck else keys[:1]
@@ -370,14 +354,14 @@ def test_a_transaction_that_fails_writes_nothing_and_names_every_operation(store
     ],
 )
 def test_a_conflict_is_tried_again_as_the_same_transaction(
-    store: Store, client: Recorder, pauses: list[float], key: Item, failure: ClientError
+    store: Store, client: Recorder, pauses: list[float], key: Item, failure: Refused
 ) -> None:
     client.failures = [failure] * (ATTEMPTS - 1)
 
     store.transact([Put(ROWS, key, absent("claim"))])
 
     assert store.get(ROWS, key) == key
-    tokens = [request["ClientRequestToken"] for name, request in client.calls if name == "transact_write_items"]
+    tokens = [request["ClientRequestToken"] for name, request in client.calls if name == "TransactWriteItems"]
     assert len(tokens) == ATTEMPTS
     assert len(set(tokens)) == 1
     assert len(pauses) == ATTEMPTS - 1
@@ -441,12 +425,12 @@ REPEATABLE = ("get", "query", "scan", "put", "delete", "transact")
         refusal("AccessDeniedException"),
         refusal("ValidationException"),
         cancelled("ValidationError"),
-        NoCredentialsError(),
+        NotConfigured("no credentials"),
     ],
 )
 @pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
 def test_what_no_repeat_can_help_is_an_outage_at_once(
-    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+    store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
 
@@ -458,24 +442,15 @@ def test_what_no_repeat_can_help_is_an_outage_at_once(
 
 # -- lost answers
 
-NEVER_SENT = [
-    EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
-    ConnectTimeoutError(endpoint_url="http://127.0.0.1:1"),
-]
-LOST = [
-    ReadTimeoutError(endpoint_url="http://127.0.0.1:1"),
-    ConnectionClosedError(endpoint_url="http://127.0.0.1:1"),
-    ResponseParserError("half an answer"),
-    refusal("InternalServerError"),
-    refusal("UnheardOf", ResponseMetadata={"HTTPStatusCode": 503}),
-]
+NEVER_SENT = [NotSent("refused")]
+LOST = [NoAnswer("timed out"), refusal("InternalServerError"), refusal("UnheardOf", 503)]
 DROPPED = LOST[1]
 
 
 @pytest.mark.parametrize("failure", [*LOST, *NEVER_SENT])
 @pytest.mark.parametrize("call", REPEATABLE)
 def test_after_a_lost_answer_a_call_is_sent_once_more(
-    store: Store, client: Recorder, pauses: list[float], key: Item, call: str, failure: Exception
+    store: Store, client: Recorder, pauses: list[float], key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
 
@@ -489,7 +464,7 @@ def test_after_a_lost_answer_a_call_is_sent_once_more(
 @pytest.mark.parametrize("failure", LOST)
 @pytest.mark.parametrize("call", [call for call in REPEATABLE if call != "transact"])
 def test_a_call_is_an_outage_after_three_lost_answers(
-    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+    store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [*[DROPPED] * (SENDINGS - 1), failure]
 
@@ -502,7 +477,7 @@ def test_a_call_is_an_outage_after_three_lost_answers(
 @pytest.mark.parametrize("failure", NEVER_SENT)
 @pytest.mark.parametrize("call", [*REPEATABLE, *WITHOUT_PROOF])
 def test_a_call_that_was_never_sent_is_repeated(
-    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+    store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     store.put(ROWS, key)
     client.failures = [failure] * (SENDINGS - 1)
@@ -527,7 +502,7 @@ def test_an_unreachable_database_is_an_outage_in_which_nothing_was_written(
 @pytest.mark.parametrize("failure", LOST)
 @pytest.mark.parametrize("call", WITHOUT_PROOF)
 def test_a_write_without_proof_is_not_repeated_after_a_lost_answer(
-    store: Store, client: Recorder, key: Item, call: str, failure: Exception
+    store: Store, client: Recorder, key: Item, call: str, failure: AwsError
 ) -> None:
     client.failures = [failure]
 
@@ -538,7 +513,7 @@ def test_a_write_without_proof_is_not_repeated_after_a_lost_answer(
 
 @pytest.mark.parametrize("failure", [*LOST, refusal("TransactionInProgressException")])
 def test_a_transaction_is_repeated_with_its_token_until_the_deadline(
-    client: Recorder, key: Item, failure: Exception
+    client: Recorder, key: Item, failure: AwsError
 ) -> None:
     now = 0.0
 
@@ -591,13 +566,13 @@ def test_an_addition_whose_answer_was_lost_counts_once(store: Store, client: Rec
 
 @pytest.mark.parametrize("lost", [*LOST, refusal("ThrottlingException")])
 def test_a_lost_answer_of_a_put_is_recognised_as_its_own(
-    store: Store, client: Recorder, key: Item, lost: Exception
+    store: Store, client: Recorder, key: Item, lost: AwsError
 ) -> None:
     client.lost_answers = [lost]
 
     store.put(ROWS, {**key, "title": "a"}, absent("claim"))
 
-    assert [name for name, _ in client.calls] == ["put_item", "put_item"]
+    assert [name for name, _ in client.calls] == ["PutItem", "PutItem"]
     assert store.get(ROWS, key) == {**key, "title": "a"}
 
 
@@ -761,20 +736,17 @@ def test_a_query_finds_what_is_between_two_texts_with_both_ends(store: Store) ->
 
 
 def test_a_scan_reads_every_item_page_by_page(client: Recorder) -> None:
-    class Pages:
-        """Two items a page."""
-
-        def scan(self, **request: Any) -> Any:
-            return client.scan(**request, Limit=2)
+    def two_items(operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        return client(operation, request | {"Limit": 2})
 
     ids = {new_id() for _ in range(5)}
     store = Store(client, PREFIX)
     for item_id in ids:
         store.put("users", {"email": item_id})
-    found = {item["email"] for item in Store(Pages(), PREFIX).scan("users")}
+    found = {item["email"] for item in Store(two_items, PREFIX).scan("users")}
 
     assert ids <= found
-    scans = [request for name, request in client.calls if name == "scan"]
+    scans = [request for name, request in client.calls if name == "Scan"]
     assert len(scans) >= 3
     assert all(request["ConsistentRead"] for request in scans)
 

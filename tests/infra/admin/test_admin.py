@@ -17,12 +17,13 @@ from typing import Any
 
 import certifi
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError, NoRegionError
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from chalicelib import bootstrap
 from chalicelib.demo_bank.profiles import PROFILES
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.errors import NotConfigured, NotSent, Refused
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
@@ -1140,31 +1141,31 @@ def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: boots
 @pytest.mark.parametrize(
     ("failure", "said"),
     [
-        (NoRegionError(), "AWS cannot be used: You must specify a region (AWS_DEFAULT_REGION)"),
-        (NoCredentialsError(), "AWS cannot be used: Unable to locate credentials"),
+        (NotConfigured("You must specify a region."), "AWS cannot be used: You must specify a region"),
+        (NotConfigured("Unable to locate credentials"), "AWS cannot be used: Unable to locate credentials"),
         (
-            EndpointConnectionError(endpoint_url="http://127.0.0.1:1"),
-            'AWS cannot be used: Could not connect to the endpoint URL: "http://127.0.0.1:1"',
+            NotSent("could not connect to http://127.0.0.1:1: refused"),
+            "AWS cannot be used: could not connect to http://127.0.0.1:1: refused",
         ),
         (
-            ClientError({"Error": {"Code": "ResourceNotFoundException"}}, "Scan"),
+            Refused("Scan", "ResourceNotFoundException"),
             "a resource of this stage does not exist (Scan: ResourceNotFoundException): create the resources",
         ),
         (
-            ClientError({"Error": {"Code": "UnrecognizedClientException"}}, "Scan"),
+            Refused("Scan", "UnrecognizedClientException"),
             "AWS refuses these credentials (Scan: UnrecognizedClientException)",
         ),
-        (ClientError({"Error": {"Code": "InternalFailure"}}, "Scan"), "AWS refused Scan: InternalFailure"),
+        (Refused("Scan", "InternalFailure"), "AWS refused Scan: InternalFailure"),
     ],
 )
 def test_aws_that_cannot_be_used_is_one_sentence(
     world: World, failure: Exception, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(**request: Any) -> None:
+    def fail(call: Call, proceed: Proceed) -> Members:
         raise failure
 
-    monkeypatch.setattr(world.hub.store._client, "scan", fail)
-    assert refused("banks", "list").startswith(said)
+    with observed(fail):
+        assert refused("banks", "list").startswith(said)
 
 
 def test_a_stage_without_resources_is_one_sentence(elsewhere: bootstrap.Hub, monkeypatch: pytest.MonkeyPatch) -> None:

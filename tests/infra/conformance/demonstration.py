@@ -20,7 +20,7 @@ import yaml
 from chalicelib import bootstrap
 from chalicelib.demo_bank.customers import customers_by_id
 from chalicelib.demo_bank.profiles import PROFILES, Profile
-from chalicelib.foundation.aws import Secrets
+from chalicelib.foundation.aws.secrets import Secrets
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Settings
 from infra.local.background import run_stack

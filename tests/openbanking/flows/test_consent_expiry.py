@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.delivery import outbox
 from chalicelib.foundation import parallel
+from chalicelib.foundation.aws.calls import send
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.dynamodb import sharded_index
 from chalicelib.foundation.dynamodb.items import pack
@@ -288,7 +289,7 @@ def multiplied(world: World, count: int) -> list[str]:
     puts = [{"PutRequest": {"Item": pack(original | {"consent_id": name} | NOTIFY.entry(name))}} for name in names]
     for start in range(0, count, 25):
         request = {f"{world.hub.settings.prefix}-consents": puts[start : start + 25]}
-        world.hub.store._client.batch_write_item(RequestItems=request)
+        send("dynamodb", "BatchWriteItem", {"RequestItems": request})
     world.hub.store.delete("consents", consent_key(original["consent_id"])[1])
     return names
 

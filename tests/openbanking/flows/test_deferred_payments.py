@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.delivery.schedule import MINUTE
-from chalicelib.foundation.aws import Queue
+from chalicelib.foundation.aws.errors import NotSent
+from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
@@ -307,7 +307,7 @@ class RefusingQueue:
     def _take(self, bodies: Sequence[str], delay: int) -> Sequence[str]:
         self.calls += 1
         if self.calls in self._refused:
-            raise EndpointConnectionError(endpoint_url="http://127.0.0.1:1")
+            raise NotSent("no connection could be made")
         self.messages += [(self.clock.time() + delay, body) for body in bodies]
         return []
 

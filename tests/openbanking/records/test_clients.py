@@ -10,9 +10,10 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
 from standardwebhooks import Webhook
 
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.errors import NoAnswer
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import event_signing
 from chalicelib.foundation.crypto.vault import Unsealable
@@ -23,6 +24,7 @@ from chalicelib.openbanking.records.client_record import Registered
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import ClientChanged, Clients, UnknownClient
 from tests import host_spellings
+from tests.dynamodb_calls import forgotten
 from tests.openbanking.faults import FAULTS, Fault
 from tests.world import World
 
@@ -274,19 +276,18 @@ def test_the_secret_that_is_shown_is_the_one_that_signs_whatever_storage_does(
 
 
 def test_a_repeat_that_storage_does_not_recognise_is_recognised_here(
-    world: World, clients: Clients, made: Registered, client_id: str, monkeypatch: pytest.MonkeyPatch
+    clients: Clients, made: Registered, client_id: str
 ) -> None:
-    client = world.hub.store._client
-    send, answers = client.transact_write_items, iter([ReadTimeoutError(endpoint_url="http://127.0.0.1:1")])
+    answers = iter([NoAnswer("TransactWriteItems")])
 
-    def losing(**request: Any) -> Any:
-        answer = send(**request)
+    def lose(call: Call, proceed: Proceed) -> Members:
+        answer = proceed(forgotten(call))
         for lost in answers:
             raise lost
         return answer
 
-    monkeypatch.setattr(client, "transact_write_items", losing)
-    rotated = clients.rotate_events_secret(client_id, DAY)
+    with observed(lose):
+        rotated = clients.rotate_events_secret(client_id, DAY)
 
     assert signing(clients, client_id) == [rotated.events_secret, made.events_secret]
 

@@ -1,0 +1,61 @@
+"""Answers of AWS's JSON protocols.
+
+https://smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html; DynamoDB adds ``x-amz-crc32``, SQS
+``x-amzn-query-error`` with the code of its older protocol.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.foundation.aws.errors import NoAnswer, Refused
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+_OK = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came over the wire, complete; headers by lower-case name."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+def read(operation: str, answer: Answer) -> dict[str, Any]:
+    """The members of a successful answer. Raises: NoAnswer, Refused."""
+    members = _members(answer)
+    if answer.status == _OK:
+        if members is None:
+            raise NoAnswer(f"{operation}: the answer is no JSON object")
+        return members
+    members = members or {}
+    code = _code(answer, members) or str(answer.status)
+    message = str(members.get("message") or members.get("Message") or "")
+    raise Refused(operation, code, message, status=answer.status, members=members, headers=answer.headers)
+
+
+def _members(answer: Answer) -> dict[str, Any] | None:
+    """Raises: NoAnswer: the body is not what was sent."""
+    checksum, body = answer.headers.get("x-amz-crc32"), answer.body
+    if checksum is not None and checksum != str(zlib.crc32(body)):
+        raise NoAnswer("the answer's checksum is wrong")
+    try:
+        if answer.headers.get("content-encoding") == "gzip":
+            body = gzip.decompress(body)
+        members = json.loads(body or b"{}")
+    except (ValueError, EOFError, OSError, zlib.error):
+        return None
+    return members if isinstance(members, dict) else None
+
+
+def _code(answer: Answer, members: Mapping[str, Any]) -> str:
+    """The error's code, without its namespace and what may follow it."""
+    older = answer.headers.get("x-amzn-query-error", "").partition(";")[0]
+    named = members.get("__type") or members.get("code") or answer.headers.get("x-amzn-errortype") or ""
+    return older or str(named).rpartition("#")[2].partition(":")[0]

@@ -1,0 +1,191 @@
+"""The one way to AWS: a signed request of a JSON protocol, sent once.
+
+Only who knows what a lost answer means sends a call again: the store for DynamoDB, ``send_twice`` for services whose
+calls may be repeated. A call that AWS refused because of its signature (an expired token, a wrong clock) is signed
+anew, once: it was not carried out.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import inf
+from typing import Any
+from urllib.parse import quote
+
+from chalicelib.foundation import time_limit
+from chalicelib.foundation.aws import answers, environment, signing
+from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotSent, Refused
+from chalicelib.foundation.http.deadline_connections import Connections, call_limits, current_call
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.version import USER_AGENT
+
+Members = dict[str, Any]
+
+CONNECT_SECONDS, READ_SECONDS = 0.5, 0.9
+"""The limits of a call under a time limit that leaves more; a repeat may then still be in time."""
+_PATIENCE = {"sqs": (1.0, 2.0)}
+"""Shorter limits for queues, because a caller is waiting; the sweeper sends messages that were not accepted."""
+_ORDINARY_PATIENCE = (2.0, 6.0)
+_TARGETS = {
+    "dynamodb": ("DynamoDB_20120810", "1.0"),
+    "kms": ("TrentService", "1.1"),
+    "secretsmanager": ("secretsmanager", "1.1"),
+    "sqs": ("AmazonSQS", "1.0"),
+}
+"""The prefix of a service's operations, and the version of its JSON protocol."""
+_EXPIRED = {"ExpiredToken", "ExpiredTokenException"}
+_WRONG_TIME = {
+    *("RequestExpired", "RequestInTheFuture", "RequestTimeTooSkewed"),
+    *("InvalidSignatureException", "SignatureDoesNotMatch"),
+}
+_BUSY = {"ThrottlingException", "Throttling", "RequestThrottled", "TooManyRequestsException", "RequestLimitExceeded"}
+_SERVER_ERROR = 500
+_IDLE_SECONDS = 5.0
+_TRACE = "-=;:+&[]{}\"',"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One sending of a request.
+
+    Attributes:
+        service: as in host names, such as ``dynamodb``.
+        operation: as AWS names it, such as ``PutItem``.
+        body: the members, in the form of the wire.
+        deadline: the seconds that it may take; infinite for the service's own limits.
+    """
+
+    service: str
+    operation: str
+    body: Members
+    deadline: float = inf
+
+
+Proceed = Callable[[Call], Members]
+Observer = Callable[[Call, Proceed], Members]
+"""Sees a call on its way: it may change, refuse or answer it, and see what comes back."""
+
+_observers: tuple[Observer, ...] = ()
+_connections = Connections(idle_seconds=_IDLE_SECONDS)
+
+
+def observe(observer: Observer) -> None:
+    """Have an observer see every call of this process, before those that were there."""
+    global _observers
+    _observers = (observer, *_observers)
+
+
+@contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """Have an observer see the calls made inside by all threads."""
+    global _observers
+    observe(observer)
+    try:
+        yield
+    finally:
+        _observers = tuple(each for each in _observers if each is not observer)
+
+
+def send(service: str, operation: str, body: Members, deadline: float = inf) -> Members:
+    """Send a call once; returns the members of its answer.
+
+    Args:
+        deadline: the seconds that it may take; the time limit of the request holds in any case.
+
+    Raises:
+        AwsError: NotConfigured, NotSent, NoAnswer or Refused.
+    """
+    proceed: Proceed = _exchange
+    for observer in reversed(_observers):
+        proceed = _through(observer, proceed)
+    return proceed(Call(service, operation, body, deadline))
+
+
+def _through(observer: Observer, proceed: Proceed) -> Proceed:
+    return lambda call: observer(call, proceed)
+
+
+def send_twice(service: str, operation: str, body: Members, pause: Callable[[float], None] = time.sleep) -> Members:
+    """Send a call that may be carried out twice; again once if it has no answer, or AWS is busy or failed.
+
+    Under a time limit it is sent once.
+
+    Raises: AwsError.
+    """
+    try:
+        return send(service, operation, body)
+    except AwsError as error:
+        if time_limit.is_limited() or not _may_succeed_later(error):
+            raise
+    pause(random.uniform(0, 1))
+    return send(service, operation, body)
+
+
+def _may_succeed_later(error: AwsError) -> bool:
+    if isinstance(error, Refused):
+        return error.status >= _SERVER_ERROR or error.code in _BUSY
+    return isinstance(error, NotSent | NoAnswer)
+
+
+def _exchange(call: Call) -> Members:
+    body = json.dumps(call.body, separators=(",", ":")).encode()
+    try:
+        return answers.read(call.operation, _post(call, body, environment.credentials()))
+    except Refused as refusal:
+        if refusal.code in _EXPIRED:
+            found = environment.credentials(fresh=True)
+        elif refusal.code in _WRONG_TIME and signing.correct_clock(refusal.headers.get("date", "")):
+            found = environment.credentials()
+        else:
+            raise
+    return answers.read(call.operation, _post(call, body, found))
+
+
+def _post(call: Call, body: bytes, credentials: environment.Credentials) -> answers.Answer:
+    """Raises: NotSent, NoAnswer."""
+    url, region = environment.endpoint(call.service)
+    headers = signing.signed(call.service, region, credentials, url, _headers(call), body)
+    connect, total = _limits(call)
+    until = time.monotonic() + total
+    with call_limits(until, False, environment.authorities(), inf, connect=connect, is_captured=False):
+        current_call.sent = False
+        try:
+            with _connections.response("POST", url, body, headers, proxy=environment.proxy_of(url)) as response:
+                received = {name.lower(): value for name, value in response.headers.items()}
+                return answers.Answer(response.status, received, response.read())
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            why = str(error) or type(error).__name__
+            if current_call.sent:
+                raise NoAnswer(f"{url} did not answer {call.operation}: {why}") from error
+            raise NotSent(f"could not connect to {url}: {why}") from error
+
+
+def _limits(call: Call) -> tuple[float, float]:
+    """The seconds to connect, and in all. Raises: NotSent: there are none left."""
+    connect, read = _PATIENCE.get(call.service, _ORDINARY_PATIENCE)
+    if time_limit.is_limited():
+        connect, read = CONNECT_SECONDS, READ_SECONDS
+    left = min(time_limit.seconds_left(), call.deadline)
+    if left <= 0:
+        raise NotSent(f"{call.operation}: the time limit of the request is over")
+    return min(connect, left), min(connect + read, left)
+
+
+def _headers(call: Call) -> dict[str, str]:
+    prefix, version = _TARGETS[call.service]
+    headers = {
+        "Content-Type": f"application/x-amz-json-{version}",
+        "X-Amz-Target": f"{prefix}.{call.operation}",
+        "User-Agent": USER_AGENT,
+        "Accept-Encoding": "identity",
+    }
+    trace = os.environ.get("_X_AMZN_TRACE_ID")
+    if trace and "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # Lambda ends loops of queues and functions by it
+        headers["X-Amzn-Trace-Id"] = quote(trace, safe=_TRACE)
+    return headers

@@ -1,0 +1,39 @@
+"""Queues of SQS."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from chalicelib.foundation.aws.calls import send_twice
+
+
+class Queue:
+    """An SQS queue, looked up by name. A message may come more than once. All calls raise AwsError."""
+
+    BATCH = 10
+    LONGEST_DELAY = 900
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @cached_property
+    def _url(self) -> str:
+        url: str = send_twice("sqs", "GetQueueUrl", {"QueueName": self.name})["QueueUrl"]
+        return url
+
+    def send(self, body: str, delay: int = 0) -> None:
+        """Queue a message, visible after ``delay`` seconds (at most 900)."""
+        send_twice("sqs", "SendMessage", {"QueueUrl": self._url, "MessageBody": body, "DelaySeconds": delay})
+
+    def send_all(self, bodies: Sequence[str]) -> list[str]:
+        """Queue up to ``BATCH`` messages in one call; returns the messages that were not accepted."""
+        entries = [{"Id": str(number), "MessageBody": body} for number, body in enumerate(bodies)]
+        answer = send_twice("sqs", "SendMessageBatch", {"QueueUrl": self._url, "Entries": entries})
+        return [bodies[int(failed["Id"])] for failed in answer.get("Failed", ())]
+
+    def count_messages(self) -> int:
+        """The approximate number of visible messages."""
+        name = "ApproximateNumberOfMessages"
+        answer = send_twice("sqs", "GetQueueAttributes", {"QueueUrl": self._url, "AttributeNames": [name]})
+        return int(answer["Attributes"][name])

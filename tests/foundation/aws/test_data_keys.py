@@ -1,0 +1,28 @@
+"""Data keys have 256 bits and are bound to their purpose."""
+
+from __future__ import annotations
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from chalicelib.foundation.aws.data_keys import Kms
+
+pytestmark = pytest.mark.usefixtures("resources")
+ALIAS = "alias/causeway-local"
+
+
+def test_a_data_key_has_256_bits_and_is_unwrapped_by_the_same_key() -> None:
+    kms = Kms(ALIAS)
+    plain, wrapped = kms.generate_data_key()
+
+    assert len(plain) == 32
+    assert plain not in wrapped
+    assert Kms(ALIAS).unwrap(wrapped) == plain
+
+
+def test_a_data_key_is_bound_to_its_purpose() -> None:
+    _, wrapped = Kms(ALIAS).generate_data_key()
+
+    with pytest.raises(ClientError):
+        boto3.client("kms").decrypt(CiphertextBlob=wrapped, EncryptionContext={"purpose": "another"})

@@ -1,0 +1,72 @@
+"""Queues by their name, ten messages a call."""
+
+from __future__ import annotations
+
+import boto3
+import pytest
+
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.errors import Refused
+from chalicelib.foundation.aws.queues import Queue
+from tests.volume.round_trips import RoundTrips
+
+pytestmark = pytest.mark.usefixtures("resources")
+
+
+def test_a_message_goes_to_the_queue_of_that_name() -> None:
+    sqs = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="test-queue")["QueueUrl"]
+    queue = Queue("test-queue")
+
+    queue.send("one")
+    queue.send("two")
+    messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    assert sorted(message["Body"] for message in messages) == ["one", "two"]
+
+
+def test_a_message_can_wait() -> None:
+    sqs = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="test-slow-queue")["QueueUrl"]
+    Queue("test-slow-queue").send("later", delay=900)
+
+    attributes = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["ApproximateNumberOfMessagesDelayed"])
+    assert attributes["Attributes"] == {"ApproximateNumberOfMessagesDelayed": "1"}
+
+
+def test_ten_messages_are_one_call() -> None:
+    sqs = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="test-batch-queue")["QueueUrl"]
+    queue = Queue("test-batch-queue")
+    bodies = [str(number) for number in range(Queue.BATCH)]
+
+    with RoundTrips().counted() as trips:
+        queue.count_messages()
+        found = trips.made
+        assert queue.send_all(bodies) == []
+    assert trips.made == found + 1
+    assert queue.count_messages() == 10
+    messages = sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10)["Messages"]
+    assert sorted(message["Body"] for message in messages) == bodies
+
+
+def test_messages_that_were_not_taken_are_named() -> None:
+    def take_the_first(call: Call, proceed: Proceed) -> Members:
+        return {"QueueUrl": ""} | {"Failed": [{"Id": "2"}, {"Id": "1"}]}
+
+    with observed(take_the_first):
+        assert Queue("any").send_all(["a", "b", "c"]) == ["c", "b"]
+
+
+def test_messages_that_wait_for_their_time_are_not_waiting_to_be_received() -> None:
+    boto3.client("sqs").create_queue(QueueName="test-waiting-queue")
+    queue = Queue("test-waiting-queue")
+    queue.send("now")
+    queue.send("later", delay=900)
+
+    assert queue.count_messages() == 1
+
+
+def test_a_queue_that_does_not_exist_is_an_error_of_the_call() -> None:
+    for call in (lambda: Queue("no-such-queue").send("one"), lambda: Queue("no-such-queue").count_messages()):
+        with pytest.raises(Refused, match="NonExistentQueue"):
+            call()

@@ -1,0 +1,55 @@
+"""Secrets are read as they were written, and two writers cannot overwrite each other."""
+
+from __future__ import annotations
+
+import boto3
+import pytest
+
+from chalicelib.foundation.aws.errors import Refused
+from chalicelib.foundation.aws.secrets import Secrets
+from chalicelib.foundation.crypto.secret_keys import SecretChanged
+from chalicelib.foundation.identifiers import new_id
+
+pytestmark = pytest.mark.usefixtures("resources")
+
+
+@pytest.fixture
+def name() -> str:
+    """A secret without a value."""
+    made: str = boto3.client("secretsmanager").create_secret(Name=f"test-{new_id()}")["Name"]
+    return made
+
+
+def test_an_absent_secret_and_an_empty_one_have_no_members(name: str) -> None:
+    assert Secrets().get("no-such-secret") == {}
+    assert Secrets().get(name) == {}
+
+
+@pytest.mark.parametrize("text", ["[]", '"text"', "5", "{}"])
+def test_a_secret_that_is_no_object_has_no_members(name: str, text: str) -> None:
+    boto3.client("secretsmanager").put_secret_value(SecretId=name, SecretString=text)
+
+    assert Secrets().get(name) == {}
+
+
+def test_a_secret_is_read_as_it_was_written(name: str) -> None:
+    Secrets().put(name, {"api_key": "ä", "number": 5})
+
+    assert Secrets().get(name) == {"api_key": "ä", "number": 5}
+
+
+def test_of_two_writers_that_replace_the_same_value_one_gets_through(name: str) -> None:
+    first, second = Secrets(), Secrets()
+    before = first.get(name)
+
+    first.put(name, {"writer": "first"}, replacing=before)
+    with pytest.raises(SecretChanged, match=name):
+        second.put(name, {"writer": "second"}, replacing=before)
+    assert second.get(name) == {"writer": "first"}
+    second.put(name, {"writer": "second"}, replacing={"writer": "first"})
+    assert first.get(name) == {"writer": "second"}
+
+
+def test_another_failure_of_a_secret_is_reported() -> None:
+    with pytest.raises(Refused, match="ResourceNotFoundException"):
+        Secrets().put("no-such-secret", {"a": 1})
