@@ -65,7 +65,7 @@ pytest_plugins = [
 ]
 
 ON_SHARED_STACK = re.compile(
-    "tests/(browser/test_first_steps|e2e/test_(contention|customers|deliveries|documented_clients|faults|first_data|guides"
+    "tests/(browser/test_first_steps|e2e/test_(contention|customers|deliveries|documented_clients|faults|first_answer|first_data|guides"
     "|journey|late_faults|mails|readme|standard_clients|trace))[.]py::"
 )
 """Modules of ``make test`` that use the shared stack: of several processes, one starts it and runs them all."""

@@ -68,7 +68,7 @@ def answered(call: calls.Call) -> Members:
         if not type(error).__module__.startswith("moto."):
             raise
         code = str(getattr(error, "error_type", None) or getattr(error, "code", ""))
-        raise errors.Refused(call.operation, code, str(error)) from None
+        raise errors.Refused(call.operation, code, str(getattr(error, "message", error))) from None
 
 
 def _answer_client(client: Any, name: str, parameters: Members) -> Any:
@@ -125,6 +125,8 @@ def _base64(value: bytes) -> str:
 
 
 def _generate_data_key(kms: Any, asked: Mapping[str, Any]) -> Members:
+    if kms.get_key_id_from_alias(asked["KeyId"]) is None:
+        raise Refused("NotFoundException", f"Alias {asked['KeyId']} is not found.")
     plain, sealed, arn = kms.generate_data_key(asked["KeyId"], asked["EncryptionContext"], None, asked["KeySpec"])
     return {"Plaintext": _base64(plain), "CiphertextBlob": _base64(sealed), "KeyId": arn}
 

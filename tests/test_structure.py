@@ -197,6 +197,12 @@ def test_only_edges_and_the_application_know_the_framework(subtests: pytest.Subt
             assert {name for name in imports(module) if within(name, "chalice")} == set()
 
 
+def test_only_the_way_to_aws_knows_its_libraries() -> None:
+    others = [module for module in MODULES if not within(module, "chalicelib.foundation.aws")]
+
+    assert {module for module in others if any(within(name, "boto3", "botocore") for name in imports(module))} == set()
+
+
 def test_the_website_sees_cards_through_their_portal_only(subtests: pytest.Subtests) -> None:
     portal = ("chalicelib/cards/portal/**", *PROTOCOL)
     for module in [each for each in MODULES if within(each, WEBSITE)]:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, partial
 from html.parser import HTMLParser
 from http.cookies import SimpleCookie
 from types import SimpleNamespace
@@ -27,6 +27,7 @@ from chalicelib.demo_bank.directory import find_customer
 from chalicelib.demo_bank.profiles import BY_NAME, BankName, Profile
 from chalicelib.demo_bank.routes import build
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.aws.calls import send
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.settings import Settings
@@ -141,7 +142,7 @@ class Stage:
         self.settings = Settings.from_environment({"STAGE": "local", "RESOURCE_PREFIX": prefix, **environment})
         self.clock = ManualClock(START)
         _create_table(f"{prefix}-demo-banks")
-        self.store = Store(_client(), prefix)
+        self.store = Store(partial(send, "dynamodb"), prefix)
         self.secrets = SimpleNamespace(get=lambda _: self.secret)
         self.secret: dict[str, Any] = {
             key: {"bic": p.bic, "api_key": f"key-{key}", "signing_key": BANK_PEMS[key], "storage_key": "ab" * 32}

@@ -9,7 +9,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from chalicelib.foundation.crypto.secret_keys import SecretChanged
+from chalicelib.foundation.aws.errors import SecretChanged
 
 
 class FakeKms:

@@ -49,3 +49,7 @@ class Refused(AwsError):
         self.members = members or {}
         self.headers = headers or {}
         super().__init__(f"{operation}: {code}" + (f": {message}" if message else ""))
+
+
+class SecretChanged(Exception):
+    """The secret was changed concurrently; the other change takes precedence."""

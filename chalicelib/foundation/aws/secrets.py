@@ -7,8 +7,7 @@ from secrets import token_hex
 from typing import Any
 
 from chalicelib.foundation.aws.calls import send_twice
-from chalicelib.foundation.aws.errors import Refused
-from chalicelib.foundation.crypto.secret_keys import SecretChanged
+from chalicelib.foundation.aws.errors import Refused, SecretChanged
 from chalicelib.foundation.identifiers import digest
 
 

@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from chalicelib.foundation import log
+from chalicelib.foundation.aws.errors import SecretChanged
 from chalicelib.foundation.clock import Clock
 
 CACHED_SECONDS = 60
@@ -36,10 +37,6 @@ class SecretStore(Protocol):
 
     def put(self, name: str, value: dict[str, Any], replacing: dict[str, Any] | None = None) -> None:
         """Replace the secret if its value is still ``replacing``. Raises: SecretChanged."""
-
-
-class SecretChanged(Exception):
-    """The secret was changed concurrently; the other change takes precedence."""
 
 
 class NoKeys(Exception):

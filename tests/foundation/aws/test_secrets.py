@@ -5,9 +5,8 @@ from __future__ import annotations
 import boto3
 import pytest
 
-from chalicelib.foundation.aws.errors import Refused
+from chalicelib.foundation.aws.errors import Refused, SecretChanged
 from chalicelib.foundation.aws.secrets import Secrets
-from chalicelib.foundation.crypto.secret_keys import SecretChanged
 from chalicelib.foundation.identifiers import new_id
 
 pytestmark = pytest.mark.usefixtures("resources")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from chalicelib.foundation.aws.errors import SecretChanged
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.keyring import Keyring
-from chalicelib.foundation.crypto.secret_keys import CACHED_SECONDS, NoKeys, SecretChanged
+from chalicelib.foundation.crypto.secret_keys import CACHED_SECONDS, NoKeys
 from chalicelib.foundation.crypto.vault import Vault
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.manual_clock import ManualClock

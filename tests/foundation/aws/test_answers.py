@@ -1,0 +1,119 @@
+"""Answers as AWS documents them, and as networks spoil them.
+
+Shapes: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.LowLevelAPI.html and
+https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/Programming.Errors.html
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.aws.answers import Answer, read
+from chalicelib.foundation.aws.errors import NoAnswer, Refused
+
+DYNAMODB = "com.amazonaws.dynamodb.v20120810#"
+ITEM = b'{"Item":{"AnimalType":{"S":"Dog"},"Age":{"N":"8"},"Name":{"S":"Fido"}}}'
+CANCELLED = {
+    "__type": f"{DYNAMODB}TransactionCanceledException",
+    "Message": "Transaction cancelled, please refer cancellation reasons for specific reasons",
+    "CancellationReasons": [
+        {"Code": "ConditionalCheckFailed", "Item": {"id": {"S": "1"}}, "Message": "The conditional request failed"},
+        {"Code": "None"},
+    ],
+}
+
+
+def answer(body: bytes, status: int = 200, **headers: str) -> Answer:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Answer(status, {"x-amz-crc32": str(zlib.crc32(body))} | named, body)
+
+
+def refused(body: Any, status: int = 400, **headers: str) -> Refused:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    with pytest.raises(Refused) as caught:
+        read("PutItem", answer(content, status, **headers))
+    return caught.value
+
+
+def test_a_success_has_its_members() -> None:
+    assert read("GetItem", answer(ITEM))["Item"]["Name"] == {"S": "Fido"}
+
+
+@pytest.mark.parametrize("body", [b"", b"{}"])
+def test_a_success_may_have_no_members(body: bytes) -> None:
+    assert read("SendMessage", answer(body)) == {}
+
+
+def test_a_zipped_answer_is_checked_as_it_came() -> None:
+    zipped = gzip.compress(ITEM)
+
+    assert read("GetItem", answer(zipped, content_encoding="gzip")) == json.loads(ITEM)
+    with pytest.raises(NoAnswer, match="checksum"):
+        read("GetItem", answer(zipped, content_encoding="gzip", x_amz_crc32=str(zlib.crc32(ITEM))))
+
+
+def test_an_answer_with_another_checksum_is_lost() -> None:
+    with pytest.raises(NoAnswer, match="checksum"):
+        read("GetItem", answer(ITEM, x_amz_crc32="1"))
+
+
+@pytest.mark.parametrize("body", [ITEM[:20], b"<html></html>", b"[]", b"null", b"\xff"])
+def test_a_success_that_is_no_json_object_is_lost(body: bytes) -> None:
+    with pytest.raises(NoAnswer):
+        read("GetItem", answer(body))
+
+
+@pytest.mark.parametrize("body", [gzip.compress(ITEM)[:30], b"not zipped"])
+def test_a_zipped_answer_that_cannot_be_unzipped_is_lost(body: bytes) -> None:
+    with pytest.raises(NoAnswer):
+        read("GetItem", answer(body, content_encoding="gzip"))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("AccessDeniedException", "ConditionalCheckFailedException", "IncompleteSignatureException"),
+        *("ItemCollectionSizeLimitExceededException", "LimitExceededException", "MissingAuthenticationTokenException"),
+        *("ProvisionedThroughputExceededException", "RequestLimitExceeded", "ResourceInUseException"),
+        *("ResourceNotFoundException", "ThrottlingException", "UnrecognizedClientException", "ValidationException"),
+        *("TransactionConflictException", "TransactionInProgressException", "IdempotentParameterMismatchException"),
+    ],
+)
+def test_each_error_has_its_code_without_the_namespace(code: str) -> None:
+    for written in (f"{DYNAMODB}{code}", f"com.amazon.coral.validate#{code}", code, f"{code}:http://internal/"):
+        error = refused({"__type": written, "message": "why"})
+        assert (error.code, error.status, str(error)) == (code, 400, f"PutItem: {code}: why")
+
+
+def test_an_error_may_be_named_by_a_header_only() -> None:
+    assert refused({}, x_amzn_errortype="ThrottlingException:http://internal/").code == "ThrottlingException"
+
+
+def test_a_queue_s_error_has_the_code_of_the_older_protocol() -> None:
+    older = "AWS.SimpleQueueService.NonExistentQueue"
+    error = refused({"__type": "com.amazonaws.sqs#QueueDoesNotExist"}, x_amzn_query_error=f"{older};Sender")
+
+    assert error.code == older
+
+
+def test_a_cancelled_transaction_has_its_reasons() -> None:
+    error = refused(CANCELLED)
+
+    assert error.code == "TransactionCanceledException"
+    assert error.members["CancellationReasons"] == CANCELLED["CancellationReasons"]
+
+
+@pytest.mark.parametrize("status", [403, 500, 502, 503, 504])
+def test_a_page_in_place_of_an_answer_is_an_error_by_its_status(status: int) -> None:
+    error = refused(b"<html><body>Bad Gateway</body></html>", status)
+
+    assert (error.code, error.status, error.members) == (str(status), status, {})
+
+
+def test_an_error_has_the_answer_s_headers() -> None:
+    assert refused({"__type": "a#B"}, 503, retry_after="2", x_amzn_requestid="R").headers["retry-after"] == "2"

@@ -1,0 +1,397 @@
+"""A call of AWS: signed, sent once, and what its end says of whether it was carried out."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import ssl
+import threading
+import zlib
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.aws import calls, environment, signing
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed, send, send_twice
+from chalicelib.foundation.aws.errors import NoAnswer, NotSent, Refused
+from chalicelib.foundation.http import deadline_connections
+from chalicelib.foundation.http.deadline_connections import SlowCheck
+from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
+from chalicelib.foundation.http.outbound import Outbound
+from chalicelib.foundation.version import USER_AGENT
+from tests.foundation.servers import Connection, Server, self_signed, server_context, serving, unused_port
+from tests.patience import PATIENCE_SECONDS
+
+BODY = {"TableName": "clients", "Key": {"id": {"S": "ä"}}}
+
+
+@pytest.fixture(autouse=True)
+def own_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No connection of another test, no known skew, and credentials of the environment."""
+    monkeypatch.setattr(calls, "_connections", deadline_connections.Connections(idle_seconds=calls._IDLE_SECONDS))
+    monkeypatch.setattr(signing, "_skew_seconds", 0.0)
+    for name, value in {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "AKID"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+    """Has all services called at a server that behaves as given; a context manager."""
+
+    class Called:
+        def __init__(self, behaviour: Callable[[Connection], None], tls: ssl.SSLContext | None = None) -> None:
+            self._serving = serving(behaviour, tls)
+
+        def __enter__(self) -> Server:
+            server = self._serving.__enter__()
+            monkeypatch.setenv("AWS_ENDPOINT_URL", f"{server.scheme}://127.0.0.1:{server.port}")
+            return server
+
+        def __exit__(self, *raised: Any) -> None:
+            self._serving.__exit__(*raised)
+
+    return Called
+
+
+def answers(*of: tuple[int, bytes] | tuple[int, bytes, bytes]) -> Callable[[Connection], None]:
+    """Gives these answers, one after the other, and the last one again and again."""
+    left = [*of]
+
+    def behave(connection: Connection) -> None:
+        while connection.request():
+            status, body, *headers = left.pop(0) if len(left) > 1 else left[0]
+            connection.answer(body, f"{status} Said", b"".join(headers))
+
+    return behave
+
+
+GOOD = answers((200, b"{}"))
+
+
+def head(server: Server, number: int = 0) -> dict[str, str]:
+    """The headers of a request, by lower-case name; its first line is nameless."""
+    first, *lines = server.requests[number][1].partition(b"\r\n\r\n")[0].decode().split("\r\n")
+    return {"": first} | {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+
+
+@pytest.mark.parametrize(
+    ("service", "target", "version"),
+    [
+        ("dynamodb", "DynamoDB_20120810", "1.0"),
+        ("kms", "TrentService", "1.1"),
+        ("secretsmanager", "secretsmanager", "1.1"),
+        ("sqs", "AmazonSQS", "1.0"),
+    ],
+)
+def test_a_call_is_a_signed_post_of_its_members(
+    service: str, target: str, version: str, called: Callable[..., Any]
+) -> None:
+    with called(GOOD) as server:
+        assert send(service, "GetItem", BODY) == {}
+
+    sent = head(server)
+    assert sent[""] == "POST / HTTP/1.1"
+    assert sent["x-amz-target"] == f"{target}.GetItem"
+    assert sent["content-type"] == f"application/x-amz-json-{version}"
+    assert (sent["user-agent"], sent["accept-encoding"]) == (USER_AGENT, "identity")
+    assert json.loads(server.requests[0][1].partition(b"\r\n\r\n")[2]) == BODY
+    assert sent["x-amz-security-token"] == "token"
+    signature = rf"AWS4-HMAC-SHA256 Credential=AKID/\d{{8}}/eu-west-1/{service}/aws4_request, "
+    assert re.match(signature, sent["authorization"])
+
+
+def test_a_trace_of_lambda_is_handed_on_by_functions_only(
+    called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trace = "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"
+    monkeypatch.setenv("_X_AMZN_TRACE_ID", trace)
+    with called(GOOD) as server:
+        send("sqs", "SendMessage", {})
+        monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "causeway-dev-deliver")
+        send("sqs", "SendMessage", {})
+
+    assert ("x-amzn-trace-id" in head(server), head(server, 1)["x-amzn-trace-id"]) == (False, trace)
+
+
+# -- observers
+
+
+def test_observers_see_a_call_from_the_last_to_the_first_and_what_came_of_it(called: Callable[..., Any]) -> None:
+    seen: list[str] = []
+
+    def observer(name: str) -> calls.Observer:
+        def see(call: Call, proceed: Proceed) -> Members:
+            seen.append(f"{name} before {call.operation}")
+            answer = proceed(call)
+            seen.append(f"{name} after {answer}")
+            return answer
+
+        return see
+
+    with called(answers((200, b'{"a":1}'))), observed(observer("outer")), observed(observer("inner")):
+        send("kms", "Decrypt", {})
+
+    assert seen == ["inner before Decrypt", "outer before Decrypt", "outer after {'a': 1}", "inner after {'a': 1}"]
+
+
+def test_an_observer_may_answer_a_call_or_change_it(called: Callable[..., Any]) -> None:
+    with called(GOOD) as server:
+        with observed(lambda call, proceed: {"answered": call.operation}):
+            assert send("kms", "Decrypt", {}) == {"answered": "Decrypt"}
+        with observed(lambda call, proceed: proceed(Call(call.service, call.operation, {"b": 2}))):
+            send("kms", "Decrypt", {"a": 1})
+
+    assert [request.partition(b"\r\n\r\n")[2] for _, request in server.requests] == [b'{"b":2}']
+
+
+# -- ends
+
+
+def test_a_connection_that_is_refused_was_never_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{unused_port()}")
+
+    with pytest.raises(NotSent, match="could not connect to http://127"):
+        send("dynamodb", "GetItem", BODY)
+
+
+def hang_up(connection: Connection) -> None:
+    connection.request()
+
+
+def half_an_answer(connection: Connection) -> None:
+    connection.request()
+    connection.send(b'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"Item":')
+
+
+def half_a_head(connection: Connection) -> None:
+    connection.request()
+    connection.send(b"HTTP/1.1 200 OK\r\nContent-")
+
+
+def other_bytes(connection: Connection) -> None:
+    connection.request()
+    connection.answer(b'{"Item":{}}', headers=f"x-amz-crc32: {zlib.crc32(b'{}')}\r\n".encode())
+
+
+@pytest.mark.parametrize("behaviour", [hang_up, half_an_answer, half_a_head, other_bytes])
+def test_an_answer_that_is_not_whole_is_lost_and_the_call_not_repeated(
+    behaviour: Callable[[Connection], None], called: Callable[..., Any]
+) -> None:
+    with called(behaviour) as server, pytest.raises(NoAnswer):
+        send("dynamodb", "PutItem", BODY)
+
+    assert len(server.requests) == 1
+
+
+def test_a_refusal_has_its_code(called: Callable[..., Any]) -> None:
+    refusal = b'{"__type":"com.amazonaws.dynamodb.v20120810#ValidationException","message":"no"}'
+    with called(answers((400, refusal))), pytest.raises(Refused, match="PutItem: ValidationException: no"):
+        send("dynamodb", "PutItem", BODY)
+
+
+def test_a_token_that_has_expired_is_replaced_once(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def found(*, fresh: bool = False) -> environment.Credentials:
+        asked.append(fresh)
+        return environment.Credentials(f"key-{len(asked)}", "secret", "token")
+
+    monkeypatch.setattr(environment, "credentials", found)
+    expired = (400, b'{"__type":"ExpiredTokenException"}')
+    with called(answers(expired, (200, b"{}"), expired)) as server:
+        assert send("sqs", "SendMessage", {}) == {}
+        with pytest.raises(Refused, match="ExpiredToken"):
+            send("sqs", "SendMessage", {})
+
+    assert asked == [False, True, False, True]
+    assert ["Credential=key-2" in head(server, 1)["authorization"], len(server.requests)] == [True, 4]
+
+
+def test_a_wrong_clock_is_corrected_by_aws_s_once(called: Callable[..., Any]) -> None:
+    there = datetime.now(UTC) + timedelta(hours=3)
+    date = f"Date: {format_datetime(there, usegmt=True)}\r\n".encode()
+    refused = (403, b'{"__type":"InvalidSignatureException"}', date)
+    with called(answers(refused, (200, b"{}"), refused)) as server:
+        assert send("sqs", "SendMessage", {}) == {}
+        with pytest.raises(Refused):
+            send("sqs", "SendMessage", {})
+
+    signed = [datetime.strptime(head(server, number)["x-amz-date"], "%Y%m%dT%H%M%S%z") for number in (0, 1, 2)]
+    assert timedelta(hours=2) < signed[1] - signed[0]
+    assert timedelta(hours=2) < signed[2] - signed[0]
+    assert len(server.requests) == 3, "a signature that is wrong at the right time is not repeated"
+
+
+# -- repeats
+
+
+REFUSED: Mapping[str, tuple[int, bytes]] = {
+    "failed": (500, b'{"__type":"InternalFailure"}'),
+    "throttled": (400, b'{"__type":"ThrottlingException"}'),
+    "a gateway": (502, b"<html></html>"),
+}
+
+
+@pytest.mark.parametrize("reason", REFUSED)
+def test_a_call_that_may_be_repeated_is_so_once(reason: str, called: Callable[..., Any]) -> None:
+    pauses: list[float] = []
+    with called(answers(REFUSED[reason], (200, b"{}"), REFUSED[reason])) as server:
+        assert send_twice("kms", "Decrypt", {}, pauses.append) == {}
+        with pytest.raises(Refused):
+            send_twice("kms", "Decrypt", {}, pauses.append)
+
+    assert (len(server.requests), len(pauses)) == (4, 2)
+    assert all(0 <= pause <= 1 for pause in pauses)
+
+
+def test_a_lost_answer_is_asked_for_again_once(called: Callable[..., Any]) -> None:
+    with called(hang_up) as server, pytest.raises(NoAnswer):
+        send_twice("kms", "Decrypt", {}, lambda seconds: None)
+
+    assert len(server.requests) == 2
+
+
+def test_what_no_repeat_can_help_is_not_repeated(called: Callable[..., Any]) -> None:
+    with called(answers((400, b'{"__type":"AccessDeniedException"}'))) as server, pytest.raises(Refused):
+        send_twice("kms", "Decrypt", {}, lambda seconds: None)
+
+    assert len(server.requests) == 1
+
+
+# -- connections
+
+
+def test_a_connection_is_used_again_within_five_seconds_of_the_wall_s_clock(
+    called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1_000.0]
+    monkeypatch.setattr(deadline_connections, "_wall_time", lambda: now[0])
+    with called(GOOD) as server:
+        for passed in (0.0, 5.0, 5.1, -1.0):
+            now[0] += passed
+            send("dynamodb", "GetItem", BODY)
+
+    assert server.served == [1, 1, 2, 3]
+
+
+def test_nothing_of_a_call_is_captured_with_the_headers_of_other_parties(called: Callable[..., Any]) -> None:
+    captured = CapturedHeaders()
+    with called(GOOD), capture_headers(captured):
+        send("kms", "Decrypt", {})
+
+    assert (captured.sent, captured.received) == (None, None)
+
+
+def test_a_call_may_be_made_while_another_party_is_slow(called: Callable[..., Any]) -> None:
+    """The check of a slow call reads storage in the same thread."""
+    checked = threading.Event()
+
+    def slow(connection: Connection) -> None:
+        connection.request()
+        checked.wait(PATIENCE_SECONDS)
+        connection.answer(b"late")
+
+    def check() -> None:
+        send("dynamodb", "GetItem", BODY)
+        checked.set()
+
+    with called(GOOD), serving(slow) as bank:
+        outbound = Outbound(public_only=False, total_seconds=PATIENCE_SECONDS)
+        reply = outbound.post(bank.url, b"{}", {}, repeat=False, slow_check=SlowCheck(0, check))
+
+    assert reply.body == b"late"
+
+
+# -- TLS and proxies
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    return self_signed(tmp_path)
+
+
+@pytest.fixture
+def tls(certificate: Path) -> ssl.SSLContext:
+    return server_context(certificate)
+
+
+def test_over_tls_only_known_authorities_are_trusted(
+    called: Callable[..., Any], certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deadline_connections.trust.cache_clear()
+    with called(GOOD, tls) as server:
+        with pytest.raises(NotSent, match="no TLS connection"):
+            send("dynamodb", "GetItem", BODY)
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+        send("dynamodb", "GetItem", BODY)
+        send("sqs", "SendMessage", BODY)
+
+    assert server.served == [2, 2]
+    assert deadline_connections.trust.cache_info().misses == 2
+
+
+def test_one_context_serves_all_services_and_refuses_old_tls() -> None:
+    context = deadline_connections.trust(environment.authorities())
+
+    assert context is deadline_connections.trust(environment.authorities())
+    assert context.minimum_version == ssl.TLSVersion.TLSv1_2
+    assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
+
+
+def test_a_proxy_opens_a_tunnel_and_sees_nothing_of_the_call(
+    called: Callable[..., Any], certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with called(GOOD, tls) as server, serving(_tunnel(server.port)) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://user:word@127.0.0.1:{proxy.port}")
+        for _ in range(2):
+            assert send("dynamodb", "GetItem", BODY) == {}
+
+    ((_, asked),) = proxy.requests
+    lines = asked.decode().split("\r\n")
+    assert lines[0].startswith(f"CONNECT 127.0.0.1:{server.port} HTTP/1.")
+    assert {line.lower() for line in lines} >= {"proxy-authorization: basic dxnlcjp3b3jk"}
+    assert len(server.requests) == 2
+
+
+def test_a_proxy_that_refuses_has_sent_nothing(
+    called: Callable[..., Any], tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    monkeypatch.delenv("no_proxy", raising=False)
+    with called(GOOD, tls) as server, serving(answers((403, b""))) as proxy:
+        monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.port}")
+        with pytest.raises(NotSent):
+            send("dynamodb", "PutItem", BODY)
+
+    assert server.requests == []
+
+
+def _tunnel(port: int) -> Callable[[Connection], None]:
+    def behave(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        with socket.create_connection(("127.0.0.1", port)) as there:
+            back = threading.Thread(target=_pump, args=(there, connection.sock), daemon=True)
+            back.start()
+            _pump(connection.sock, there)
+            back.join(PATIENCE_SECONDS)
+
+    return behave
+
+
+def _pump(source: socket.socket, sink: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while content := source.recv(65536):
+            sink.sendall(content)
+        sink.shutdown(socket.SHUT_WR)
