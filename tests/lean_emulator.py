@@ -147,7 +147,7 @@ def _put_secret_value(secrets: Any, asked: Mapping[str, Any]) -> Members:
         secrets.put_secret_value(
             secret_id=asked["SecretId"],
             secret_string=asked["SecretString"],
-            secret_binary="",
+            secret_binary=None,
             client_request_token=asked["ClientRequestToken"],
             version_stages=["AWSCURRENT"],
         )

@@ -1,63 +1,93 @@
-"""What the emulator answers within this process is what it answers by way of HTTP."""
+"""What the emulator answers within this process is what it answers a client of boto3."""
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import boto3
 import pytest
+from botocore import xform_name
 from botocore.exceptions import ClientError
 
+from chalicelib.foundation.aws.calls import send
+from chalicelib.foundation.aws.errors import Refused
 from tests import lean_emulator
-from tests.world import World
 
-QUEUES = "https://sqs.eu-west-1.amazonaws.com/123456789012"
-CALLS: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
-    ("kms", "Decrypt"): ("decrypt", {"EncryptionContext": {"of": "this"}}),
-    ("secretsmanager", "GetSecretValue"): ("get_secret_value", {"SecretId": "answered"}),
-    ("sqs", "GetQueueUrl"): ("get_queue_url", {"QueueName": "causeway-local-deliveries"}),
-    ("sqs", "SendMessageBatch"): (
-        "send_message_batch",
-        {"QueueUrl": f"{QUEUES}/causeway-local-deliveries", "Entries": [{"Id": "a", "MessageBody": "x"}]},
-    ),
+QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/causeway-local-deliveries"
+NOWHERE = {"QueueUrl": f"{QUEUE}-unknown"}
+TOKEN = "b7f1c5d2-0a4e-4b7e-9d2c-3f5a6b7c8d9e"
+CALLS: dict[tuple[str, str], dict[str, Any]] = {
+    ("kms", "Decrypt"): {"EncryptionContext": {"of": "this"}},
+    ("kms", "GenerateDataKey"): {
+        "KeyId": "alias/causeway-local",
+        "KeySpec": "AES_256",
+        "EncryptionContext": {"a": "b"},
+    },
+    ("secretsmanager", "GetSecretValue"): {"SecretId": "answered"},
+    ("secretsmanager", "PutSecretValue"): {"SecretId": "written", "SecretString": "{}", "ClientRequestToken": TOKEN},
+    ("sqs", "GetQueueUrl"): {"QueueName": "causeway-local-deliveries"},
+    ("sqs", "SendMessage"): {"QueueUrl": QUEUE, "MessageBody": "x", "DelaySeconds": 0},
+    ("sqs", "SendMessageBatch"): {"QueueUrl": QUEUE, "Entries": [{"Id": "a", "MessageBody": "x"}]},
+    ("sqs", "GetQueueAttributes"): {"QueueUrl": QUEUE, "AttributeNames": ["ApproximateNumberOfMessagesNotVisible"]},
 }
 WRONG: dict[tuple[str, str], dict[str, Any]] = {
     ("kms", "Decrypt"): {"EncryptionContext": {"of": "that"}},
+    ("kms", "GenerateDataKey"): {"KeyId": "alias/unknown"},
     ("secretsmanager", "GetSecretValue"): {"SecretId": "unknown"},
+    ("secretsmanager", "PutSecretValue"): {"SecretId": "unknown"},
     ("sqs", "GetQueueUrl"): {"QueueName": "unknown"},
-    ("sqs", "SendMessageBatch"): {"QueueUrl": f"{QUEUES}/unknown"},
+    ("sqs", "SendMessage"): NOWHERE,
+    ("sqs", "SendMessageBatch"): NOWHERE,
+    ("sqs", "GetQueueAttributes"): NOWHERE,
 }
+NEW_EACH_TIME = ("MessageId", "Plaintext", "CiphertextBlob", "CreatedDate", "ResponseMetadata")
 
 
 @pytest.fixture(scope="module")
 def sealed(resources: None) -> bytes:
-    """What a data key seals; the secret that is read is there, too."""
+    """What a data key seals; the secrets are there, too."""
     boto3.client("secretsmanager").create_secret(Name="answered", SecretString='{"a": 1}')
+    boto3.client("secretsmanager").create_secret(Name="written")
     made = boto3.client("kms").encrypt(KeyId="alias/causeway-local", Plaintext=b"x", EncryptionContext={"of": "this"})
     return bytes(made["CiphertextBlob"])
 
 
-def ask(call: tuple[str, str], sealed: bytes, **other: Any) -> Any:
-    """The answer, or the error that stands for it."""
-    method, arguments = CALLS[call]
-    blob = {"CiphertextBlob": sealed} if call[0] == "kms" else {}
+def ask_here(service: str, operation: str, members: dict[str, Any]) -> Any:
+    """The answer, or the code of the error that stands for it."""
     try:
-        answer = getattr(boto3.client(call[0]), method)(**(arguments | blob | other))
+        return compared(send(service, operation, members))
+    except Refused as refusal:
+        return refusal.code
+
+
+def ask_boto3(service: str, operation: str, members: dict[str, Any]) -> Any:
+    try:
+        return compared(getattr(boto3.client(service), xform_name(operation))(**members))
     except ClientError as error:
-        answer = error.response
+        return error.response["Error"]["Code"]
+
+
+def compared(answer: dict[str, Any]) -> dict[str, Any]:
+    """An answer without what differs between two calls, and without empty lists."""
     for sent in answer.get("Successful", ()):
         assert sent.pop("MessageId")
-    return answer | {"ResponseMetadata": answer["ResponseMetadata"]["HTTPStatusCode"]}
+    return {name: value for name, value in answer.items() if name not in NEW_EACH_TIME and value != []}
 
 
 @pytest.mark.parametrize("call", CALLS, ids=".".join)
-def test_a_call_that_is_answered_here_is_answered_as_by_http(
-    call: tuple[str, str], sealed: bytes, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert lean_emulator._ANSWERS.keys() == CALLS.keys()
-    here, refused = ask(call, sealed), ask(call, sealed, **WRONG[call])
+def test_a_call_is_answered_as_by_boto3(call: tuple[str, str], sealed: bytes) -> None:
+    assert lean_emulator._ANSWERS.keys() == CALLS.keys() == WRONG.keys()
+    (service, operation), is_decrypted = call, call == ("kms", "Decrypt")
+    blob = {"CiphertextBlob": sealed} if is_decrypted else {}
+    text = {"CiphertextBlob": base64.b64encode(sealed).decode()} if is_decrypted else {}
 
-    monkeypatch.setattr(lean_emulator, "_ANSWERS", {})
+    for members in (CALLS[call], CALLS[call] | WRONG[call]):
+        assert ask_here(service, operation, members | text) == ask_boto3(service, operation, members | blob)
+    assert isinstance(ask_here(service, operation, CALLS[call] | WRONG[call] | text), str), "refused"
 
-    assert (ask(call, sealed), ask(call, sealed, **WRONG[call])) == (here, refused)
-    assert (here["ResponseMetadata"], "Error" in refused) == (200, True)
+
+def test_a_key_is_unsealed(sealed: bytes) -> None:
+    asked = {"CiphertextBlob": base64.b64encode(sealed).decode(), "EncryptionContext": {"of": "this"}}
+
+    assert base64.b64decode(send("kms", "Decrypt", asked)["Plaintext"]) == b"x"

@@ -26,7 +26,7 @@ from infra.repository import ROOT
 PREFIX = f"python/lib/python{runtime.PYTHON}/site-packages/"
 """The folder of a layer, below ``/opt``, that is on Python's path in Lambda."""
 SERVICES = ("dynamodb", "kms", "s3", "secretsmanager", "sesv2", "sqs")
-"""The AWS services that deployed code calls; botocore's data for other services is omitted."""
+"""The AWS services that deployed code calls: botocore finds their endpoints. Its data for others is omitted."""
 FUNCTION = "chalice"
 """Chalice: two of its modules are part of the function; the rest is a command-line tool."""
 _LEFT_OUT = (

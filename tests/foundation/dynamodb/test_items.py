@@ -51,7 +51,7 @@ def _base64(value: Any) -> str:
     return base64.b64encode(value if isinstance(value, bytes) else value.value).decode()
 
 
-@pytest.mark.parametrize("value", VALUES, ids=str)
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
 def test_a_value_is_written_as_by_boto3_and_read_as_it_was(value: Any) -> None:
     packed = pack({"name": value})
 

@@ -143,12 +143,12 @@ def test_a_proof_goes_on_although_answers_get_lost(money: Money, monkeypatch: py
     whole, real = done("ledger", "verify"), Store._call
     sent: Counter[str] = Counter()
 
-    def lossy(store: Store, call: Any, **request: Any) -> Any:
-        name = f"{call.__name__} {request!r}"
+    def lossy(store: Store, operation: str, request: Item) -> Item:
+        name = f"{operation} {request!r}"
         sent[name] += 1
         if sent[name] <= lost:
             raise AnswerLost("no answer came in time")
-        return real(store, call, **request)
+        return real(store, operation, request)
 
     monkeypatch.setattr(Store, "_call", lossy)
 
