@@ -67,4 +67,4 @@ def _place(operation: Any) -> str:
 def forgotten(call: Call) -> Call:
     """A call whose transaction storage does not recognise when it is sent again."""
     token = {"ClientRequestToken": secrets.token_hex(16)} if "ClientRequestToken" in call.body else {}
-    return Call(call.service, call.operation, call.body | token, call.deadline)
+    return Call(call.service, call.operation, call.body | token)

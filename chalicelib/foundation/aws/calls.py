@@ -58,13 +58,11 @@ class Call:
         service: as in host names, such as ``dynamodb``.
         operation: as AWS names it, such as ``PutItem``.
         body: the members, in the form of the wire.
-        deadline: the seconds that it may take; infinite for the service's own limits.
     """
 
     service: str
     operation: str
     body: Members
-    deadline: float = inf
 
 
 Proceed = Callable[[Call], Members]
@@ -92,11 +90,8 @@ def observed(observer: Observer) -> Iterator[None]:
         _observers = tuple(each for each in _observers if each is not observer)
 
 
-def send(service: str, operation: str, body: Members, deadline: float = inf) -> Members:
-    """Send a call once; returns the members of its answer.
-
-    Args:
-        deadline: the seconds that it may take; the time limit of the request holds in any case.
+def send(service: str, operation: str, body: Members) -> Members:
+    """Send a call once, within the service's limits and the time limit of the request; returns the answer's members.
 
     Raises:
         AwsError: NotConfigured, NotSent, NoAnswer or Refused.
@@ -104,7 +99,7 @@ def send(service: str, operation: str, body: Members, deadline: float = inf) -> 
     proceed: Proceed = _exchange
     for observer in reversed(_observers):
         proceed = _through(observer, proceed)
-    return proceed(Call(service, operation, body, deadline))
+    return proceed(Call(service, operation, body))
 
 
 def _through(observer: Observer, proceed: Proceed) -> Proceed:
@@ -171,7 +166,7 @@ def _limits(call: Call) -> tuple[float, float]:
     connect, read = _PATIENCE.get(call.service, _ORDINARY_PATIENCE)
     if time_limit.is_limited():
         connect, read = CONNECT_SECONDS, READ_SECONDS
-    left = min(time_limit.seconds_left(), call.deadline)
+    left = time_limit.seconds_left()
     if left <= 0:
         raise NotSent(f"{call.operation}: the time limit of the request is over")
     return min(connect, left), min(connect + read, left)
