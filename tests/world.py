@@ -495,13 +495,16 @@ class World:
         return Delivery.from_item(item)
 
     def queued(self, queue: str = "deliveries") -> list[str]:
-        """The ids of the deliveries that wait in a queue; they are taken out."""
+        """The ids of the deliveries that wait in a queue; they are taken out.
+
+        A message that was sent with a delay stays there, however much real time the test takes.
+        """
         from moto.core.models import DEFAULT_ACCOUNT_ID
         from moto.sqs.models import sqs_backends
 
         backend = sqs_backends[DEFAULT_ACCOUNT_ID][endpoint("sqs").region]
         kept = backend.get_queue(f"{self.hub.settings.prefix}-{queue}")
-        visible = kept.messages
+        visible = [message for message in kept.messages if not message.delayed_until]
         kept._messages = [message for message in kept._messages if message not in visible]
         return [message.body for message in visible]
 
