@@ -57,13 +57,13 @@ class Twice(Fault):
         self._first = Fault(world, "before", number, lasting=True)
 
     def __enter__(self) -> Twice:
-        self._first.__enter__()
         super().__enter__()
+        self._first.__enter__()  # last, so that calls which it stops are not counted here
         return self
 
     def __exit__(self, *raised: object) -> None:
-        super().__exit__(*raised)
         self._first.__exit__(*raised)
+        super().__exit__(*raised)
 
 
 class Play:

@@ -12,6 +12,7 @@ import pytest
 from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.delivery.worker import Worker
+from chalicelib.foundation.aws import calls
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
 from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotSent, Refused
 from chalicelib.foundation.aws.queues import Queue
@@ -35,6 +36,8 @@ REFUSED = Refused("SendMessage", "RequestThrottled")
 class QueueFault:
     """One fault at the next call of a queue: *before* the call arrives, *after* it was done, or *refused*.
 
+    Its repeat does not arrive.
+
     Of messages that are sent together the first is refused, and the others are taken. With ``operation`` only calls
     that SQS has under this name count.
     """
@@ -43,7 +46,8 @@ class QueueFault:
         self.kind = kind
         self.operation = operation
         self.hit: frozenset[Site] = frozenset()
-        assert queue._url  # found before: the fault is not about that
+        self._url = queue._url  # found before: the fault is not about that
+        self._struck: Members = {}
 
     def __enter__(self) -> QueueFault:
         self._observation = observed(self._see)
@@ -54,8 +58,11 @@ class QueueFault:
         self._observation.__exit__(None, None, None)
 
     def _see(self, call: Call, proceed: Proceed) -> Members:
-        if call.service != "sqs" or self.hit or self.operation not in ("", call.operation):
+        if call.body is self._struck:
+            raise NotSent(f"{call.operation}, for the second time")
+        if self.hit or call.body.get("QueueUrl") != self._url or self.operation not in ("", call.operation):
             return proceed(call)
+        self._struck = call.body
         self.hit = frozenset(came_by(sys._getframe(), QUEUE))
         HITS[self.kind] |= self.hit
         if self.kind == "before":
@@ -88,9 +95,10 @@ def every_call_is_hit(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def empty(world: World, request: pytest.FixtureRequest) -> None:
+def empty(world: World, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """What other tests have queued is gone."""
     PLAYED.add(request.node.name)
+    monkeypatch.setattr(calls, "LONGEST_PAUSE", 0)
     for queue in ("deliveries", "deliveries-dead"):
         world.queued(queue)
 

@@ -29,6 +29,8 @@ Members = dict[str, Any]
 
 CONNECT_SECONDS, READ_SECONDS = 0.5, 0.9
 """The limits of a call under a time limit that leaves more; a repeat may then still be in time."""
+LONGEST_PAUSE = 1.0
+"""Seconds before a call is sent for the second time."""
 _PATIENCE = {"sqs": (1.0, 2.0)}
 """Shorter limits for queues, because a caller is waiting; the sweeper sends messages that were not accepted."""
 _ORDINARY_PATIENCE = (2.0, 6.0)
@@ -118,7 +120,7 @@ def send_twice(service: str, operation: str, body: Members, pause: Callable[[flo
     except AwsError as error:
         if time_limit.is_limited() or not _may_succeed_later(error):
             raise
-    pause(random.uniform(0, 1))
+    pause(random.uniform(0, LONGEST_PAUSE))
     return send(service, operation, body)
 
 
