@@ -50,7 +50,7 @@ def answer_calls() -> None:
 
 def _is_here(endpoint: str) -> bool:
     core = sys.modules.get("moto.core.models")
-    return endpoint.endswith(".amazonaws.com") and core is not None and core.botocore_stubber.enabled
+    return endpoint.rstrip("/").endswith(".amazonaws.com") and core is not None and core.botocore_stubber.enabled
 
 
 def _answer_call(call: calls.Call, proceed: calls.Proceed) -> Members:

@@ -26,7 +26,7 @@ class Tasks:
         self._handlers = handlers
 
     def send(self, kind: str, details: str) -> None:
-        """Queue a task. Raises: ClientError, BotoCoreError, if the queue or the keys do not respond."""
+        """Queue a task. Raises: AwsError, if the queue or the keys do not respond."""
         sealed = base64.b64encode(self._vault.seal(details, _context(kind))).decode()
         self._queue.send(jsontext.dumps({"task": kind, "request_id": log.request_id(), "sealed": sealed}))
 

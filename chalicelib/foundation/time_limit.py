@@ -1,8 +1,8 @@
 """A time limit for the calls of AWS that one request makes, and for what it waits for.
 
 It holds inside ``time_limit``, in the same thread and in the calls that it makes ``together``: no call begins after the
-limit, none is waited for longer (see ``aws``), and only the store repeats one. Where there is no limit, clients keep
-their own timeouts.
+limit, none is waited for longer (see ``aws.calls``), and only the store repeats one. Where there is no limit, each
+service has its own. Clients of boto3, for S3 and SES, know no limit.
 """
 
 from __future__ import annotations

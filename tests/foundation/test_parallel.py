@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from chalicelib.foundation import log, parallel
-from chalicelib.foundation.http.deadline_connections import KEPT
+from chalicelib.foundation.http.connection_pool import CONNECTIONS_PER_HOST
 from chalicelib.foundation.parallel import WIDTH, together
 from tests.patience import PATIENCE_SECONDS
 
@@ -62,4 +62,4 @@ def test_what_is_logged_meanwhile_belongs_to_the_callers_request() -> None:
 
 
 def test_a_connection_is_kept_for_every_call_under_way() -> None:
-    assert KEPT >= WIDTH
+    assert CONNECTIONS_PER_HOST >= WIDTH

@@ -94,6 +94,20 @@ def short_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "READ_SECONDS", limit_under_test(0.05))
 
 
+@pytest.mark.parametrize(
+    ("left", "seconds"), [(60, (calls.CONNECT_SECONDS, calls.READ_SECONDS)), (0.6, (0.5, 0.6)), (0.3, (0.3, 0.3))]
+)
+def test_a_call_takes_no_longer_than_the_limit_leaves(
+    left: float, seconds: tuple[float, float], clock: ManualClock
+) -> None:
+    with limited(clock, left):
+        assert calls._seconds("sqs") == pytest.approx(seconds)
+
+
+def test_without_a_limit_a_call_has_the_service_s_own() -> None:
+    assert (calls._seconds("sqs"), calls._seconds("kms")) == ((1, 2), (2, 6))
+
+
 @pytest.mark.parametrize("service", ["dynamodb", "kms", "sqs", "secretsmanager"])
 @pytest.mark.usefixtures("short_reads")
 def test_a_call_is_not_waited_for_longer_than_the_limit_and_not_repeated(

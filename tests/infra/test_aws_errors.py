@@ -1,4 +1,4 @@
-"""Errors of boto3 as sentences, also at an endpoint that is no emulator of AWS, or lacks a service."""
+"""Errors of AWS as sentences, also at an endpoint that is no emulator of AWS, or lacks a service."""
 
 from __future__ import annotations
 

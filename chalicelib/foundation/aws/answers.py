@@ -6,7 +6,6 @@ https://smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html; DynamoDB adds ``
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from collections.abc import Mapping
@@ -16,6 +15,10 @@ from chalicelib.foundation.aws.errors import NoAnswer, Refused
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _OK = 200
+_GZIP = zlib.MAX_WBITS | 16
+_LARGEST = 32_000_000
+_QUOTING = {"InvalidSignatureException", "SignatureDoesNotMatch"}
+"""Errors whose text quotes the headers of the request, the session's token among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,7 @@ def read(operation: str, answer: Answer) -> dict[str, Any]:
         return members
     members = members or {}
     code = _code(answer, members) or str(answer.status)
-    message = str(members.get("message") or members.get("Message") or "")
+    message = "" if code in _QUOTING else str(members.get("message") or members.get("Message") or "")
     raise Refused(operation, code, message, status=answer.status, members=members, headers=answer.headers)
 
 
@@ -45,13 +48,25 @@ def _members(answer: Answer) -> dict[str, Any] | None:
     checksum, body = answer.headers.get("x-amz-crc32"), answer.body
     if checksum is not None and checksum != str(zlib.crc32(body)):
         raise NoAnswer("the answer's checksum is wrong")
+    if answer.headers.get("content-encoding") == "gzip":
+        body = _unzipped(body)
     try:
-        if answer.headers.get("content-encoding") == "gzip":
-            body = gzip.decompress(body)
         members = json.loads(body or b"{}")
-    except (ValueError, EOFError, OSError, zlib.error):
+    except (ValueError, RecursionError):
         return None
     return members if isinstance(members, dict) else None
+
+
+def _unzipped(body: bytes) -> bytes:
+    """Raises: NoAnswer: it is not whole, or too large."""
+    unzip = zlib.decompressobj(_GZIP)
+    try:
+        content = unzip.decompress(body, _LARGEST)
+    except zlib.error as error:
+        raise NoAnswer("the answer cannot be unzipped") from error
+    if not unzip.eof:
+        raise NoAnswer("the zipped answer is not whole, or too large")
+    return content
 
 
 def _code(answer: Answer, members: Mapping[str, Any]) -> str:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from chalicelib.foundation.version import USER_AGENT
 
 
 def client(service: str) -> Any:
-    """A client with timeouts suited to a request; it sends a call at most twice."""
+    """A client with timeouts of its own, whatever the time limit of the request; it sends a call at most twice."""
     import boto3
     from botocore.config import Config
 
     repeats = {"mode": "standard", "total_max_attempts": 2}
     config = Config(connect_timeout=2, read_timeout=6, retries=repeats, tcp_keepalive=True, user_agent=USER_AGENT)
-    return boto3.client(service, config=config)
+    return boto3.client(service, region_name=os.environ.get("AWS_REGION"), config=config)

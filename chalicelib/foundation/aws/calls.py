@@ -1,8 +1,8 @@
 """The one way to AWS: a signed request of a JSON protocol, sent once.
 
-Only who knows what a lost answer means sends a call again: the store for DynamoDB, ``send_twice`` for services whose
-calls may be repeated. A call that AWS refused because of its signature (an expired token, a wrong clock) is signed
-anew, once: it was not carried out.
+The store repeats calls of DynamoDB, since it knows what a lost answer means; ``send_twice`` repeats those of services
+that may carry a call out twice. A call that AWS refused because of its signature (an expired token, a wrong clock) is
+signed anew, once: it was not carried out.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ import http.client
 import json
 import os
 import random
+import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from math import inf
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from chalicelib.foundation import time_limit
 from chalicelib.foundation.aws import answers, environment, signing
-from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotSent, Refused
-from chalicelib.foundation.http.deadline_connections import Connections, call_limits, current_call
+from chalicelib.foundation.aws.errors import THROTTLED, AwsError, NoAnswer, NotSent, Refused
+from chalicelib.foundation.http.connection_pool import Connections, read_body
+from chalicelib.foundation.http.deadline_connections import call_limits, current_call
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.version import USER_AGENT
 
@@ -29,6 +30,7 @@ Members = dict[str, Any]
 
 CONNECT_SECONDS, READ_SECONDS = 0.5, 0.9
 """The limits of a call under a time limit that leaves more; a repeat may then still be in time."""
+LARGEST_ANSWER = 32_000_000
 LONGEST_PAUSE = 1.0
 """Seconds before a call is sent for the second time."""
 _PATIENCE = {"sqs": (1.0, 2.0)}
@@ -46,7 +48,6 @@ _WRONG_TIME = {
     *("RequestExpired", "RequestInTheFuture", "RequestTimeTooSkewed"),
     *("InvalidSignatureException", "SignatureDoesNotMatch"),
 }
-_BUSY = {"ThrottlingException", "Throttling", "RequestThrottled", "TooManyRequestsException", "RequestLimitExceeded"}
 _SERVER_ERROR = 500
 _IDLE_SECONDS = 5.0
 _TRACE = "-=;:+&[]{}\"',"
@@ -72,13 +73,15 @@ Observer = Callable[[Call, Proceed], Members]
 """Sees a call on its way: it may change, refuse or answer it, and see what comes back."""
 
 _observers: tuple[Observer, ...] = ()
+_observers_lock = threading.Lock()
 _connections = Connections(idle_seconds=_IDLE_SECONDS)
 
 
 def observe(observer: Observer) -> None:
     """Have an observer see every call of this process, before those that were there."""
     global _observers
-    _observers = (observer, *_observers)
+    with _observers_lock:
+        _observers = (observer, *_observers)
 
 
 @contextmanager
@@ -89,7 +92,8 @@ def observed(observer: Observer) -> Iterator[None]:
     try:
         yield
     finally:
-        _observers = tuple(each for each in _observers if each is not observer)
+        with _observers_lock:
+            _observers = tuple(each for each in _observers if each is not observer)
 
 
 def send(service: str, operation: str, body: Members) -> Members:
@@ -120,58 +124,75 @@ def send_twice(service: str, operation: str, body: Members, pause: Callable[[flo
     except AwsError as error:
         if time_limit.is_limited() or not _may_succeed_later(error):
             raise
+        first = error
     pause(random.uniform(0, LONGEST_PAUSE))
-    return send(service, operation, body)
+    try:
+        return send(service, operation, body)
+    except NotSent:
+        raise first from None  # which may have been carried out
 
 
 def _may_succeed_later(error: AwsError) -> bool:
     if isinstance(error, Refused):
-        return error.status >= _SERVER_ERROR or error.code in _BUSY
+        return error.status >= _SERVER_ERROR or error.code in THROTTLED
     return isinstance(error, NotSent | NoAnswer)
 
 
 def _exchange(call: Call) -> Members:
     body = json.dumps(call.body, separators=(",", ":")).encode()
+    _seconds(call.service)  # no credentials are asked for when there is no time left
+    used = environment.credentials()
+    headers = _signed(call, body, used)
     try:
-        return answers.read(call.operation, _post(call, body, environment.credentials()))
+        return answers.read(call.operation, _post(call, body, headers))
     except Refused as refusal:
         if refusal.code in _EXPIRED:
-            found = environment.credentials(fresh=True)
-        elif refusal.code in _WRONG_TIME and signing.correct_clock(refusal.headers.get("date", "")):
-            found = environment.credentials()
+            found = environment.credentials(instead_of=used)
+            if found == used:
+                raise
+        elif refusal.code in _WRONG_TIME and signing.is_out_of_date(headers, refusal.headers.get("date", "")):
+            found = used
         else:
             raise
-    return answers.read(call.operation, _post(call, body, found))
+    return answers.read(call.operation, _post(call, body, _signed(call, body, found)))
 
 
-def _post(call: Call, body: bytes, credentials: environment.Credentials) -> answers.Answer:
-    """Raises: NotSent, NoAnswer."""
+def _signed(call: Call, body: bytes, credentials: environment.Credentials) -> dict[str, str]:
     url, region = environment.endpoint(call.service)
-    headers = signing.signed(call.service, region, credentials, url, _headers(call), body)
-    connect, total = _limits(call)
-    until = time.monotonic() + total
-    with call_limits(until, False, environment.authorities(), inf, connect=connect, is_captured=False):
-        current_call.sent = False
+    return signing.sign(call.service, region, credentials, url, _headers(call), body)
+
+
+def _post(call: Call, body: bytes, headers: Mapping[str, str]) -> answers.Answer:
+    """Raises: NotSent, NoAnswer."""
+    url, _ = environment.endpoint(call.service)
+    connect, read = _seconds(call.service)
+    until = time.monotonic() + min(connect + read, time_limit.seconds_left())
+    limits = call_limits(until, ca_file=environment.authorities(), connect=connect, read=read, is_captured=False)
+    with limits:
         try:
             with _connections.response("POST", url, body, headers, proxy=environment.proxy_of(url)) as response:
                 received = {name.lower(): value for name, value in response.headers.items()}
-                return answers.Answer(response.status, received, response.read())
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            why = str(error) or type(error).__name__
+                return answers.Answer(response.status, received, read_body(response, LARGEST_ANSWER))
+        except (OSError, ValueError, OverflowError, http.client.HTTPException) as error:
+            why, where = _reason(error), f"{call.service} at {urlsplit(url).hostname}"
             if current_call.sent:
-                raise NoAnswer(f"{url} did not answer {call.operation}: {why}") from error
-            raise NotSent(f"could not connect to {url}: {why}") from error
+                raise NoAnswer(f"{where} did not answer {call.operation}: {why}") from error
+            raise NotSent(f"could not connect to {where}: {why}") from error
 
 
-def _limits(call: Call) -> tuple[float, float]:
-    """The seconds to connect, and in all. Raises: NotSent: there are none left."""
-    connect, read = _PATIENCE.get(call.service, _ORDINARY_PATIENCE)
-    if time_limit.is_limited():
-        connect, read = CONNECT_SECONDS, READ_SECONDS
+def _reason(error: Exception) -> str:
+    """Errors of values quote what was sent, and are named only."""
+    return str(error) if isinstance(error, OSError) and str(error) else type(error).__name__
+
+
+def _seconds(service: str) -> tuple[float, float]:
+    """The seconds to connect, and from the sending to the answer. Raises: NotSent: there are none left."""
     left = time_limit.seconds_left()
     if left <= 0:
-        raise NotSent(f"{call.operation}: the time limit of the request is over")
-    return min(connect, left), min(connect + read, left)
+        raise NotSent("the time limit of the request is over")
+    if not time_limit.is_limited():
+        return _PATIENCE.get(service, _ORDINARY_PATIENCE)
+    return min(CONNECT_SECONDS, left), min(READ_SECONDS, left)
 
 
 def _headers(call: Call) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""What the environment says of AWS: region, endpoints, credentials, authorities and proxies.
+"""Settings of calls of AWS: region, endpoints, credentials, authorities and proxies.
 
-The usual variables are read here; every other setting (profiles, SSO, roles, other partitions, FIPS, dual stack) is
-botocore's to find, which is imported then.
+The usual variables are read here. botocore, imported when needed, finds everything else: profiles, SSO, roles, other
+partitions, FIPS, dual stack.
 """
 
 from __future__ import annotations
@@ -9,32 +9,36 @@ from __future__ import annotations
 import os
 import re
 import threading
+from contextlib import suppress
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import certifi
 
 from chalicelib.foundation.aws.errors import NotConfigured, NotSent
+from chalicelib.foundation.http.addresses import has_web_scheme
 
 SERVICE_IDS = {"dynamodb": "DYNAMODB", "kms": "KMS", "secretsmanager": "SECRETS_MANAGER", "sqs": "SQS"}
 """The services by the name of their hosts and signatures, and their names in ``AWS_ENDPOINT_URL_…``."""
+_LISTS = {"dynamodb": "list_tables", "kms": "list_keys", "secretsmanager": "list_secrets", "sqs": "list_queues"}
 _ORDINARY_REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]+")
 """Regions of the default partition."""
-_ENDPOINTS = (
-    *("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"),
+_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+_IGNORES_ENDPOINTS = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
+_LEFT_TO_BOTOCORE = (
     *("AWS_USE_FIPS_ENDPOINT", "AWS_USE_DUALSTACK_ENDPOINT", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"),
     *("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"),
 )
+"""Settings that change endpoints in ways that only botocore knows."""
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
-_ROTATING = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI")
-_PROXIES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy")
-_session_lock = threading.Lock()
+_CONTAINER = ("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI")
+_PROXIES = ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
+_botocore_lock = threading.RLock()
 
 
 class Endpoint(NamedTuple):
-    """Where a service is called: its address, and the region of signatures."""
+    """Where a service is called: its address, which ends with a slash, and the region of signatures."""
 
     url: str
     region: str
@@ -47,86 +51,127 @@ class Credentials(NamedTuple):
     secret_key: str
     token: str | None
 
+    def __repr__(self) -> str:
+        return "Credentials(…)"
+
 
 def endpoint(service: str) -> Endpoint:
-    """Where a service is called. Raises: NotConfigured: there is no region."""
-    own = f"AWS_ENDPOINT_URL_{SERVICE_IDS[service]}"
-    return _endpoint(service, *map(os.environ.get, (own, *_ENDPOINTS)))
+    """Where a service is called. Raises: NotConfigured: there is no region, or an address that is none."""
+    read = os.environ.get
+    configured = read(f"AWS_ENDPOINT_URL_{SERVICE_IDS[service]}") or read("AWS_ENDPOINT_URL")
+    region = read("AWS_REGION") or read("AWS_DEFAULT_REGION")
+    return _endpoint(service, region, configured, read(_IGNORES_ENDPOINTS), tuple(map(read, _LEFT_TO_BOTOCORE)))
 
 
 @lru_cache(maxsize=64)
-def _endpoint(service: str, own: str | None, *settings: str | None) -> Endpoint:
-    known = dict(zip(_ENDPOINTS, settings, strict=True))
-    region = known["AWS_REGION"] or known["AWS_DEFAULT_REGION"]
-    configured = own or known["AWS_ENDPOINT_URL"]
-    if _ignores_configured(known["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"]):
-        configured = None
-    if region and configured:
-        return Endpoint(configured, region)
-    is_usual = not any(settings[4:]) and not _has_files()
-    if region and _ORDINARY_REGION.fullmatch(region) and is_usual:
-        return Endpoint(f"https://{service}.{region}.amazonaws.com", region)
-    return _resolved(service, region)
+def _endpoint(
+    service: str, region: str | None, configured: str | None, ignored: str | None, left: tuple[str | None, ...]
+) -> Endpoint:
+    if region is None or any(left) or _has_profiles():
+        return _endpoint_of_botocore(service, region, configured, ignored, left)
+    if configured and (ignored or "").lower() != "true":
+        if not has_web_scheme(configured):
+            raise NotConfigured("AWS_ENDPOINT_URL is no address that begins with http:// or https://")
+        return Endpoint(configured.rstrip("/") + "/", region)
+    if _ORDINARY_REGION.fullmatch(region):
+        return Endpoint(f"https://{service}.{region}.amazonaws.com/", region)
+    return _endpoint_of_botocore(service, region, configured, ignored, left)
 
 
-def _ignores_configured(value: str | None) -> bool:
-    return (value or "").lower() == "true"
-
-
-def _has_files() -> bool:
+def _has_profiles() -> bool:
     """Whether there are profiles, of which one may name an endpoint."""
-    return any(Path(f"~/.aws/{name}").expanduser().exists() for name in ("config", "credentials"))
+    home = os.path.expanduser("~")  # noqa: PTH111 - without a home folder, pathlib raises an error
+    return any(os.path.exists(f"{home}/.aws/{name}") for name in ("config", "credentials"))  # noqa: PTH110
 
 
-def _resolved(service: str, region: str | None) -> Endpoint:
-    """What botocore makes of all settings."""
+def _endpoint_of_botocore(service: str, region: str | None, *settings: Any) -> Endpoint:
+    with _botocore_lock:
+        return _asked_of_botocore(service, region, *settings)
+
+
+@lru_cache(maxsize=64)
+def _asked_of_botocore(service: str, region: str | None, *_settings: Any) -> Endpoint:
+    """Where botocore would send a request: it makes one, which is stopped."""
     from botocore.config import Config
-    from botocore.exceptions import BotoCoreError
+    from botocore.exceptions import BotoCoreError, NoRegionError
 
-    config = Config(account_id_endpoint_mode="disabled")
+    asked: list[str] = []
+
+    def stop(request: Any, **_: Any) -> None:
+        asked.append(request.url)
+        raise _StoppedError
+
+    config = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "total_max_attempts": 1})
+    options: dict[str, Any] = {"aws_access_key_id": "none", "aws_secret_access_key": "none", "config": config}
     try:
-        with _session_lock:
-            meta = _new_session().create_client(service, region_name=region, config=config).meta
-    except BotoCoreError as error:
+        client = _new_session().create_client(service, region_name=region, **options)
+        client.meta.events.register_first("before-send", stop)
+        with suppress(_StoppedError):
+            getattr(client, _LISTS[service])()
+    except NoRegionError as error:
+        raise NotConfigured(f"You must specify a region ({' or '.join(_REGIONS)})") from error
+    except (BotoCoreError, ValueError) as error:
         raise NotConfigured(str(error)) from error
-    return Endpoint(meta.endpoint_url, meta.region_name)
+    return Endpoint(asked[0], client.meta.region_name)
 
 
-def credentials(*, fresh: bool = False) -> Credentials:
-    """What the next call is signed with; ``fresh`` if AWS said that the last ones have expired.
+class _StoppedError(Exception):
+    """A request was made and is not sent."""
+
+
+def credentials(*, instead_of: Credentials | None = None) -> Credentials:
+    """What the next call is signed with, ``instead_of`` those that AWS said have expired.
 
     Raises:
-        NotConfigured: there are none.
+        NotConfigured: there are none, or they are refused.
         NotSent: their source did not answer.
     """
     key, secret, token = map(os.environ.get, _KEYS)
-    if key and secret and not any(map(os.environ.get, _ROTATING)):
-        return Credentials(key, secret, token)
-    return _provided(fresh=fresh)
+    given = Credentials(key, secret, token) if key and secret else None
+    if given is None or any(map(os.environ.get, _CONTAINER)):
+        given = _provided(instead_of) or given
+    if given is None:
+        raise NotConfigured(f"Unable to locate credentials ({' and '.join(_KEYS[:2])}, or a profile)")
+    if not all(part.isprintable() for part in given if part):
+        raise NotConfigured("the credentials contain control characters")
+    return given
 
 
-def _provided(*, fresh: bool) -> Credentials:
+def _provided(instead_of: Credentials | None) -> Credentials | None:
     """What botocore's providers have; they refresh what is about to expire whenever they are asked."""
-    from botocore.exceptions import BotoCoreError, PartialCredentialsError, ProfileNotFound
+    from botocore.exceptions import BotoCoreError, ClientError, PartialCredentialsError, ProfileNotFound
 
     try:
-        with _session_lock:
-            if fresh:
-                _session.cache_clear()
-            found = _session().get_credentials()
-        if found is None:
-            raise NotConfigured("Unable to locate credentials")
-        return Credentials(*found.get_frozen_credentials()[:3])
+        found = _frozen()
+        if found is not None and found == instead_of:
+            with _botocore_lock:
+                if _frozen() == instead_of:  # another thread may have got new ones
+                    _session.cache_clear()
+            found = _frozen()
     except (PartialCredentialsError, ProfileNotFound) as error:
         raise NotConfigured(str(error)) from error
-    except BotoCoreError as error:
+    except ClientError as error:
+        raise NotConfigured(f"the credentials' source refuses them: {error.response['Error']['Code']}") from None
+    except (BotoCoreError, RuntimeError) as error:
         raise NotSent(str(error)) from error
+    return found
+
+
+def _frozen() -> Credentials | None:
+    with _botocore_lock:
+        found = _session().get_credentials()
+    return None if found is None else Credentials(*found.get_frozen_credentials()[:3])
 
 
 @lru_cache(maxsize=1)
 def _session() -> Any:
-    """The session whose providers are asked again and again."""
-    return _new_session()
+    """The session whose providers are asked again and again; what a container hands out comes before the environment,
+    whose keys do not change.
+    """
+    session = _new_session()
+    if any(map(os.environ.get, _CONTAINER)):
+        session.get_component("credential_provider").remove("env")
+    return session
 
 
 def _new_session() -> Any:
@@ -136,21 +181,31 @@ def _new_session() -> Any:
 
 
 def authorities() -> str:
-    """The file of the authorities that AWS's certificates have to come from."""
-    return os.environ.get("AWS_CA_BUNDLE") or os.environ.get("REQUESTS_CA_BUNDLE") or certifi.where()
+    """The file of the authorities that AWS's certificates have to come from. Raises: NotConfigured: there is none."""
+    for variable in ("AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
+        if file := os.environ.get(variable):
+            if not os.path.exists(file):  # noqa: PTH110 - once a call
+                raise NotConfigured(f"{variable} names a file that does not exist: {file}")
+            return file
+    return certifi.where()
 
 
 def proxy_of(url: str) -> str | None:
-    """The address of the proxy for an address."""
+    """The address of the proxy for an address. Raises: NotConfigured: it is a proxy over TLS."""
     return _proxy_of(url, *map(os.environ.get, _PROXIES))
 
 
 @lru_cache(maxsize=64)
 def _proxy_of(url: str, *settings: str | None) -> str | None:
-    if not any(settings[:4]):
+    if not any(settings[:2]) or not url.startswith("https:"):
         return None
     from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
-    parts = urlsplit(url)
-    bypassed = proxy_bypass_environment(parts.hostname or "")
-    return None if bypassed else getproxies_environment().get(parts.scheme)
+    if proxy_bypass_environment(urlsplit(url).netloc):
+        return None
+    proxy: str = getproxies_environment()["https"]
+    if "://" not in proxy:
+        return f"http://{proxy}"
+    if not proxy.startswith("http://"):
+        raise NotConfigured("HTTPS_PROXY must begin with http://")
+    return proxy

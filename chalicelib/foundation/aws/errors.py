@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+THROTTLED = {
+    *("Throttling", "ThrottlingException", "ThrottledException", "ThrottlingError", "RequestThrottled"),
+    *("RequestThrottledException", "TooManyRequestsException", "RequestLimitExceeded", "LimitExceededException"),
+    *("ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "BandwidthLimitExceeded"),
+    *("PriorRequestNotComplete", "SlowDown", "EC2ThrottledException"),
+}
+"""Codes of AWS for too much traffic."""
+
 
 class AwsError(Exception):
-    """A call without a result. The message holds nothing of the request."""
+    """A call without a result. The message holds no credentials, and nothing of the request but its operation."""
 
 
 class NotConfigured(AwsError):

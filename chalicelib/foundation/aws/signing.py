@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -34,7 +35,7 @@ class _Signer(SigV4Auth):  # type: ignore[misc]
         return hashlib.sha256(request.data).hexdigest()
 
 
-def signed(
+def sign(
     service: str, region: str, credentials: Credentials, url: str, headers: dict[str, str], body: bytes
 ) -> dict[str, str]:
     """The headers of a POST with its signature."""
@@ -43,14 +44,17 @@ def signed(
     return dict(request.headers.items())
 
 
-def correct_clock(date: str) -> bool:
-    """Sign at AWS's time from now on, if ``date``, of an answer, is far from this machine's; returns whether it was."""
+def is_out_of_date(headers: Mapping[str, str], date: str) -> bool:
+    """Whether AWS answered a signed request at a ``date`` far from that of its signature; then sign at AWS's time from
+    now on.
+    """
     global _skew_seconds
     try:
-        ahead = parsedate_to_datetime(date).timestamp() - time.time()
-    except (ValueError, OverflowError):
+        there = parsedate_to_datetime(date)
+    except ValueError:
         return False
-    was_wrong = abs(ahead - _skew_seconds) > _TOLERATED_SECONDS
-    if was_wrong:
-        _skew_seconds = ahead
-    return was_wrong
+    signed = datetime.strptime(headers["X-Amz-Date"], f"{SIGV4_TIMESTAMP[:-1]}%z")
+    if abs((there - signed).total_seconds()) <= _TOLERATED_SECONDS:
+        return False
+    _skew_seconds = there.timestamp() - time.time()
+    return True

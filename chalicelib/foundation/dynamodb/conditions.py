@@ -18,7 +18,7 @@ _FORMATS = {
     "IN": "{0} IN ({rest})",
     **dict.fromkeys(("=", "<>", "<", "<=", ">", ">="), _COMPARISON),
 }
-"""How an operator stands between its operands; any other is a function."""
+"""The written form of operators; all others are functions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from chalicelib.foundation.aws.errors import Refused
+from chalicelib.foundation.aws.errors import THROTTLED, Refused
 from chalicelib.foundation.dynamodb.items import Item, unpack
 
-_TOO_BUSY = {
-    "TransactionConflictException",
-    "TransactionConflict",
-    "ProvisionedThroughputExceededException",
-    "ThrottlingError",
-    "ThrottlingException",
-    "ProvisionedThroughputExceeded",
-    "RequestLimitExceeded",
-}
+_TOO_BUSY = THROTTLED | {"TransactionConflictException", "TransactionConflict"}
 _IS_UNDECIDED = {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
 """The call failed inside DynamoDB, or an earlier sending of the same transaction still runs."""
 _SERVER_ERROR = 500

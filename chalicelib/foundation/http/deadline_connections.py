@@ -1,4 +1,4 @@
-"""Kept-alive connections with one deadline for the whole exchange, to public addresses only where that is asked for.
+"""Connections with one deadline for the whole exchange, to public addresses only where that is asked for.
 
 ``call_limits`` sets the limits of the current thread's call. They hold for every connect, send and read.
 """
@@ -13,17 +13,13 @@ import socket
 import ssl
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator
+from functools import cache
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any
 
 import certifi
 from urllib3.util.connection import create_connection
-from urllib3.util.request import make_headers
-from urllib3.util.url import parse_url
-from urllib3.util.wait import wait_for_read
 
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import is_public, may_be_public
@@ -31,13 +27,11 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CONNECT_SECONDS = 3.0
 _CHUNK = 65536
-_wall_time = time.time
-KEPT, _PLACES = 64, 32
 _NO_DELAY: list[Any] = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
 
 current_call = threading.local()
 """The call: its deadline ``moment``, the seconds it may take to ``connect``, its ``slow_check`` until that has run,
-``public_only``, ``ca_file``, ``largest``, whether its headers are captured, and whether anything was ``sent``.
+from when it is slow, ``public_only``, ``ca_file``, whether its headers are captured, and whether anything was ``sent``.
 """
 
 
@@ -55,21 +49,29 @@ class SlowCheck:
 @contextlib.contextmanager
 def call_limits(
     moment: float,
-    public_only: bool,
-    ca_file: str | None,
-    largest: float,
-    slow_check: SlowCheck | None = None,
     *,
+    public_only: bool = False,
+    ca_file: str | None = None,
+    slow_check: SlowCheck | None = None,
     connect: float = CONNECT_SECONDS,
+    read: float = inf,
     is_captured: bool = True,
 ) -> Iterator[None]:
-    """Set the limits of a call; it may be made while another one waits, in a slow call's check."""
+    """Set the limits of a call; it may be made while another one waits, in a slow call's check.
+
+    Args:
+        moment: when the call ends, on the monotonic clock.
+        connect: the seconds to connect.
+        read: the seconds from the first byte that is sent until the end of the response.
+        is_captured: whether its headers are shown to ``header_capture``.
+    """
     outer = dict(vars(current_call))
     current_call.moment = moment
     current_call.connect = connect
     current_call.slow_check = slow_check
     current_call.slow_from = time.monotonic() + slow_check.seconds if slow_check else inf
-    current_call.largest = largest
+    current_call.read = read
+    current_call.sent = False
     current_call.public_only = public_only
     current_call.ca_file = ca_file
     current_call.is_captured = is_captured
@@ -175,7 +177,7 @@ class _Response(http.client.HTTPResponse):
         return version, http.client.CONTINUE if status < http.client.OK else status, reason
 
 
-class _Connection(http.client.HTTPConnection):
+class Connection(http.client.HTTPConnection):
     """Tries a host's addresses in turn within one time limit, and records when the request is sent."""
 
     response_class = _Response
@@ -189,15 +191,24 @@ class _Connection(http.client.HTTPConnection):
     def send(self, data: Any) -> None:
         if self.sock is None:
             self.connect()
-        self.sock.settimeout(remaining())
+        remaining()
         if not self.is_tunnelling:
-            if not current_call.sent and current_call.is_captured:
-                header_capture.record_sent(_headers_in(data))
-            current_call.sent = True
-        super().send(data)
+            self._begin(data)
+        for start in range(0, len(data), _CHUNK):  # TLS would take the whole time-out for each of its records
+            self.sock.settimeout(remaining())
+            super().send(data[start : start + _CHUNK])
+
+    def _begin(self, data: bytes) -> None:
+        """Note that the request is sent, before its first byte is."""
+        if current_call.sent:
+            return
+        current_call.sent = True
+        current_call.moment = min(current_call.moment, time.monotonic() + current_call.read)
+        if current_call.is_captured:
+            header_capture.record_sent(_headers_in(data))
 
 
-class _TlsConnection(_Connection):
+class TlsConnection(Connection):
     """A connection over TLS, by way of a proxy if ``set_tunnel`` was called."""
 
     default_port = http.client.HTTPS_PORT
@@ -205,9 +216,11 @@ class _TlsConnection(_Connection):
 
     def connect(self) -> None:
         context = trust(current_call.ca_file or certifi.where())
+        until = time.monotonic() + min(current_call.connect, remaining())
         super().connect()
         if self._tunnel_host:
             self._open_tunnel()
+        self.sock.settimeout(max(until - time.monotonic(), 0.001))
         try:
             self.sock = context.wrap_socket(self.sock, server_hostname=self._tunnel_host or self.host)
         except OSError as error:
@@ -272,114 +285,6 @@ def trust(authorities: str) -> ssl.SSLContext:
     context.verify_flags = ssl.VerifyFlags.VERIFY_X509_TRUSTED_FIRST
     context.load_verify_locations(authorities)
     return context
-
-
-class _Place(NamedTuple):
-    """Where a connection leads, and through which proxy."""
-
-    scheme: str
-    host: str
-    port: int | None
-    proxy: str | None
-
-    def connection(self) -> _Connection:
-        kind = _KINDS[self.scheme]
-        if self.proxy is None:
-            return kind(self.host, self.port)
-        via = parse_url(self.proxy)
-        connection = kind(str(via.host), via.port or http.client.HTTP_PORT)
-        authorization = make_headers(proxy_basic_auth=via.auth) if via.auth else {}
-        connection.set_tunnel(self.host, self.port or http.client.HTTPS_PORT, authorization)
-        return connection
-
-
-@lru_cache(maxsize=1024)
-def _place(url: str, proxy: str | None) -> tuple[_Place, str]:
-    """The place of an address, and the path and query asked for there. Raises: ValueError."""
-    parts = parse_url(url)
-    if parts.scheme not in _KINDS or not parts.host:
-        raise ValueError("the address cannot be used")
-    if parts.scheme == "http":
-        proxy = None
-    return _Place(parts.scheme, parts.host.strip("[]"), parts.port, proxy), parts.request_uri
-
-
-class Connections:
-    """Connections that are kept after use: at most 64 for each place, and for the 32 places used last.
-
-    Args:
-        idle_seconds: after how many seconds, on the clock of the wall, a connection is not used again. The monotonic
-            clock of a frozen process stands still.
-    """
-
-    def __init__(self, idle_seconds: float = inf) -> None:
-        self._idle_seconds = idle_seconds
-        self._lock = threading.Lock()
-        self._idle: OrderedDict[_Place, list[_Connection]] = OrderedDict()
-
-    def __del__(self) -> None:
-        for kept in self._idle.values():
-            for connection in kept:
-                connection.close()
-
-    @contextlib.contextmanager
-    def response(
-        self,
-        method: str,
-        url: str,
-        body: bytes | None,
-        headers: Mapping[str, str],
-        *,
-        fresh: bool = False,
-        proxy: str | None = None,
-    ) -> Iterator[http.client.HTTPResponse]:
-        """Send a request within the limits of the call; its response has to be read inside.
-
-        With ``fresh``, the request gets a connection of its own, which is not kept. A ``proxy`` is used for https.
-
-        Raises: OSError, http.client.HTTPException, ValueError.
-        """
-        place, target = _place(url, proxy)
-        connection = (None if fresh else self._take(place)) or place.connection()
-        try:
-            connection.request(method, target, body, headers)
-            response = connection.getresponse()
-            yield response
-        except BaseException:
-            connection.close()
-            raise
-        if fresh or response.will_close or not response.isclosed():
-            connection.close()
-        else:
-            self._keep(place, connection)
-
-    def _take(self, place: _Place) -> _Connection | None:
-        """The connection to a place that was used last, if it is not old and the other side has not closed it."""
-        while True:
-            with self._lock:
-                kept = self._idle.get(place)
-                if not kept:
-                    return None
-                self._idle.move_to_end(place)
-                connection = kept.pop()
-            is_old = not 0 <= _wall_time() - connection.idle_since <= self._idle_seconds
-            if not is_old and not wait_for_read(connection.sock, timeout=0):
-                return connection
-            connection.close()
-
-    def _keep(self, place: _Place, connection: _Connection) -> None:
-        connection.idle_since = _wall_time()
-        with self._lock:
-            kept = self._idle.setdefault(place, [])
-            self._idle.move_to_end(place)
-            kept.append(connection)
-            left_over = [kept.pop(0)] if len(kept) > KEPT else []
-            left_over += self._idle.popitem(last=False)[1] if len(self._idle) > _PLACES else []
-        for each in left_over:
-            each.close()
-
-
-_KINDS = {"http": _Connection, "https": _TlsConnection}
 
 
 def _headers_in(head: bytes) -> dict[str, str]:

@@ -18,13 +18,11 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from urllib3.exceptions import LocationValueError
-
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import has_web_scheme
+from chalicelib.foundation.http.connection_pool import AddressUnusable, BodyTooLarge, Connections, read_body
 from chalicelib.foundation.http.deadline_connections import (
     AddressRefused,
-    Connections,
     SlowCheck,
     TlsFailed,
     call_limits,
@@ -35,7 +33,6 @@ from chalicelib.foundation.version import USER_AGENT
 
 TOTAL_SECONDS = 20.0
 ANSWER_BYTES = 5_000_000
-_CHUNK = 65536
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": USER_AGENT}
 
 
@@ -122,7 +119,8 @@ class Outbound:
         if not has_web_scheme(url):
             raise NotReached("the address cannot be used")
         until = time.monotonic() + self.total_seconds
-        with call_limits(until, self._public_only, self._ca_file, ANSWER_BYTES, slow_check):
+        limits = call_limits(until, public_only=self._public_only, ca_file=self._ca_file, slow_check=slow_check)
+        with limits:
             try:
                 return self._exchange("POST", url, body, headers, fresh=fresh)
             except (NotReached, ConnectionDropped) as failure:
@@ -142,19 +140,28 @@ class Outbound:
         """
         if not has_web_scheme(url):
             raise NotReached("the address cannot be used")
-        with call_limits(time.monotonic() + total_seconds, self._public_only, self._ca_file, largest):
-            return self._exchange("GET", url, None, {}, fresh=True)
+        until = time.monotonic() + total_seconds
+        with call_limits(until, public_only=self._public_only, ca_file=self._ca_file):
+            return self._exchange("GET", url, None, {}, fresh=True, largest=largest)
 
-    def _exchange(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str], *, fresh: bool) -> Reply:
+    def _exchange(
+        self,
+        method: str,
+        url: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        fresh: bool,
+        largest: int = ANSWER_BYTES,
+    ) -> Reply:
         started = time.monotonic()
         handled = sys.exception()
         all_headers = {**_HEADERS, **headers, **({"Connection": "close"} if fresh else {})}
-        current_call.sent = False
         try:
             with self._connections.response(method, url, body, all_headers, fresh=fresh) as answer:
                 received = _merged(answer.headers)
                 header_capture.record_received(received)
-                content = _read(answer)
+                content = _read(answer, largest)
         except OutboundError:
             raise
         except (OSError, ValueError, http.client.HTTPException) as error:
@@ -162,18 +169,14 @@ class Outbound:
         return Reply(answer.status, content, received, time.monotonic() - started)
 
 
-def _read(raw: http.client.HTTPResponse) -> bytes:
+def _read(response: http.client.HTTPResponse, largest: int) -> bytes:
     content = bytearray()
     try:
-        while chunk := raw.read(_CHUNK):
-            content += chunk
-            if len(content) > current_call.largest:
-                raise ResponseTooLarge(f"the response is larger than {_in_units(current_call.largest)}")
+        return read_body(response, largest, content)
+    except BodyTooLarge:
+        raise ResponseTooLarge(f"the response is larger than {_in_units(largest)}") from None
     finally:
         header_capture.record_body(content)
-    if raw.length:
-        raise http.client.IncompleteRead(bytes(content), raw.length)
-    return bytes(content)
 
 
 def _merged(headers: http.client.HTTPMessage) -> dict[str, str]:
@@ -203,13 +206,13 @@ def _reason(causes: list[BaseException]) -> str:
         return "the address is not public"
     if any(isinstance(cause, TlsFailed) for cause in causes):
         return "no trusted TLS connection could be made"
-    if any(isinstance(cause, LocationValueError) for cause in causes):
+    if any(isinstance(cause, AddressUnusable) for cause in causes):
         return "the address cannot be used"
     return "no connection could be made"
 
 
 def _chain(error: BaseException, handled: BaseException | None) -> Iterator[BaseException]:
-    """An error with its causes, its context, and errors among its arguments."""
+    """An error with its causes and its context."""
     pending: list[Any] = [error]
     seen = {id(handled)}
     while pending:
@@ -217,4 +220,4 @@ def _chain(error: BaseException, handled: BaseException | None) -> Iterator[Base
         if isinstance(current, BaseException) and id(current) not in seen:
             seen.add(id(current))
             yield current
-            pending += [current.__cause__, current.__context__, getattr(current, "reason", None), *current.args]
+            pending += [current.__cause__, current.__context__]

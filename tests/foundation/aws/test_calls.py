@@ -20,10 +20,11 @@ import pytest
 from chalicelib.foundation.aws import calls, environment, signing
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed, send, send_twice
 from chalicelib.foundation.aws.errors import NoAnswer, NotSent, Refused
-from chalicelib.foundation.http import deadline_connections
+from chalicelib.foundation.http import connection_pool, deadline_connections
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
 from chalicelib.foundation.http.outbound import Outbound
+from chalicelib.foundation.parallel import together
 from chalicelib.foundation.version import USER_AGENT
 from tests.foundation.servers import Connection, Server, self_signed, server_context, serving, unused_port
 from tests.patience import PATIENCE_SECONDS
@@ -34,7 +35,7 @@ BODY = {"TableName": "clients", "Key": {"id": {"S": "ä"}}}
 @pytest.fixture(autouse=True)
 def own_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     """No connection of another test, no known skew, and credentials of the environment."""
-    monkeypatch.setattr(calls, "_connections", deadline_connections.Connections(idle_seconds=calls._IDLE_SECONDS))
+    monkeypatch.setattr(calls, "_connections", connection_pool.Connections(idle_seconds=calls._IDLE_SECONDS))
     monkeypatch.setattr(signing, "_skew_seconds", 0.0)
     for name, value in {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "AKID"}.items():
         monkeypatch.setenv(name, value)
@@ -158,7 +159,7 @@ def test_an_observer_may_answer_a_call_or_change_it(called: Callable[..., Any]) 
 def test_a_connection_that_is_refused_was_never_made(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{unused_port()}")
 
-    with pytest.raises(NotSent, match="could not connect to http://127"):
+    with pytest.raises(NotSent, match="could not connect to dynamodb at 127"):
         send("dynamodb", "GetItem", BODY)
 
 
@@ -191,6 +192,29 @@ def test_an_answer_that_is_not_whole_is_lost_and_the_call_not_repeated(
     assert len(server.requests) == 1
 
 
+@pytest.mark.parametrize(
+    "head", [b"Content-Length: 99999999999999", b"Content-Length: 9" + b"9" * 30, b"Content-Length: 40000000"]
+)
+def test_an_absurd_answer_is_lost(head: bytes, called: Callable[..., Any]) -> None:
+    def absurd(connection: Connection) -> None:
+        connection.request()
+        connection.send(b"HTTP/1.1 200 OK\r\n" + head + b"\r\n\r\n{}")
+
+    with called(absurd), pytest.raises(NoAnswer):
+        send("dynamodb", "PutItem", BODY)
+
+
+def test_nothing_secret_is_in_a_message(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://user:word@127.0.0.1:{unused_port()}")
+    with pytest.raises(NotSent) as caught:
+        send("dynamodb", "PutItem", BODY)
+    quoting = b'{"__type":"SignatureDoesNotMatch","message":"x-amz-security-token:token"}'
+    with called(answers((403, quoting))), pytest.raises(Refused, match=r"^PutItem: SignatureDoesNotMatch$"):
+        send("dynamodb", "PutItem", BODY)
+
+    assert "word" not in str(caught.value)
+
+
 def test_a_refusal_has_its_code(called: Callable[..., Any]) -> None:
     refusal = b'{"__type":"com.amazonaws.dynamodb.v20120810#ValidationException","message":"no"}'
     with called(answers((400, refusal))), pytest.raises(Refused, match="PutItem: ValidationException: no"):
@@ -198,10 +222,10 @@ def test_a_refusal_has_its_code(called: Callable[..., Any]) -> None:
 
 
 def test_a_token_that_has_expired_is_replaced_once(called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[bool] = []
+    asked: list[str | None] = []
 
-    def found(*, fresh: bool = False) -> environment.Credentials:
-        asked.append(fresh)
+    def found(*, instead_of: environment.Credentials | None = None) -> environment.Credentials:
+        asked.append(instead_of and instead_of.access_key)
         return environment.Credentials(f"key-{len(asked)}", "secret", "token")
 
     monkeypatch.setattr(environment, "credentials", found)
@@ -211,7 +235,7 @@ def test_a_token_that_has_expired_is_replaced_once(called: Callable[..., Any], m
         with pytest.raises(Refused, match="ExpiredToken"):
             send("sqs", "SendMessage", {})
 
-    assert asked == [False, True, False, True]
+    assert asked == [None, "key-1", None, "key-3"]
     assert ["Credential=key-2" in head(server, 1)["authorization"], len(server.requests)] == [True, 4]
 
 
@@ -228,6 +252,23 @@ def test_a_wrong_clock_is_corrected_by_aws_s_once(called: Callable[..., Any]) ->
     assert timedelta(hours=2) < signed[1] - signed[0]
     assert timedelta(hours=2) < signed[2] - signed[0]
     assert len(server.requests) == 3, "a signature that is wrong at the right time is not repeated"
+
+
+def test_calls_at_once_with_a_wrong_clock_are_all_answered(called: Callable[..., Any]) -> None:
+    there = datetime.now(UTC) + timedelta(hours=3)
+    date = f"Date: {format_datetime(there, usegmt=True)}\r\n".encode()
+    together_there = threading.Barrier(4)
+
+    def behave(connection: Connection) -> None:
+        while request := connection.request():
+            if f"x-amz-date: {there:%Y%m%d}t{there:%H}".encode() in request.lower():
+                connection.answer(b"{}")
+                continue
+            together_there.wait(PATIENCE_SECONDS)
+            connection.answer(b'{"__type":"InvalidSignatureException"}', "403 Forbidden", date)
+
+    with called(behave):
+        assert together([lambda: send("sqs", "SendMessage", {})] * 4) == [{}] * 4
 
 
 # -- repeats
@@ -259,6 +300,16 @@ def test_a_lost_answer_is_asked_for_again_once(called: Callable[..., Any]) -> No
     assert len(server.requests) == 2
 
 
+def test_a_repeat_that_was_never_sent_does_not_hide_that_the_first_may_have_been_carried_out(
+    called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pause(seconds: float) -> None:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{unused_port()}")
+
+    with called(hang_up), pytest.raises(NoAnswer):
+        send_twice("sqs", "SendMessage", {}, pause)
+
+
 def test_what_no_repeat_can_help_is_not_repeated(called: Callable[..., Any]) -> None:
     with called(answers((400, b'{"__type":"AccessDeniedException"}'))) as server, pytest.raises(Refused):
         send_twice("kms", "Decrypt", {}, lambda seconds: None)
@@ -273,7 +324,7 @@ def test_a_connection_is_used_again_within_five_seconds_of_the_wall_s_clock(
     called: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [1_000.0]
-    monkeypatch.setattr(deadline_connections, "_wall_time", lambda: now[0])
+    monkeypatch.setattr(connection_pool, "_wall_time", lambda: now[0])
     with called(GOOD) as server:
         for passed in (0.0, 5.0, 5.1, -1.0):
             now[0] += passed
@@ -338,10 +389,9 @@ def test_over_tls_only_known_authorities_are_trusted(
     assert deadline_connections.trust.cache_info().misses == 2
 
 
-def test_one_context_serves_all_services_and_refuses_old_tls() -> None:
+def test_old_tls_and_other_hosts_are_refused() -> None:
     context = deadline_connections.trust(environment.authorities())
 
-    assert context is deadline_connections.trust(environment.authorities())
     assert context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)
 
@@ -353,14 +403,14 @@ def test_a_proxy_opens_a_tunnel_and_sees_nothing_of_the_call(
     monkeypatch.delenv("NO_PROXY", raising=False)
     monkeypatch.delenv("no_proxy", raising=False)
     with called(GOOD, tls) as server, serving(_tunnel(server.port)) as proxy:
-        monkeypatch.setenv("HTTPS_PROXY", f"http://user:word@127.0.0.1:{proxy.port}")
+        monkeypatch.setenv("HTTPS_PROXY", f"http://user:w%40rd@127.0.0.1:{proxy.port}")
         for _ in range(2):
             assert send("dynamodb", "GetItem", BODY) == {}
 
     ((_, asked),) = proxy.requests
     lines = asked.decode().split("\r\n")
     assert lines[0].startswith(f"CONNECT 127.0.0.1:{server.port} HTTP/1.")
-    assert {line.lower() for line in lines} >= {"proxy-authorization: basic dxnlcjp3b3jk"}
+    assert {line.lower() for line in lines} >= {"proxy-authorization: basic dxnlcjp3qhjk"}
     assert len(server.requests) == 2
 
 

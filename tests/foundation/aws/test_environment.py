@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import boto3
 import certifi
 import pytest
+from botocore.awsrequest import AWSResponse
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from botocore.session import Session
 
 from chalicelib.foundation.aws import environment
 from chalicelib.foundation.aws.environment import SERVICE_IDS, Credentials, authorities, credentials, endpoint, proxy_of
 from chalicelib.foundation.aws.errors import NotConfigured, NotSent
+from chalicelib.foundation.parallel import together
 from tests.foundation.servers import Connection, serving
 
 REGION = {"AWS_DEFAULT_REGION": "eu-west-1"}
@@ -36,6 +43,9 @@ services = apart
 [services apart]
 dynamodb =
   endpoint_url = http://127.0.0.1:2
+
+[profile ignoring]
+ignore_configured_endpoint_urls = true
 
 [profile fips]
 region = us-east-1
@@ -67,6 +77,11 @@ SETTINGS: list[dict[str, str]] = [
     {"AWS_CONFIG_FILE": "profiles"} | REGION,
     *({"AWS_CONFIG_FILE": "profiles", "AWS_PROFILE": name} for name in ("emulated", "apart", "fips")),
     {"AWS_CONFIG_FILE": "profiles", "AWS_DEFAULT_PROFILE": "emulated"},
+    {"AWS_CONFIG_FILE": "profiles", "AWS_PROFILE": "ignoring"} | REGION | {"AWS_ENDPOINT_URL": ELSEWHERE},
+    REGION | {"AWS_ENDPOINT_URL": f"{ELSEWHERE}/aws/"},
+    REGION | {"AWS_USE_FIPS_ENDPOINT": "true", "AWS_USE_DUALSTACK_ENDPOINT": "true"},
+    *({"AWS_DEFAULT_REGION": name, "AWS_USE_DUALSTACK_ENDPOINT": "true"} for name in ("cn-north-1", "us-gov-west-1")),
+    {"AWS_DEFAULT_REGION": "us-gov-west-1", "AWS_USE_FIPS_ENDPOINT": "true"},
     {"AWS_CONFIG_FILE": "profiles", "AWS_PROFILE": "emulated", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"},
     {"AWS_CONFIG_FILE": "profiles", "AWS_PROFILE": "emulated"} | REGION | {"AWS_ENDPOINT_URL": ELSEWHERE},
 ]
@@ -87,7 +102,12 @@ def nothing_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Non
 
 
 def forget() -> None:
-    for remembered in (environment._endpoint, environment._proxy_of, environment._session):
+    for remembered in (
+        environment._endpoint,
+        environment._asked_of_botocore,
+        environment._proxy_of,
+        environment._session,
+    ):
         remembered.cache_clear()
 
 
@@ -97,22 +117,42 @@ def use(monkeypatch: pytest.MonkeyPatch, settings: Mapping[str, str]) -> None:
 
 
 @pytest.mark.parametrize("service", SERVICE_IDS)
-@pytest.mark.parametrize(
-    "settings", SETTINGS, ids=lambda settings: " ".join(f"{k[4:]}={v}" for k, v in settings.items())
-)
+@pytest.mark.parametrize("settings", SETTINGS, ids=" ".join)
 def test_a_service_is_called_where_boto3_calls_it(
     settings: Mapping[str, str], service: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, settings)
-    meta = Session().create_client(service, config=Config(account_id_endpoint_mode="disabled")).meta
 
-    assert endpoint(service) == (meta.endpoint_url, meta.region_name)
+    assert endpoint(service) == called_by_boto3(service)
+
+
+def called_by_boto3(service: str) -> tuple[str, str]:
+    """The address of a request of boto3 that gets no further, and the region that it is signed for."""
+    use_keys = {"aws_access_key_id": "none", "aws_secret_access_key": "none"}
+    client = boto3.session.Session().client(service, config=Config(account_id_endpoint_mode="disabled"), **use_keys)
+    asked: list[Any] = []
+
+    def answer(request: Any, **_: Any) -> AWSResponse:
+        asked.append(request)
+        return AWSResponse(request.url, 200, {}, SimpleNamespace(stream=lambda **_: [b"{}"]))
+
+    client.meta.events.register_first("before-send", answer)
+    {
+        "dynamodb": lambda: client.describe_table(TableName="a"),
+        "kms": lambda: client.describe_key(KeyId="a"),
+        "secretsmanager": lambda: client.get_secret_value(SecretId="a"),
+        "sqs": lambda: client.get_queue_url(QueueName="a"),
+    }[service]()
+    (request,) = asked
+    scope = re.search(r"Credential=[^/]+/\d+/([^/]+)/", request.headers["Authorization"].decode())
+    assert scope is not None
+    return request.url, scope[1]
 
 
 def test_lambda_s_region_comes_before_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, {"AWS_REGION": "eu-central-1", "AWS_DEFAULT_REGION": "eu-west-1"})
 
-    assert endpoint("kms") == ("https://kms.eu-central-1.amazonaws.com", "eu-central-1")
+    assert endpoint("kms") == ("https://kms.eu-central-1.amazonaws.com/", "eu-central-1")
 
 
 def test_a_profile_in_the_home_folder_is_heeded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,11 +160,26 @@ def test_a_profile_in_the_home_folder_is_heeded(tmp_path: Path, monkeypatch: pyt
     (tmp_path / ".aws" / "config").write_text("[default]\nendpoint_url = http://127.0.0.1:3\n", encoding="utf-8")
     use(monkeypatch, REGION)
 
-    assert endpoint("sqs") == ("http://127.0.0.1:3", "eu-west-1")
+    assert endpoint("sqs") == ("http://127.0.0.1:3/", "eu-west-1")
+
+
+def test_a_home_folder_that_nobody_may_look_into_has_no_profiles(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    use(monkeypatch, REGION | {"HOME": str(tmp_path / "no such folder")})
+
+    assert endpoint("sqs").url == "https://sqs.eu-west-1.amazonaws.com/"
 
 
 def test_without_a_region_there_is_nobody_to_call() -> None:
-    with pytest.raises(NotConfigured, match="region"):
+    with pytest.raises(NotConfigured, match=r"region \(AWS_REGION or AWS_DEFAULT_REGION\)"):
+        endpoint("dynamodb")
+
+
+def test_an_endpoint_is_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, REGION | {"AWS_ENDPOINT_URL": "localhost:4566"})
+
+    with pytest.raises(NotConfigured, match="AWS_ENDPOINT_URL is no address"):
         endpoint("dynamodb")
 
 
@@ -166,12 +221,12 @@ def test_a_profile_has_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 def container(expires_in: timedelta) -> Any:
     """A container's source of credentials, which numbers those that it hands out."""
 
+    numbers = count(1)
+
     def serve(connection: Connection) -> None:
-        number = 0
         while connection.request():
-            number += 1
             until = (datetime.now(UTC) + expires_in).strftime("%Y-%m-%dT%H:%M:%SZ")
-            handed = {"AccessKeyId": f"key-{number}", "SecretAccessKey": "s", "Token": "t", "Expiration": until}
+            handed = {"AccessKeyId": f"key-{next(numbers)}", "SecretAccessKey": "s", "Token": "t", "Expiration": until}
             connection.answer(json.dumps(handed).encode())
 
     return serve
@@ -192,9 +247,45 @@ def test_a_container_s_credentials_that_last_are_kept_until_aws_refuses_them(mon
         monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
         assert credentials() == credentials()
         assert len(server.requests) == 1
-        credentials(fresh=True)
+        credentials(instead_of=credentials())
 
     assert len(server.requests) == 2
+
+
+def test_a_container_s_credentials_come_before_those_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, KEYS)
+    with serving(container(timedelta(hours=6))) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
+        assert credentials().access_key == "key-1"
+
+
+def test_of_many_threads_whose_credentials_expired_one_asks_for_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving(container(timedelta(hours=6))) as server:
+        monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
+        used = credentials()
+        new = together([lambda: credentials(instead_of=used)] * 4)
+
+    assert len(set(new)) == 1
+    assert used not in new
+    assert len(server.requests) == 2
+
+
+def test_a_role_that_is_denied_is_no_credential(monkeypatch: pytest.MonkeyPatch) -> None:
+    def deny(session: object) -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied", "Message": "a secret"}}, "AssumeRole")
+
+    monkeypatch.setattr(Session, "get_credentials", deny)
+
+    with pytest.raises(NotConfigured, match=r"source refuses them: AccessDenied$"):
+        credentials()
+
+
+def test_credentials_with_control_characters_are_none_and_are_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    use(monkeypatch, KEYS | {"AWS_SESSION_TOKEN": "token\n"})
+
+    with pytest.raises(NotConfigured, match=r"^the credentials contain control characters$"):
+        credentials()
+    assert "secret" not in repr(Credentials("AKID", "secret", None))
 
 
 def test_a_source_that_does_not_answer_may_do_so_later(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,10 +301,17 @@ def test_a_source_that_does_not_answer_may_do_so_later(monkeypatch: pytest.Monke
 
 def test_authorities_are_those_of_aws_of_requests_or_the_public_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     assert authorities() == certifi.where()
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "/of/requests.pem")
-    assert authorities() == "/of/requests.pem"
-    monkeypatch.setenv("AWS_CA_BUNDLE", "/of/aws.pem")
-    assert authorities() == "/of/aws.pem"
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", __file__)
+    assert authorities() == __file__
+    monkeypatch.setenv("AWS_CA_BUNDLE", certifi.__file__)
+    assert authorities() == certifi.__file__
+
+
+def test_authorities_that_are_not_there_are_named_with_their_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_CA_BUNDLE", "/no/such.pem")
+
+    with pytest.raises(NotConfigured, match=r"AWS_CA_BUNDLE names a file that does not exist: /no/such.pem"):
+        authorities()
 
 
 @pytest.mark.parametrize(
@@ -226,6 +324,7 @@ def test_authorities_are_those_of_aws_of_requests_or_the_public_ones(monkeypatch
         ({"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "example.com,.amazonaws.com"}, None),
         ({"HTTPS_PROXY": "http://proxy:3128", "no_proxy": "*"}, None),
         ({"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "example.com"}, "http://proxy:3128"),
+        ({"HTTPS_PROXY": "proxy:3128"}, "http://proxy:3128"),
     ],
 )
 def test_a_proxy_is_used_as_the_environment_says(
@@ -234,3 +333,20 @@ def test_a_proxy_is_used_as_the_environment_says(
     use(monkeypatch, settings)
 
     assert proxy_of("https://dynamodb.eu-west-1.amazonaws.com") == proxy
+
+
+def test_a_proxy_is_named_with_its_port_if_it_is_left_out_and_never_for_plain_http(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    use(monkeypatch, {"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": "localhost:4566"})
+
+    assert proxy_of("https://localhost:4566/") is None
+    assert proxy_of("https://localhost:4567/") == "http://proxy:3128"
+    assert proxy_of("http://localhost:4567/") is None
+
+
+def test_a_proxy_over_tls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", "https://user:word@proxy")
+
+    with pytest.raises(NotConfigured, match=r"^HTTPS_PROXY must begin with http://$"):
+        proxy_of("https://dynamodb.eu-west-1.amazonaws.com/")

@@ -32,19 +32,26 @@ def test_a_request_is_signed_as_botocore_signs_it(body: bytes, token: str | None
     with patch("botocore.auth.get_current_datetime", lambda: NOW.replace(tzinfo=None)):
         SigV4Auth(Botocores("AKID", "secret", token), "dynamodb", "eu-west-1").add_auth(theirs)
 
-    ours = signing.signed("dynamodb", "eu-west-1", Credentials("AKID", "secret", token), URL, HEADERS, body)
+    ours = signing.sign("dynamodb", "eu-west-1", Credentials("AKID", "secret", token), URL, HEADERS, body)
 
     assert ours == dict(theirs.headers.items())
 
 
 @pytest.mark.parametrize(("ahead", "is_wrong"), [(0, False), (200, False), (-200, False), (300, True), (-7200, True)])
-def test_a_clock_is_wrong_if_aws_would_refuse_its_signatures(ahead: int, is_wrong: bool) -> None:
-    date = format_datetime(NOW + timedelta(seconds=ahead), usegmt=True)
+def test_a_signature_is_out_of_date_if_aws_refuses_it_for_that(ahead: int, is_wrong: bool) -> None:
+    there = NOW + timedelta(seconds=ahead)
+    refused, date = signed(), format_datetime(there, usegmt=True)
 
-    assert signing.correct_clock(date) == is_wrong
-    assert not signing.correct_clock(date), "it is right now"
+    assert signing.is_out_of_date(refused, date) == is_wrong
+    assert signing.is_out_of_date(refused, date) == is_wrong, "for another thread, too"
+    assert signed()["X-Amz-Date"] == f"{there if is_wrong else NOW:%Y%m%dT%H%M%SZ}"
+    assert not signing.is_out_of_date(signed(), date)
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "Mon, 99 Mar 2026 09:00:00 GMT"])
 def test_without_a_date_nothing_is_known_of_the_clock(date: str) -> None:
-    assert not signing.correct_clock(date)
+    assert not signing.is_out_of_date(signed(), date)
+
+
+def signed() -> dict[str, str]:
+    return signing.sign("dynamodb", "eu-west-1", Credentials("AKID", "secret", None), URL, HEADERS, b"")

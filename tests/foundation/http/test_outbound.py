@@ -784,7 +784,7 @@ def test_a_refused_fresh_connection_was_never_reached() -> None:
 def test_when_connecting_takes_all_the_time_nothing_is_sent(
     monkeypatch: pytest.MonkeyPatch, tls: ssl.SSLContext, scheme: str
 ) -> None:
-    kind = module._TlsConnection if scheme == "https" else module._Connection
+    kind = module.TlsConnection if scheme == "https" else module.Connection
     connect = kind.connect
 
     def connect_late(connection: Any) -> None:

@@ -1,0 +1,162 @@
+"""Requests over connections that are kept for the next request to the same place."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from math import inf
+from typing import NamedTuple
+from urllib.parse import unquote, urlsplit
+
+from urllib3.util.request import make_headers
+from urllib3.util.url import parse_url
+from urllib3.util.wait import wait_for_read
+
+from chalicelib.foundation.http.deadline_connections import Connection, TlsConnection, current_call
+
+CONNECTIONS_PER_HOST, _PLACES = 64, 32
+_CHUNK = 65536
+_wall_time = time.time
+
+
+class AddressUnusable(ValueError):
+    """The address has no host, or another scheme than http and https."""
+
+
+class _Place(NamedTuple):
+    """Where a connection leads, and through which proxy."""
+
+    scheme: str
+    host: str
+    port: int
+    proxy: str | None
+
+    def connection(self) -> Connection:
+        kind = _KINDS[self.scheme]
+        if self.proxy is None:
+            return kind(self.host, self.port)
+        via = urlsplit(self.proxy)
+        connection = kind(str(via.hostname), via.port or http.client.HTTP_PORT)
+        user = unquote(f"{via.username}:{via.password or ''}") if via.username else None
+        connection.set_tunnel(self.host, self.port, make_headers(proxy_basic_auth=user) if user else {})
+        return connection
+
+
+@lru_cache(maxsize=1024)
+def _place(url: str, proxy: str | None) -> tuple[_Place, str]:
+    """The place of an address, and the path and query asked for there. Raises: ValueError."""
+    parts = parse_url(url)
+    if parts.scheme not in _KINDS or not parts.host:
+        raise AddressUnusable("the address cannot be used")
+    if parts.scheme == "http":
+        proxy = None
+    port = parts.port or _KINDS[parts.scheme].default_port
+    return _Place(parts.scheme, parts.host.strip("[]"), port, proxy), parts.request_uri
+
+
+class BodyTooLarge(OSError):
+    """The response has more bytes than allowed."""
+
+
+def read_body(response: http.client.HTTPResponse, largest: int, content: bytearray | None = None) -> bytes:
+    """The whole body of a response; ``content`` has what was read, also when the rest does not come.
+
+    Raises: BodyTooLarge, OSError, http.client.HTTPException.
+    """
+    content = bytearray() if content is None else content
+    while chunk := response.read(_CHUNK):
+        content += chunk
+        if len(content) > largest:
+            raise BodyTooLarge(f"the response has more than {largest} bytes")
+    if response.length:
+        raise http.client.IncompleteRead(bytes(content), response.length)
+    return bytes(content)
+
+
+class Connections:
+    """Connections that are kept after use: at most 64 for each place, and for the 32 places used last.
+
+    Args:
+        idle_seconds: after how many seconds, on the clock of the wall, a connection is not used again. The monotonic
+            clock of a frozen process stands still.
+    """
+
+    def __init__(self, idle_seconds: float = inf) -> None:
+        self._idle_seconds = idle_seconds
+        self._lock = threading.Lock()
+        self._idle: OrderedDict[_Place, list[Connection]] = OrderedDict()
+
+    def __del__(self) -> None:
+        for kept in self._idle.values():
+            for connection in kept:
+                connection.close()
+
+    @contextlib.contextmanager
+    def response(
+        self,
+        method: str,
+        url: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        fresh: bool = False,
+        proxy: str | None = None,
+    ) -> Iterator[http.client.HTTPResponse]:
+        """Send a request within the limits of the call; its response has to be read inside.
+
+        With ``fresh``, the request gets a connection of its own, which is not kept. A ``proxy`` is used for https.
+
+        Raises: OSError, http.client.HTTPException, ValueError.
+        """
+        current_call.sent = False
+        place, target = _place(url, proxy)
+        connection = (None if fresh else self._take(place)) or place.connection()
+        try:
+            connection.request(method, target, body, headers)
+            response = connection.getresponse()
+            yield response
+        except BaseException:
+            connection.close()
+            raise
+        if fresh or response.will_close or not response.isclosed():
+            response.close()
+            connection.close()
+        else:
+            self._keep(place, connection)
+
+    def _take(self, place: _Place) -> Connection | None:
+        """The connection to a place that was used last, if it is not old and the other side has not closed it."""
+        while True:
+            with self._lock:
+                kept = self._idle.get(place)
+                if not kept:
+                    return None
+                self._idle.move_to_end(place)
+                connection = kept.pop()
+            if not self._is_old(connection) and not wait_for_read(connection.sock, timeout=0):
+                return connection
+            connection.close()
+
+    def _is_old(self, connection: Connection) -> bool:
+        return not 0 <= _wall_time() - connection.idle_since <= self._idle_seconds
+
+    def _keep(self, place: _Place, connection: Connection) -> None:
+        connection.idle_since = _wall_time()
+        with self._lock:
+            kept = self._idle.setdefault(place, [])
+            self._idle.move_to_end(place)
+            kept.append(connection)
+            left_over = [kept.pop(0)] if len(kept) > CONNECTIONS_PER_HOST else []
+            while kept and self._is_old(kept[0]):
+                left_over.append(kept.pop(0))
+            left_over += self._idle.popitem(last=False)[1] if len(self._idle) > _PLACES else []
+        for each in left_over:
+            each.close()
+
+
+_KINDS = {"http": Connection, "https": TlsConnection}
