@@ -13,7 +13,7 @@ from chalicelib.foundation import time_limit
 T = TypeVar("T")
 
 WIDTH = 32
-"""The maximum number of parallel calls; the clients in ``aws`` have connections for all of them."""
+"""The maximum number of parallel calls; connections to AWS are kept for all of them."""
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
