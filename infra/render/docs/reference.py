@@ -78,8 +78,8 @@ PAGES: Mapping[str, Page] = {
         "Settings",
         "Each process reads its environment once. An invalid value stops the process with an error that names the "
         "variable. On AWS, set the variables as `environment_variables` of the stage in `.chalice/config.json`. "
-        "Region, credentials and endpoints use boto3's own variables (`AWS_REGION` before `AWS_DEFAULT_REGION`, `AWS_PROFILE`, "
-        "`AWS_ENDPOINT_URL`).",
+        "Region, credentials and endpoints use boto3's own variables (`AWS_DEFAULT_REGION`, after `AWS_REGION`; "
+        "`AWS_PROFILE`, `AWS_ENDPOINT_URL`).",
         settings.render,
     ),
     "retention": Page(
