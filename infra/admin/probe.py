@@ -11,7 +11,7 @@ import certifi
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.http.deadline_connections import CONNECT_SECONDS, trust
+from chalicelib.foundation.http.deadline_connections import CONNECT_SECONDS, tls_context
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import digest, new_uuid
 from chalicelib.openbanking.protocol.errors import Refusal
@@ -80,7 +80,7 @@ def _certificate_subject(url: str, ca_file: str | None = None) -> str | None:
     parts = urlsplit(url)
     if parts.scheme != "https" or not parts.hostname:
         return None
-    context = trust(ca_file or certifi.where())
+    context = tls_context(ca_file or certifi.where())
     try:
         with (
             socket.create_connection((parts.hostname, parts.port or 443), CONNECT_SECONDS) as plain,

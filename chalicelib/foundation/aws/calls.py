@@ -33,9 +33,10 @@ CONNECT_SECONDS, READ_SECONDS = 0.5, 0.9
 LARGEST_ANSWER = 32_000_000
 LONGEST_PAUSE = 1.0
 """Seconds before a call is sent for the second time."""
-_PATIENCE = {"sqs": (1.0, 2.0)}
-"""Shorter limits for queues, because a caller is waiting; the sweeper sends messages that were not accepted."""
-_ORDINARY_PATIENCE = (2.0, 6.0)
+_TIMEOUTS = {"dynamodb": (2.0, 6.0), "kms": (2.0, 6.0), "secretsmanager": (2.0, 6.0), "sqs": (1.0, 2.0)}
+"""Seconds to connect, and from the sending to the answer. Callers of queues are waited for, and the sweeper sends
+messages that were not accepted.
+"""
 _TARGETS = {
     "dynamodb": ("DynamoDB_20120810", "1.0"),
     "kms": ("TrentService", "1.1"),
@@ -50,7 +51,7 @@ _WRONG_TIME = {
 }
 _SERVER_ERROR = 500
 _IDLE_SECONDS = 5.0
-_TRACE = "-=;:+&[]{}\"',"
+_UNQUOTED = "-=;:+&[]{}\"',"
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +192,7 @@ def _seconds(service: str) -> tuple[float, float]:
     if left <= 0:
         raise NotSent("the time limit of the request is over")
     if not time_limit.is_limited():
-        return _PATIENCE.get(service, _ORDINARY_PATIENCE)
+        return _TIMEOUTS[service]
     return min(CONNECT_SECONDS, left), min(READ_SECONDS, left)
 
 
@@ -205,5 +206,5 @@ def _headers(call: Call) -> dict[str, str]:
     }
     trace = os.environ.get("_X_AMZN_TRACE_ID")
     if trace and "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # Lambda ends loops of queues and functions by it
-        headers["X-Amzn-Trace-Id"] = quote(trace, safe=_TRACE)
+        headers["X-Amzn-Trace-Id"] = quote(trace, safe=_UNQUOTED)
     return headers

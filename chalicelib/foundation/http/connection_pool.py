@@ -1,4 +1,4 @@
-"""Requests over connections that are kept for the next request to the same place."""
+"""Requests over connections that are kept for the next request by the same route."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from urllib3.util.wait import wait_for_read
 
 from chalicelib.foundation.http.deadline_connections import Connection, TlsConnection, current_call
 
-CONNECTIONS_PER_HOST, _PLACES = 64, 32
+CONNECTIONS_PER_HOST, _ROUTES = 64, 32
 _CHUNK = 65536
 _wall_time = time.time
 
@@ -28,7 +28,7 @@ class AddressUnusable(ValueError):
     """The address has no host, or another scheme than http and https."""
 
 
-class _Place(NamedTuple):
+class _Route(NamedTuple):
     """Where a connection leads, and through which proxy."""
 
     scheme: str
@@ -48,15 +48,15 @@ class _Place(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def _place(url: str, proxy: str | None) -> tuple[_Place, str]:
-    """The place of an address, and the path and query asked for there. Raises: ValueError."""
+def _route(url: str, proxy: str | None) -> tuple[_Route, str]:
+    """The route to an address, and the path and query asked for there. Raises: ValueError."""
     parts = parse_url(url)
     if parts.scheme not in _KINDS or not parts.host:
         raise AddressUnusable("the address cannot be used")
     if parts.scheme == "http":
         proxy = None
     port = parts.port or _KINDS[parts.scheme].default_port
-    return _Place(parts.scheme, parts.host.strip("[]"), port, proxy), parts.request_uri
+    return _Route(parts.scheme, parts.host.strip("[]"), port, proxy), parts.request_uri
 
 
 class BodyTooLarge(OSError):
@@ -79,7 +79,7 @@ def read_body(response: http.client.HTTPResponse, largest: int, content: bytearr
 
 
 class Connections:
-    """Connections that are kept after use: at most 64 for each place, and for the 32 places used last.
+    """Connections that are kept after use: at most 64 for each route, and for the 32 routes used last.
 
     Args:
         idle_seconds: after how many seconds, on the clock of the wall, a connection is not used again. The monotonic
@@ -89,7 +89,7 @@ class Connections:
     def __init__(self, idle_seconds: float = inf) -> None:
         self._idle_seconds = idle_seconds
         self._lock = threading.Lock()
-        self._idle: OrderedDict[_Place, list[Connection]] = OrderedDict()
+        self._idle: OrderedDict[_Route, list[Connection]] = OrderedDict()
 
     def __del__(self) -> None:
         for kept in self._idle.values():
@@ -114,8 +114,8 @@ class Connections:
         Raises: OSError, http.client.HTTPException, ValueError.
         """
         current_call.sent = False
-        place, target = _place(url, proxy)
-        connection = (None if fresh else self._take(place)) or place.connection()
+        route, target = _route(url, proxy)
+        connection = (None if fresh else self._take(route)) or route.connection()
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()
@@ -127,16 +127,16 @@ class Connections:
             response.close()
             connection.close()
         else:
-            self._keep(place, connection)
+            self._keep(route, connection)
 
-    def _take(self, place: _Place) -> Connection | None:
-        """The connection to a place that was used last, if it is not old and the other side has not closed it."""
+    def _take(self, route: _Route) -> Connection | None:
+        """The connection that was used last, if it is not old and the other side has not closed it."""
         while True:
             with self._lock:
-                kept = self._idle.get(place)
+                kept = self._idle.get(route)
                 if not kept:
                     return None
-                self._idle.move_to_end(place)
+                self._idle.move_to_end(route)
                 connection = kept.pop()
             if not self._is_old(connection) and not wait_for_read(connection.sock, timeout=0):
                 return connection
@@ -145,16 +145,16 @@ class Connections:
     def _is_old(self, connection: Connection) -> bool:
         return not 0 <= _wall_time() - connection.idle_since <= self._idle_seconds
 
-    def _keep(self, place: _Place, connection: Connection) -> None:
+    def _keep(self, route: _Route, connection: Connection) -> None:
         connection.idle_since = _wall_time()
         with self._lock:
-            kept = self._idle.setdefault(place, [])
-            self._idle.move_to_end(place)
+            kept = self._idle.setdefault(route, [])
+            self._idle.move_to_end(route)
             kept.append(connection)
             left_over = [kept.pop(0)] if len(kept) > CONNECTIONS_PER_HOST else []
             while kept and self._is_old(kept[0]):
                 left_over.append(kept.pop(0))
-            left_over += self._idle.popitem(last=False)[1] if len(self._idle) > _PLACES else []
+            left_over += self._idle.popitem(last=False)[1] if len(self._idle) > _ROUTES else []
         for each in left_over:
             each.close()
 

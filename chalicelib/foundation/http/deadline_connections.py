@@ -215,7 +215,7 @@ class TlsConnection(Connection):
     _tunnel_host: str | None
 
     def connect(self) -> None:
-        context = trust(current_call.ca_file or certifi.where())
+        context = tls_context(current_call.ca_file or certifi.where())
         until = time.monotonic() + min(current_call.connect, remaining())
         super().connect()
         if self._tunnel_host:
@@ -273,7 +273,7 @@ def _resolve(host: str, port: int, seconds: float) -> list[Any]:
 
 
 @cache
-def trust(authorities: str) -> ssl.SSLContext:
+def tls_context(authorities: str) -> ssl.SSLContext:
     """The TLS context and its trusted authorities; cached, because loading them takes longer than a handshake.
 
     Every version of Python verifies alike. By default, 3.13 refuses certificates that lack extensions of RFC 5280,

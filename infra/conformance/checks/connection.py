@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import certifi
 
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
-from chalicelib.foundation.http.deadline_connections import trust
+from chalicelib.foundation.http.deadline_connections import tls_context
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
 from infra.conformance.session import Session
@@ -79,7 +79,7 @@ def _endpoint(url: str) -> tuple[str, int]:
 def _handshake(session: Session, url: str) -> Evidence:
     host, port = _endpoint(url)
     try:
-        reached = _connect(host, port, trust(session.bank.ca_file or certifi.where()))
+        reached = _connect(host, port, tls_context(session.bank.ca_file or certifi.where()))
     except OSError as error:
         reason = getattr(error, "verify_message", "") or getattr(error, "reason", "") or type(error).__name__
         raise CheckFailed(Evidence(f"a TLS handshake with {host}:{port}"), f"the handshake failed: {reason}") from None

@@ -377,7 +377,7 @@ def tls(certificate: Path) -> ssl.SSLContext:
 def test_over_tls_only_known_authorities_are_trusted(
     called: Callable[..., Any], certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    deadline_connections.trust.cache_clear()
+    deadline_connections.tls_context.cache_clear()
     with called(GOOD, tls) as server:
         with pytest.raises(NotSent, match="no TLS connection"):
             send("dynamodb", "GetItem", BODY)
@@ -386,11 +386,11 @@ def test_over_tls_only_known_authorities_are_trusted(
         send("sqs", "SendMessage", BODY)
 
     assert server.served == [2, 2]
-    assert deadline_connections.trust.cache_info().misses == 2
+    assert deadline_connections.tls_context.cache_info().misses == 2
 
 
 def test_old_tls_and_other_hosts_are_refused() -> None:
-    context = deadline_connections.trust(environment.authorities())
+    context = deadline_connections.tls_context(environment.authorities())
 
     assert context.minimum_version == ssl.TLSVersion.TLSv1_2
     assert (context.check_hostname, context.verify_mode) == (True, ssl.CERT_REQUIRED)

@@ -1052,13 +1052,13 @@ def test_a_tls_failure_after_the_request_was_sent_is_not_called_never_reached(tl
 
 @pytest.mark.usefixtures("trusted")
 def test_over_tls_fresh_connections_share_what_is_trusted(tls: ssl.SSLContext) -> None:
-    module.trust.cache_clear()
+    module.tls_context.cache_clear()
 
     with serving(good, tls) as server:
         for _ in range(3):
             post_fresh(server.url)
         assert server.served == [1, 2, 3]
-    assert module.trust.cache_info().misses == 1
+    assert module.tls_context.cache_info().misses == 1
 
 
 @pytest.mark.usefixtures("trusted")
