@@ -39,6 +39,8 @@ def own_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signing, "_skew_seconds", 0.0)
     for name, value in {"AWS_DEFAULT_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "AKID"}.items():
         monkeypatch.setenv(name, value)
+    for name in ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setenv("AWS_SESSION_TOKEN", "token")
 
@@ -400,8 +402,6 @@ def test_a_proxy_opens_a_tunnel_and_sees_nothing_of_the_call(
     called: Callable[..., Any], certificate: Path, tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AWS_CA_BUNDLE", str(certificate))
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.delenv("no_proxy", raising=False)
     with called(GOOD, tls) as server, serving(_tunnel(server.port)) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://user:w%40rd@127.0.0.1:{proxy.port}")
         for _ in range(2):
@@ -417,8 +417,6 @@ def test_a_proxy_opens_a_tunnel_and_sees_nothing_of_the_call(
 def test_a_proxy_that_refuses_has_sent_nothing(
     called: Callable[..., Any], tls: ssl.SSLContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv("NO_PROXY", raising=False)
-    monkeypatch.delenv("no_proxy", raising=False)
     with called(GOOD, tls) as server, serving(answers((403, b""))) as proxy:
         monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{proxy.port}")
         with pytest.raises(NotSent):
