@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
+from unittest import mock
 
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
 
@@ -29,15 +30,14 @@ def calls_of(act: Callable[[], object]) -> list[Any]:
 def calls_of_client(client: Any, act: Callable[[], object]) -> list[Any]:
     """The calls of boto3's client for DynamoDB that are made meanwhile."""
     made: list[Any] = []
+    real = client._make_api_call
 
-    def note(params: Mapping[str, Any], model: Any, **_: Any) -> None:
-        made.append(_shaped(model.name, params))
+    def note(operation: str, parameters: Mapping[str, Any]) -> Any:
+        made.append(_shaped(operation, parameters))
+        return real(operation, parameters)
 
-    client.meta.events.register("provide-client-params.dynamodb", note)
-    try:
+    with mock.patch.object(client, "_make_api_call", note):
         act()
-    finally:
-        client.meta.events.unregister("provide-client-params.dynamodb", note)
     return made
 
 
