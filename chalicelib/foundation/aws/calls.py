@@ -202,7 +202,6 @@ def _headers(call: Call) -> dict[str, str]:
         "Content-Type": f"application/x-amz-json-{version}",
         "X-Amz-Target": f"{prefix}.{call.operation}",
         "User-Agent": USER_AGENT,
-        "Accept-Encoding": "identity",
     }
     trace = os.environ.get("_X_AMZN_TRACE_ID")
     if trace and "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # Lambda ends loops of queues and functions by it
