@@ -29,7 +29,9 @@ def main(code: str, layer: str, handler: str, answers: str) -> None:
     function = getattr(importlib.import_module(module), name)
     made = [function(event, Context()) for event in json.load(sys.stdin)]
     files = sorted(file for each in list(sys.modules.values()) if (file := getattr(each, "__file__", None)))
-    Path(answers).write_text(json.dumps({"answers": made, "files": files, "boto3": sys.modules["boto3"].__version__}))
+    Path(answers).write_text(
+        json.dumps({"answers": made, "files": files, "botocore": sys.modules["botocore"].__version__})
+    )
 
 
 if __name__ == "__main__":

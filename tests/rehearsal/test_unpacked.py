@@ -63,7 +63,7 @@ class Function:
         assert done.returncode == 0, done.stderr
         said = json.loads(self.answers.read_text(encoding="utf-8"))
         assert [file for file in said["files"] if not file.startswith(self._own)] == []
-        assert said["boto3"] == lock.read(ROOT / "requirements.txt")["boto3"].version
+        assert said["botocore"] == lock.read(ROOT / "requirements.txt")["botocore"].version
         found: list[Any] = said["answers"]
         return found
 
