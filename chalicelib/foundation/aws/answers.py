@@ -16,7 +16,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _OK = 200
 _GZIP = zlib.MAX_WBITS | 16
-_LARGEST = 32_000_000
+LARGEST = 32_000_000
+"""Bytes of an answer, before and after it is unzipped."""
 _QUOTING = {"InvalidSignatureException", "SignatureDoesNotMatch"}
 """Errors whose text quotes the headers of the request, the session's token among them."""
 
@@ -61,7 +62,7 @@ def _unzipped(body: bytes) -> bytes:
     """Raises: NoAnswer: it is not whole, or too large."""
     unzip = zlib.decompressobj(_GZIP)
     try:
-        content = unzip.decompress(body, _LARGEST)
+        content = unzip.decompress(body, LARGEST)
     except zlib.error as error:
         raise NoAnswer("the answer cannot be unzipped") from error
     if not unzip.eof:

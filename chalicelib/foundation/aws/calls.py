@@ -21,6 +21,7 @@ from urllib.parse import quote, urlsplit
 from chalicelib.foundation import time_limit
 from chalicelib.foundation.aws import answers, environment, signing
 from chalicelib.foundation.aws.errors import THROTTLED, AwsError, NoAnswer, NotSent, Refused
+from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.http.connection_pool import Connections, read_body
 from chalicelib.foundation.http.deadline_connections import call_limits, current_call
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -30,20 +31,8 @@ Members = dict[str, Any]
 
 CONNECT_SECONDS, READ_SECONDS = 0.5, 0.9
 """The limits of a call under a time limit that leaves more; a repeat may then still be in time."""
-LARGEST_ANSWER = 32_000_000
 LONGEST_PAUSE = 1.0
 """Seconds before a call is sent for the second time."""
-_TIMEOUTS = {"dynamodb": (2.0, 6.0), "kms": (2.0, 6.0), "secretsmanager": (2.0, 6.0), "sqs": (1.0, 2.0)}
-"""Seconds to connect, and from the sending to the answer. Callers of queues are waited for, and the sweeper sends
-messages that were not accepted.
-"""
-_TARGETS = {
-    "dynamodb": ("DynamoDB_20120810", "1.0"),
-    "kms": ("TrentService", "1.1"),
-    "secretsmanager": ("secretsmanager", "1.1"),
-    "sqs": ("AmazonSQS", "1.0"),
-}
-"""The prefix of a service's operations, and the version of its JSON protocol."""
 _EXPIRED = {"ExpiredToken", "ExpiredTokenException"}
 _WRONG_TIME = {
     *("RequestExpired", "RequestInTheFuture", "RequestTimeTooSkewed"),
@@ -142,10 +131,10 @@ def _may_succeed_later(error: AwsError) -> bool:
 def _exchange(call: Call) -> Members:
     body = json.dumps(call.body, separators=(",", ":")).encode()
     _seconds(call.service)  # no credentials are asked for when there is no time left
-    used = environment.credentials()
-    headers = _signed(call, body, used)
+    endpoint, used = environment.endpoint(call.service), environment.credentials()
+    headers = _signed(call, body, endpoint, used)
     try:
-        return answers.read(call.operation, _post(call, body, headers))
+        return answers.read(call.operation, _post(call, body, endpoint, headers))
     except Refused as refusal:
         if refusal.code in _EXPIRED:
             found = environment.credentials(instead_of=used)
@@ -155,27 +144,28 @@ def _exchange(call: Call) -> Members:
             found = used
         else:
             raise
-    return answers.read(call.operation, _post(call, body, _signed(call, body, found)))
+    return answers.read(call.operation, _post(call, body, endpoint, _signed(call, body, endpoint, found)))
 
 
-def _signed(call: Call, body: bytes, credentials: environment.Credentials) -> dict[str, str]:
-    url, region = environment.endpoint(call.service)
-    return signing.sign(call.service, region, credentials, url, _headers(call), body)
+def _signed(
+    call: Call, body: bytes, endpoint: environment.Endpoint, credentials: environment.Credentials
+) -> dict[str, str]:
+    return signing.sign(call.service, endpoint.region, credentials, endpoint.url, _headers(call), body)
 
 
-def _post(call: Call, body: bytes, headers: Mapping[str, str]) -> answers.Answer:
+def _post(call: Call, body: bytes, endpoint: environment.Endpoint, headers: Mapping[str, str]) -> answers.Answer:
     """Raises: NotSent, NoAnswer."""
-    url, _ = environment.endpoint(call.service)
     connect, read = _seconds(call.service)
     until = time.monotonic() + min(connect + read, time_limit.seconds_left())
     limits = call_limits(until, ca_file=environment.authorities(), connect=connect, read=read, is_captured=False)
+    proxy = environment.proxy_of(endpoint.url)
     with limits:
         try:
-            with _connections.response("POST", url, body, headers, proxy=environment.proxy_of(url)) as response:
+            with _connections.response("POST", endpoint.url, body, headers, proxy=proxy) as response:
                 received = {name.lower(): value for name, value in response.headers.items()}
-                return answers.Answer(response.status, received, read_body(response, LARGEST_ANSWER))
+                return answers.Answer(response.status, received, read_body(response, answers.LARGEST))
         except (OSError, ValueError, OverflowError, http.client.HTTPException) as error:
-            why, where = _reason(error), f"{call.service} at {urlsplit(url).hostname}"
+            why, where = _reason(error), f"{call.service} at {urlsplit(endpoint.url).hostname}"
             if current_call.sent:
                 raise NoAnswer(f"{where} did not answer {call.operation}: {why}") from error
             raise NotSent(f"could not connect to {where}: {why}") from error
@@ -192,15 +182,15 @@ def _seconds(service: str) -> tuple[float, float]:
     if left <= 0:
         raise NotSent("the time limit of the request is over")
     if not time_limit.is_limited():
-        return _TIMEOUTS[service]
+        return SERVICES[service].connect_seconds, SERVICES[service].read_seconds
     return min(CONNECT_SECONDS, left), min(READ_SECONDS, left)
 
 
 def _headers(call: Call) -> dict[str, str]:
-    prefix, version = _TARGETS[call.service]
+    service = SERVICES[call.service]
     headers = {
-        "Content-Type": f"application/x-amz-json-{version}",
-        "X-Amz-Target": f"{prefix}.{call.operation}",
+        "Content-Type": f"application/x-amz-json-{service.json_version}",
+        "X-Amz-Target": f"{service.target}.{call.operation}",
         "User-Agent": USER_AGENT,
     }
     trace = os.environ.get("_X_AMZN_TRACE_ID")

@@ -17,11 +17,9 @@ from urllib.parse import urlsplit
 import certifi
 
 from chalicelib.foundation.aws.errors import NotConfigured, NotSent
+from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.http.addresses import has_web_scheme
 
-SERVICE_IDS = {"dynamodb": "DYNAMODB", "kms": "KMS", "secretsmanager": "SECRETS_MANAGER", "sqs": "SQS"}
-"""The services by the name of their hosts and signatures, and their names in ``AWS_ENDPOINT_URL_…``."""
-_LISTS = {"dynamodb": "list_tables", "kms": "list_keys", "secretsmanager": "list_secrets", "sqs": "list_queues"}
 _ORDINARY_REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]+")
 """Regions of the default partition."""
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -58,7 +56,7 @@ class Credentials(NamedTuple):
 def endpoint(service: str) -> Endpoint:
     """Where a service is called. Raises: NotConfigured: there is no region, or an address that is none."""
     read = os.environ.get
-    configured = read(f"AWS_ENDPOINT_URL_{SERVICE_IDS[service]}") or read("AWS_ENDPOINT_URL")
+    configured = read(SERVICES[service].endpoint_variable) or read("AWS_ENDPOINT_URL")
     region = read("AWS_REGION") or read("AWS_DEFAULT_REGION")
     return _endpoint(service, region, configured, read(_IGNORES_ENDPOINTS), tuple(map(read, _LEFT_TO_BOTOCORE)))
 
@@ -107,7 +105,7 @@ def _asked_of_botocore(service: str, region: str | None, *_settings: Any) -> End
         client = _new_session().create_client(service, region_name=region, **options)
         client.meta.events.register_first("before-send", stop)
         with suppress(_StoppedError):
-            getattr(client, _LISTS[service])()
+            getattr(client, SERVICES[service].list_method)()
     except NoRegionError as error:
         raise NotConfigured(f"You must specify a region ({' or '.join(_REGIONS)})") from error
     except (BotoCoreError, ValueError) as error:

@@ -21,8 +21,9 @@ from botocore.exceptions import ClientError
 from botocore.session import Session
 
 from chalicelib.foundation.aws import environment
-from chalicelib.foundation.aws.environment import SERVICE_IDS, Credentials, authorities, credentials, endpoint, proxy_of
+from chalicelib.foundation.aws.environment import Credentials, authorities, credentials, endpoint, proxy_of
 from chalicelib.foundation.aws.errors import NotConfigured, NotSent
+from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.parallel import together
 from tests.foundation.servers import Connection, serving
 
@@ -68,7 +69,7 @@ SETTINGS: list[dict[str, str]] = [
     REGION | {"AWS_ENDPOINT_URL": ELSEWHERE, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true"},
     REGION | {"AWS_ENDPOINT_URL": ELSEWHERE, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "TRUE"},
     REGION | {"AWS_ENDPOINT_URL": ELSEWHERE, "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "false"},
-    *(REGION | {f"AWS_ENDPOINT_URL_{name}": ELSEWHERE} for name in SERVICE_IDS.values()),
+    *(REGION | {service.endpoint_variable: ELSEWHERE} for service in SERVICES.values()),
     *(
         {"AWS_ENDPOINT_URL": "http://127.0.0.1:9"} | REGION | {f"AWS_ENDPOINT_URL_{name}": ELSEWHERE}
         for name in ("SQS",)
@@ -116,7 +117,7 @@ def use(monkeypatch: pytest.MonkeyPatch, settings: Mapping[str, str]) -> None:
         monkeypatch.setenv(name, value)
 
 
-@pytest.mark.parametrize("service", SERVICE_IDS)
+@pytest.mark.parametrize("service", SERVICES)
 @pytest.mark.parametrize("settings", SETTINGS, ids=" ".join)
 def test_a_service_is_called_where_boto3_calls_it(
     settings: Mapping[str, str], service: str, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.foundation.aws.environment import SERVICE_IDS
+from chalicelib.foundation.aws.services import SERVICES
 from infra.deploy import archive, layer, lock, runtime
 from infra.deploy.layer import LayerFailed
 from infra.deploy.lock import Pin
@@ -55,7 +55,7 @@ def test_the_services_of_the_layer_are_those_that_deployed_code_calls() -> None:
     sources = [path.read_text("utf-8") for path in (ROOT / "chalicelib").rglob("*.py")]
     clients = {each for each in layer.SERVICES if any(f'client("{each}")' in source for source in sources)}
 
-    assert clients | {*SERVICE_IDS} == {*layer.SERVICES}
+    assert clients | {*SERVICES} == {*layer.SERVICES}
 
 
 def made_wheel(folder: Path) -> Path:

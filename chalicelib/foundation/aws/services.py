@@ -1,0 +1,39 @@
+"""The services that are called with AWS's JSON protocols, one row each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What differs between services.
+
+    Attributes:
+        endpoint_variable: the setting of its own endpoint.
+        target: the prefix of its operations in ``X-Amz-Target``.
+        json_version: the version of its JSON protocol.
+        connect_seconds: the time to connect outside a time limit.
+        read_seconds: the time from the sending to the answer outside a time limit.
+        list_method: a method of boto3's client that needs no arguments.
+    """
+
+    endpoint_variable: str
+    target: str
+    json_version: str
+    connect_seconds: float
+    read_seconds: float
+    list_method: str
+
+
+SERVICES: Mapping[str, Service] = {
+    "dynamodb": Service("AWS_ENDPOINT_URL_DYNAMODB", "DynamoDB_20120810", "1.0", 2, 6, "list_tables"),
+    "kms": Service("AWS_ENDPOINT_URL_KMS", "TrentService", "1.1", 2, 6, "list_keys"),
+    "secretsmanager": Service("AWS_ENDPOINT_URL_SECRETS_MANAGER", "secretsmanager", "1.1", 2, 6, "list_secrets"),
+    "sqs": Service("AWS_ENDPOINT_URL_SQS", "AmazonSQS", "1.0", 1, 2, "list_queues"),
+}
+"""By the name in hosts and signatures. Callers of queues are waited for, and the sweeper sends messages that were not
+accepted: their limits are short.
+"""
