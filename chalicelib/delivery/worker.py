@@ -42,6 +42,7 @@ from chalicelib.foundation.dynamodb.store import (
     Store,
     StoreError,
     StoreUnavailable,
+    Throttled,
 )
 from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
 from chalicelib.foundation.identifiers import new_id
@@ -130,7 +131,7 @@ class Worker:
                     continue
                 if (failure.items[0] or {}).get("claimed_by") != claim:  # else the response to this write was lost
                     return None
-            except Conflict:  # too many want the same slots, and nothing was written
+            except (Conflict, Throttled):  # too many want the same slots
                 break
             except StoreUnavailable:
                 if not self._has_claimed(claimed):
@@ -195,7 +196,7 @@ class Worker:
         delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None)
         try:
             self._store.transact([update_due_time(delivery, now + delay)])
-        except (ConditionFailed, Conflict):  # it is being looked after; if not, the sweeper finds it
+        except (ConditionFailed, Conflict, Throttled):  # it is being looked after; if not, the sweeper finds it
             return
         log.info("delivery postponed", **_log_fields(delivery), reason="the receiver is busy")
         self._outbox.queue_later(delivery.delivery_id, delay)
@@ -297,7 +298,7 @@ class Worker:
         try:
             try:
                 keep([*operations, *freed])
-            except Conflict:  # over the slot, which others want: it becomes free by itself
+            except (Conflict, Throttled):  # over the slot, which others want: it becomes free by itself
                 keep(operations)
         except ConditionFailed:
             log.warning("delivery superseded")

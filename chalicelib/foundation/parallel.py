@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from functools import cache
+from threading import Thread
 from typing import TypeVar
 
 from chalicelib.foundation import time_limit
@@ -35,6 +36,25 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
     if failures:
         raise failures[0]
     return [each.result() for each in made]
+
+
+def in_time(call: Callable[[], T]) -> T:
+    """The result of a call that knows no time limit. Under one it runs in a thread that is left behind at the limit.
+
+    Raises: TimeoutError.
+    """
+    if not time_limit.is_limited():
+        return call()
+    result: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(call())
+        except BaseException as error:
+            result.set_exception(error)
+
+    Thread(target=copy_context().run, args=(run,), daemon=True).start()
+    return result.result(time_limit.seconds_left())
 
 
 def pieces(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:

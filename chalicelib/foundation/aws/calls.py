@@ -21,6 +21,7 @@ from urllib.parse import quote, urlsplit
 from chalicelib.foundation import time_limit
 from chalicelib.foundation.aws import answers, environment, signing
 from chalicelib.foundation.aws.errors import THROTTLED, AwsError, NoAnswer, NotSent, Refused
+from chalicelib.foundation.aws.repeat_budget import REPEATS
 from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.http.connection_pool import Connections, read_body
 from chalicelib.foundation.http.deadline_connections import call_limits, current_call
@@ -105,7 +106,7 @@ def _through(observer: Observer, proceed: Proceed) -> Proceed:
 def send_twice(service: str, operation: str, body: Members, pause: Callable[[float], None] = time.sleep) -> Members:
     """Send a call that may be carried out twice; again once if it has no answer, or AWS is busy or failed.
 
-    Under a time limit it is sent once.
+    Under a time limit, or if too many calls of this process were throttled, it is sent once.
 
     Raises: AwsError.
     """
@@ -115,7 +116,8 @@ def send_twice(service: str, operation: str, body: Members, pause: Callable[[flo
         if time_limit.is_limited() or not _may_succeed_later(error):
             raise
         first = error
-    pause(random.uniform(0, LONGEST_PAUSE))
+    asked = first.retry_after if isinstance(first, Refused) else 0.0
+    pause(min(LONGEST_PAUSE, asked + random.uniform(0, LONGEST_PAUSE)))
     try:
         return send(service, operation, body)
     except NotSent:
@@ -124,7 +126,7 @@ def send_twice(service: str, operation: str, body: Members, pause: Callable[[flo
 
 def _may_succeed_later(error: AwsError) -> bool:
     if isinstance(error, Refused):
-        return error.status >= _SERVER_ERROR or error.code in THROTTLED
+        return error.status >= _SERVER_ERROR if error.code not in THROTTLED else REPEATS.take()
     return isinstance(error, NotSent | NoAnswer)
 
 

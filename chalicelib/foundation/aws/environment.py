@@ -10,7 +10,7 @@ import os
 import re
 import threading
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -122,17 +122,26 @@ def credentials(*, instead_of: Credentials | None = None) -> Credentials:
 
     Raises:
         NotConfigured: there are none, or they are refused.
-        NotSent: their source did not answer.
+        NotSent: their source did not answer, or not within the time limit of the request.
     """
     key, secret, token = map(os.environ.get, _KEYS)
     given = Credentials(key, secret, token) if key and secret else None
     if given is None or any(map(os.environ.get, _CONTAINER)):
-        given = _provided(instead_of) or given
+        given = _provided_in_time(instead_of) or given
     if given is None:
         raise NotConfigured(f"Unable to locate credentials ({' and '.join(_KEYS[:2])}, or a profile)")
     if not all(part.isprintable() for part in given if part):
         raise NotConfigured("the credentials contain control characters")
     return given
+
+
+def _provided_in_time(instead_of: Credentials | None) -> Credentials | None:
+    from chalicelib.foundation.parallel import in_time
+
+    try:
+        return in_time(partial(_provided, instead_of))
+    except TimeoutError:
+        raise NotSent("the credentials' source did not answer within the time limit of the request") from None
 
 
 def _provided(instead_of: Credentials | None) -> Credentials | None:

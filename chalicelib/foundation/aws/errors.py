@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
+
+_SECONDS = re.compile("[0-9]{1,6}")
 
 THROTTLED = {
     *("Throttling", "ThrottlingException", "ThrottledException", "ThrottlingError", "RequestThrottled"),
@@ -39,6 +42,7 @@ class Refused(AwsError):
         status: the HTTP status.
         members: the answer's members, such as ``CancellationReasons``; empty if it is no JSON object.
         headers: the answer's headers, by lower-case name.
+        request_id: AWS's identifier of the request, by which its support finds it; empty if the answer has none.
     """
 
     def __init__(
@@ -56,7 +60,23 @@ class Refused(AwsError):
         self.status = status
         self.members = members or {}
         self.headers = headers or {}
-        super().__init__(f"{operation}: {code}" + (f": {message}" if message else ""))
+        self.request_id = self.headers.get("x-amzn-requestid", "")
+        super().__init__(_sentence(f"{operation}: {code}" + (f": {message}" if message else ""), self.request_id))
+
+    @property
+    def title(self) -> str:
+        """The error without AWS's message, which may quote the request."""
+        return _sentence(f"{self.operation}: {self.code}", self.request_id)
+
+    @property
+    def retry_after(self) -> float:
+        """The seconds that AWS asks to wait before the next sending; 0 if it does not say."""
+        asked = self.headers.get("retry-after", "")
+        return float(asked) if _SECONDS.fullmatch(asked) else 0.0
+
+
+def _sentence(error: str, request_id: str) -> str:
+    return f"{error} (request {request_id})" if request_id else error
 
 
 class SecretChanged(Exception):

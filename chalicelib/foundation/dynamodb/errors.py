@@ -8,9 +8,10 @@ from typing import Any
 from chalicelib.foundation.aws.errors import THROTTLED, Refused
 from chalicelib.foundation.dynamodb.items import Item, unpack
 
-_TOO_BUSY = THROTTLED | {"TransactionConflictException", "TransactionConflict"}
-_IS_UNDECIDED = {"InternalServerError", "InternalFailure", "ServiceUnavailable", "TransactionInProgressException"}
-"""The call failed inside DynamoDB, or an earlier sending of the same transaction still runs."""
+_CONFLICTS = {"TransactionConflictException", "TransactionConflict"}
+_FAILED = {"InternalServerError", "InternalFailure", "ServiceUnavailable"}
+"""The call failed inside DynamoDB."""
+_IN_PROGRESS = "TransactionInProgressException"
 _SERVER_ERROR = 500
 
 
@@ -39,7 +40,7 @@ class ConditionFailed(StoreError):
 
 
 class Conflict(StoreError):
-    """Concurrent writes or throttling blocked the call, even after retries; nothing was written."""
+    """Concurrent writes blocked the call, even after retries; nothing was written."""
 
 
 class StoreUnavailable(StoreError):
@@ -50,8 +51,24 @@ class NeverSent(StoreUnavailable):
     """DynamoDB could not be reached; nothing was written."""
 
 
+class Throttled(StoreUnavailable):
+    """DynamoDB takes no more calls of this item or table, even after retries.
+
+    Attributes:
+        retry_after: the seconds that DynamoDB asks to wait; 0 if it does not say.
+    """
+
+    def __init__(self, reason: str, retry_after: float = 0.0) -> None:
+        self.retry_after = retry_after
+        super().__init__(reason)
+
+
 class AnswerLost(StoreUnavailable):
-    """No response, a failure inside DynamoDB, or a transaction in progress: a repeat may succeed."""
+    """No response, or a failure inside DynamoDB: a repeat may succeed."""
+
+
+class InProgress(AnswerLost):
+    """An earlier sending of the same transaction still runs."""
 
 
 def store_error(refusal: Refused) -> StoreError:
@@ -61,18 +78,25 @@ def store_error(refusal: Refused) -> StoreError:
         item = members.get("Item")
         return ConditionFailed([unpack(item) if item else None], [0])
     if code == "TransactionCanceledException":
-        return _cancellation_error(members.get("CancellationReasons", ()))
-    if code in _TOO_BUSY:
-        return Conflict(code)
-    is_undecided = code in _IS_UNDECIDED or refusal.status >= _SERVER_ERROR
-    return (AnswerLost if is_undecided else StoreUnavailable)(f"{refusal.operation}: {code}")
+        return _cancellation_error(refusal, members.get("CancellationReasons", ()))
+    if code in _CONFLICTS:
+        return Conflict(refusal.title)
+    if code in THROTTLED:
+        return Throttled(refusal.title, refusal.retry_after)
+    if code == _IN_PROGRESS:
+        return InProgress(refusal.title)
+    is_undecided = code in _FAILED or refusal.status >= _SERVER_ERROR
+    return (AnswerLost if is_undecided else StoreUnavailable)(refusal.title)
 
 
-def _cancellation_error(reasons: Iterable[Mapping[str, Any]]) -> StoreError:
+def _cancellation_error(refusal: Refused, reasons: Iterable[Mapping[str, Any]]) -> StoreError:
     reasons = list(reasons)
     failed = [position for position, reason in enumerate(reasons) if reason.get("Code") == "ConditionalCheckFailed"]
     if failed:
         items = [unpack(reason["Item"]) if reason.get("Item") else None for reason in reasons]
         return ConditionFailed(items, failed)
     codes = {str(reason.get("Code")) for reason in reasons} - {"None"}
-    return Conflict(", ".join(codes)) if codes <= _TOO_BUSY else StoreUnavailable(", ".join(codes))
+    named = f"{refusal.title}: {', '.join(sorted(codes))}"
+    if codes <= _CONFLICTS:
+        return Conflict(named)
+    return Throttled(named, refusal.retry_after) if codes <= THROTTLED | _CONFLICTS else StoreUnavailable(named)

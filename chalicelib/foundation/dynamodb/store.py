@@ -17,8 +17,8 @@ the call is sent again where this is safe, for up to ``PATIENCE`` seconds:
   not identify the writer: a number could be added twice, and another caller may have deleted the item. Use a
   transaction if the outcome must be known.
 
-Conflicts with other transactions are retried, with jitter, before they are reported. The time limit of a request ends
-all repeats (``time_limit``).
+Conflicts with other transactions, and throttled calls as far as the budget of the process goes, are retried, with
+jitter, before they are reported. The time limit of a request ends all repeats (``time_limit``).
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from typing import Any, TypedDict, Unpack
 
 from chalicelib.foundation import time_limit
 from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotSent, Refused
+from chalicelib.foundation.aws.repeat_budget import REPEATS, RepeatBudget
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition, projection_members, query_members
 from chalicelib.foundation.dynamodb.errors import (
     AnswerLost,
@@ -41,6 +42,7 @@ from chalicelib.foundation.dynamodb.errors import (
     NeverSent,
     StoreError,
     StoreUnavailable,
+    Throttled,
     store_error,
 )
 from chalicelib.foundation.dynamodb.items import Item, find_item, pack, unpack
@@ -74,6 +76,7 @@ __all__ = [
     "Store",
     "StoreError",
     "StoreUnavailable",
+    "Throttled",
     "Update",
     "Which",
     "absent",
@@ -129,6 +132,7 @@ class Store:
         pause: sleeps between retries, in seconds; tests pass a function that returns at once.
         patience: seconds after its first sending within which a call may be sent again.
         monotonic: the clock of ``patience``, in seconds.
+        budget: of the repeats of throttled calls; all stores of a process share one.
     """
 
     def __init__(
@@ -139,12 +143,14 @@ class Store:
         *,
         patience: float = PATIENCE,
         monotonic: Callable[[], float] = time.monotonic,
+        budget: RepeatBudget = REPEATS,
     ) -> None:
         self._send = send
         self.prefix = prefix
         self._pause = pause
         self.patience = patience
         self._monotonic = monotonic
+        self._budget = budget
         self.read_sendings = SENDINGS
         """Attempts at a read before its response counts as lost; raised for work that takes minutes."""
 
@@ -173,8 +179,10 @@ class Store:
             request = answer.get("UnprocessedKeys") or {}
             if not request:
                 return [find_item(found.get(self._name(table), ()), key) for table, key in keys]
+            if not self._budget.take():
+                break
             self.wait(attempt)
-        raise StoreUnavailable("DynamoDB left keys unprocessed")
+        raise Throttled("DynamoDB left keys unprocessed")
 
     def put(self, table: str, item: Item, condition: Condition | None = None) -> None:
         """Write a whole item.
@@ -296,16 +304,18 @@ class Store:
     def _repeat(self, operation: str, request: Item, sendings: int) -> Item:
         """Send a request, up to ``sendings`` times after lost responses.
 
-        What conflicted, was throttled or was never sent is repeated in any case: it was not applied.
+        What conflicted, was throttled or was never sent is repeated in any case: DynamoDB does not apply it.
         """
         until = self._monotonic() + self.patience
         lost: AnswerLost | None = None
-        losses = blocked = unsent = 0
+        losses = blocked = unsent = throttled = 0
         for attempt in count():
             if time_limit.is_over():
                 raise lost or NeverSent("the time limit of the request is over")
             try:
-                return self._call(operation, request)
+                answer = self._call(operation, request)
+                self._budget.give_back(throttled)
+                return answer
             except ConditionFailed as failure:
                 failure.repeated = lost is not None
                 raise
@@ -314,19 +324,24 @@ class Store:
                 lost, losses = failure, losses + 1
             except Conflict as failure:
                 error, blocked = failure, blocked + 1
+            except Throttled as failure:
+                error, throttled = failure, throttled + 1
             except NeverSent as failure:
                 error, unsent = failure, unsent + 1
-            is_last = losses >= sendings or blocked >= ATTEMPTS or unsent >= SENDINGS
+            is_last = losses >= sendings or blocked + throttled >= ATTEMPTS or unsent >= SENDINGS
+            if not is_last and isinstance(error, Throttled):
+                is_last = not self._budget.take()
             if is_last or self._monotonic() >= until:
                 outcome = lost or error  # after a lost response, an earlier attempt may have been applied
                 raise outcome from outcome.__cause__
-            self.wait(attempt)
+            self.wait(attempt, at_least=getattr(error, "retry_after", 0.0))
         raise AssertionError("unreachable")
 
-    def wait(self, attempt: int, at_most: float = inf) -> None:
+    def wait(self, attempt: int, at_most: float = inf, *, at_least: float = 0.0) -> None:
         """Sleep with jitter, at most ``at_most`` seconds, before retry number ``attempt``."""
         at_most = max(0.0, min(at_most, time_limit.seconds_left()))
-        self._pause(min(random.uniform(0, min(0.025 * 2**attempt, _LONGEST_WAIT)), at_most))
+        jitter = random.uniform(0, min(0.025 * 2**attempt, _LONGEST_WAIT))
+        self._pause(min(min(at_least, _LONGEST_WAIT) + jitter, at_most))
 
     def _call(self, operation: str, request: Item) -> Item:
         try:

@@ -115,5 +115,13 @@ def test_a_page_in_place_of_an_answer_is_an_error_by_its_status(status: int) -> 
     assert (error.code, error.status, error.members) == (str(status), status, {})
 
 
-def test_an_error_has_the_answer_s_headers() -> None:
-    assert refused({"__type": "a#B"}, 503, retry_after="2", x_amzn_requestid="R").headers["retry-after"] == "2"
+@pytest.mark.parametrize(("asked", "seconds"), [("2", 2), ("", 0), ("Sun, 29 Nov 2026 10:00:00 GMT", 0), ("-1", 0)])
+def test_an_error_has_the_seconds_that_aws_asks_to_wait(asked: str, seconds: int) -> None:
+    assert refused({"__type": "a#B"}, 503, retry_after=asked).retry_after == seconds
+
+
+def test_an_error_names_aws_s_request() -> None:
+    error = refused({"__type": "a#B", "message": "why"}, x_amzn_requestid="R4")
+
+    assert (error.request_id, str(error)) == ("R4", "PutItem: B: why (request R4)")
+    assert error.title == "PutItem: B (request R4)"

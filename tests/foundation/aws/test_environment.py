@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import os
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import boto3
 import certifi
 import pytest
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, ProfileNotFound
 from botocore.session import Session
 
 from chalicelib.foundation.aws import environment
@@ -25,7 +27,9 @@ from chalicelib.foundation.aws.environment import Credentials, authorities, cred
 from chalicelib.foundation.aws.errors import NotConfigured, NotSent
 from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.parallel import together
+from chalicelib.foundation.time_limit import time_limit
 from tests.foundation.servers import Connection, serving
+from tests.patience import PATIENCE_SECONDS, limit_under_test
 
 REGION = {"AWS_DEFAULT_REGION": "eu-west-1"}
 ELSEWHERE = "http://127.0.0.1:4566"
@@ -295,6 +299,30 @@ def test_a_source_that_does_not_answer_may_do_so_later(monkeypatch: pytest.Monke
 
     with pytest.raises(NotSent):
         credentials()
+
+
+def test_a_source_that_hangs_ends_with_the_time_limit_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    is_over = threading.Event()
+    monkeypatch.setattr(Session, "get_credentials", lambda session: is_over.wait(PATIENCE_SECONDS))
+
+    with time_limit(lambda: 0.0, limit_under_test(0.1)):
+        try:
+            with pytest.raises(NotSent, match="within the time limit"):
+                credentials()
+        finally:
+            is_over.set()
+
+
+def test_under_a_time_limit_credentials_and_errors_of_their_source_are_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with time_limit(lambda: 0.0, PATIENCE_SECONDS):
+        with serving(container(timedelta(hours=6))) as server:
+            monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
+            assert credentials().access_key == "key-1"
+        monkeypatch.setattr(Session, "get_credentials", Mock(side_effect=ProfileNotFound(profile="mine")))
+        with pytest.raises(NotConfigured, match="mine"):
+            credentials()
 
 
 # -- TLS and proxies

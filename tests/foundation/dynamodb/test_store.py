@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from secrets import token_hex
 from typing import Any
@@ -12,7 +13,9 @@ import pytest
 
 from chalicelib.foundation.aws.calls import send
 from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotConfigured, NotSent, Refused
+from chalicelib.foundation.aws.repeat_budget import CAPACITY, COST, RepeatBudget
 from chalicelib.foundation.dynamodb.conditions import Attr
+from chalicelib.foundation.dynamodb.errors import InProgress
 from chalicelib.foundation.dynamodb.store import (
     ATTEMPTS,
     PATIENCE,
@@ -26,7 +29,9 @@ from chalicelib.foundation.dynamodb.store import (
     Page,
     Put,
     Store,
+    StoreError,
     StoreUnavailable,
+    Throttled,
     Update,
     absent,
 )
@@ -343,16 +348,15 @@ def test_a_transaction_that_fails_writes_nothing_and_names_every_operation(store
 # -- conflicts, repeats and outages
 
 
-@pytest.mark.parametrize(
-    "failure",
-    [
-        cancelled("None", "TransactionConflict"),
-        cancelled("TransactionConflict", "ThrottlingError"),
-        refusal("TransactionConflictException"),
-        refusal("ThrottlingException"),
-        refusal("ProvisionedThroughputExceededException"),
-    ],
-)
+CONFLICTS = [cancelled("None", "TransactionConflict"), refusal("TransactionConflictException")]
+THROTTLES = [
+    cancelled("TransactionConflict", "ThrottlingError"),
+    refusal("ThrottlingException"),
+    refusal("ProvisionedThroughputExceededException"),
+]
+
+
+@pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES])
 def test_a_conflict_is_tried_again_as_the_same_transaction(
     store: Store, client: Recorder, pauses: list[float], key: Item, failure: Refused
 ) -> None:
@@ -377,12 +381,73 @@ def test_each_transaction_has_a_token_of_its_own(store: Store, client: Recorder)
     assert len({request["ClientRequestToken"] for _, request in client.calls}) == 2
 
 
-def test_a_conflict_that_stays_is_one_typed_exception(store: Store, client: Recorder, key: Item) -> None:
-    client.failures = [cancelled("TransactionConflict")] * ATTEMPTS
+@pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES])
+def test_a_conflict_that_stays_is_one_typed_exception(
+    store: Store, client: Recorder, key: Item, failure: Refused
+) -> None:
+    client.failures = [failure] * ATTEMPTS
 
-    with pytest.raises(Conflict):
+    with pytest.raises(Conflict if failure in CONFLICTS else Throttled):
         store.transact([Put(ROWS, key)])
     assert len(client.calls) == ATTEMPTS
+
+
+def test_64_threads_repeat_throttled_calls_within_the_budget_of_the_process(resources: None, key: Item) -> None:
+    sent: list[str] = []
+
+    def throttle(operation: str, request: Item) -> Item:
+        sent.append(operation)
+        raise THROTTLES[1]
+
+    def put(store: Store) -> None:
+        with pytest.raises(Throttled):
+            store.put(ROWS, key)
+
+    budget = RepeatBudget()
+    with ThreadPoolExecutor(64) as threads:
+        list(threads.map(put, [Store(throttle, PREFIX, lambda _: None, budget=budget) for _ in range(64)]))
+
+    assert len(sent) == 64 + CAPACITY // COST
+
+
+def test_successful_calls_refill_the_budget_of_repeats(client: Recorder, key: Item) -> None:
+    store = Store(client, PREFIX, lambda _: None, budget=RepeatBudget(COST))
+    client.failures = [THROTTLES[1], THROTTLES[1]]
+    with pytest.raises(Throttled):
+        store.put(ROWS, key)
+
+    for _ in range(COST):
+        store.put(ROWS, key)
+    client.failures = [THROTTLES[1]]
+    store.put(ROWS, key)
+
+    client.failures = [THROTTLES[1]]  # the repeat that succeeded has given its tokens back
+    store.put(ROWS, key)
+
+
+def test_keys_that_dynamodb_leaves_unprocessed_are_asked_for_within_the_budget(key: Item) -> None:
+    asked: list[Item] = []
+
+    def leave(operation: str, request: Item) -> Item:
+        asked.append(request)
+        return {"Responses": {}, "UnprocessedKeys": request["RequestItems"]}
+
+    with pytest.raises(Throttled):
+        Store(leave, PREFIX, lambda _: None, budget=RepeatBudget(2 * COST)).get(ROWS, key)
+    assert len(asked) == 3
+
+
+def test_a_throttled_call_waits_as_long_as_dynamodb_asks(
+    store: Store, client: Recorder, pauses: list[float], key: Item
+) -> None:
+    client.failures = [
+        Refused("PutItem", "ThrottlingException", headers={"retry-after": seconds}) for seconds in ("1", "600")
+    ]
+
+    store.put(ROWS, key)
+
+    assert 1 <= pauses[0] < 1.1
+    assert 2 <= pauses[1] < 2.1
 
 
 def test_a_single_write_in_the_way_of_a_transaction_is_tried_again(store: Store, client: Recorder, key: Item) -> None:
@@ -539,6 +604,24 @@ def test_a_transaction_in_progress_is_repeated_until_it_is_applied(store: Store,
     store.transact([Put(ROWS, key, absent("claim"))])
 
     assert store.get(ROWS, key) == key
+
+
+def test_a_transaction_that_stays_in_progress_may_have_been_written(client: Recorder, key: Item) -> None:
+    client.failures = [refusal("TransactionInProgressException")]
+
+    with pytest.raises(InProgress):
+        Store(client, PREFIX, lambda _: None, patience=0).transact([Put(ROWS, key)])
+    assert issubclass(InProgress, AnswerLost)
+
+
+@pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES, refusal("ValidationException"), LOST[1]])
+def test_an_error_names_dynamodb_s_request_and_quotes_nothing(client: Recorder, key: Item, failure: Refused) -> None:
+    headers = {"x-amzn-requestid": "R4"}
+    client.failures = [Refused("PutItem", failure.code, "quoted", members=failure.members, headers=headers)]
+
+    with pytest.raises(StoreError, match=rf"^PutItem: {failure.code} \(request R4\)") as caught:
+        Store(client, PREFIX, lambda _: None, patience=0).put(ROWS, key)
+    assert "quoted" not in str(caught.value)
 
 
 def test_patience_ends_the_repeats_of_a_slow_database(client: Recorder, key: Item) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from unittest.mock import Mock
 
 import pytest
 
-from chalicelib.foundation.dynamodb.store import Conflict
+from chalicelib.foundation.dynamodb.store import Conflict, StoreError, Throttled
 from chalicelib.foundation.http.outbound import Reply, TimedOut
 from chalicelib.foundation.jsontext import dumps
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
@@ -117,12 +118,12 @@ def test_a_slow_read_goes_on_if_storage_fails(world: World, call: str) -> None:
         assert reader.ask(slow_reply(GOOD[1])).status == 200
 
 
-def test_a_slow_read_is_given_up_if_too_many_compete_for_a_slot(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    def throttled(*_: object) -> None:
-        raise Conflict("ThrottlingException")
-
+@pytest.mark.parametrize("refused", [Conflict, Throttled])
+def test_a_slow_read_is_given_up_if_too_many_compete_for_a_slot(
+    world: World, monkeypatch: pytest.MonkeyPatch, refused: type[StoreError]
+) -> None:
     reader = Reader(world)
-    monkeypatch.setattr(SlowCalls, "take", throttled)
+    monkeypatch.setattr(SlowCalls, "take", Mock(side_effect=refused("busy")))
 
     assert reader.ask(slow_reply(GOOD[1])).headers["retry-after"] == "30"
 

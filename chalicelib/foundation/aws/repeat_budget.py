@@ -1,0 +1,36 @@
+"""How many throttled calls a process may repeat: many threads that repeat theirs would multiply what is throttled."""
+
+from __future__ import annotations
+
+import threading
+
+CAPACITY, COST = 500, 5
+"""The tokens of a process, and those of a repeat: the figures of AWS's SDKs,
+https://docs.aws.amazon.com/sdkref/latest/guide/feature-retry-behavior.html.
+"""
+
+
+class RepeatBudget:
+    """Tokens that repeats take, and successful calls give back. Safe for use by several threads."""
+
+    def __init__(self, capacity: int = CAPACITY) -> None:
+        self._capacity = self._left = capacity
+        self._lock = threading.Lock()
+
+    def take(self) -> bool:
+        """Take the tokens of one repeat; false if there are too few, and the call must not be repeated."""
+        with self._lock:
+            if self._left < COST:
+                return False
+            self._left -= COST
+            return True
+
+    def give_back(self, repeats: int) -> None:
+        """A call succeeded after so many repeats: they are given back, or one token for the first sending."""
+        if self._left < self._capacity:  # another thread's change is noticed by the next call
+            with self._lock:
+                self._left = min(self._capacity, self._left + (COST * repeats or 1))
+
+
+REPEATS = RepeatBudget()
+"""The budget of this process."""
