@@ -1,7 +1,7 @@
 """A client's events and deferred calls for its owner, newest first: deliveries, and events that the client fetches.
 
-Pages are read from a position backwards: by the index of the client's own deliveries, since the other indexes span all
-clients, and from the partitions of the events that it fetches. A page takes the same number of calls however many there
+Pages are read from a position backwards: by the index of the client's own deliveries, or of its failed ones, and from
+the partitions of the events that it fetches. A page takes the same number of calls however many there
 are. An event that was a delivery until its client began to fetch is both.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from typing import Literal, get_args
 
-from chalicelib.delivery.delivery_record import OF_CLIENT, Delivery, client_receiver, record_key
+from chalicelib.delivery.delivery_record import FAILED_OF_CLIENT, OF_CLIENT, Delivery, client_receiver, record_key
 from chalicelib.delivery.event_log import EventLog, LoggedEvent, LoggedRow, Position
 from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -159,9 +159,8 @@ class ClientEvents:
         return _Found([(row.position, row) for row in rows], reached)
 
     def _index_rows(self, search: ClientSearch, since: int, until: int, limit: int | None) -> Sequence[Item]:
-        return OF_CLIENT.rows(
-            self._store, owner=search.client_id, since=since, until=until, limit=limit, newest_first=True
-        )
+        index = FAILED_OF_CLIENT if search.state == "failed" else OF_CLIENT
+        return index.rows(self._store, owner=search.client_id, since=since, until=until, limit=limit, newest_first=True)
 
     def _select(self, search: ClientSearch, found: _Found) -> Iterator[ClientEntry]:
         """The matching entries; reads the records of a page first, then in larger batches."""

@@ -4,7 +4,7 @@ One item collection per delivery: the item ``record``, and bodies in parts (see 
 is *due* until the receiver has accepted it (*delivered*) or the last attempt has ended (*failed*). A
 worker that starts an attempt puts its name into ``claimed_by`` and postpones the due time; if the
 worker never finishes, the record becomes due again. Due records are in the index of due times, failed
-ones in the index of failures.
+ones in the index of failures and in that of their client's.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ DUE = ShardedIndex(TABLE, "due", "due_shard", "due_at")
 FAILED = ShardedIndex(TABLE, "failed", "failed_shard", "failed_at")
 OF_BANK = ShardedIndex(TABLE, "bank", "bank_shard", "created_at")
 OF_CLIENT = ShardedIndex(TABLE, "client", "client_shard", "created_at")
+FAILED_OF_CLIENT = ShardedIndex(TABLE, "client-failed", "client_failed_shard", "created_at")
 OF_MANAGER = ShardedIndex(TABLE, "manager", "manager_shard", "created_at")
 
 
@@ -236,7 +237,9 @@ def update_end(
     plan = PLANS[claimed.kind]
     changes: Item = {"state": state, f"{state}_at": now, "sending": False, "history": _history(claimed, entry)}
     changes |= {"answer": answer} if answer else {}
-    changes |= FAILED.entry(claimed.delivery_id) if state == "failed" else {}
+    if state == "failed":
+        changes |= FAILED.entry(claimed.delivery_id)
+        changes |= FAILED_OF_CLIENT.entry(claimed.delivery_id, claimed.client_id) if claimed.client_id else {}
     changes |= {} if plan.has_caller else {"expires_at": now + plan.kept}
     return Update(
         *record_key(claimed.delivery_id),
@@ -261,7 +264,7 @@ def update_revival(delivery: Delivery, now: int) -> list[Update]:
     record = Update(
         *record_key(delivery.delivery_id),
         set=changes | DUE.entry(delivery.delivery_id),
-        remove=("claimed_by", "delivered_at", FAILED.time, FAILED.partition),
+        remove=("claimed_by", "delivered_at", FAILED.time, FAILED.partition, FAILED_OF_CLIENT.partition),
         condition=_is_unchanged(delivery),
     )
     keys = [part_key(delivery.delivery_id, BODY, number) for number in range(delivery.body_parts)]

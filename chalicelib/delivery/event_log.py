@@ -16,7 +16,6 @@ import zlib
 from base64 import urlsafe_b64decode
 from collections.abc import Collection, Sequence
 from functools import partial
-from math import ceil, sqrt
 
 from chalicelib.delivery.delivery_record import TABLE
 from chalicelib.foundation.clock import Clock, milliseconds, timestamp
@@ -24,6 +23,7 @@ from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.signed_cursors import SignedCursors
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.sharded_index import rows_of_shard
 from chalicelib.foundation.dynamodb.store import Item, Page, Put, Store, absent
 from chalicelib.foundation.identifiers import base64url, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -171,7 +171,7 @@ class EventLog:
                 TABLE,
                 ("delivery_id", _partition(receiver, shard)),
                 between=("part", _part(first), _part(before)),
-                limit=_rows_per_shard(limit),
+                limit=rows_of_shard(limit, SHARDS),
                 newest_first=True,
             )
 
@@ -188,7 +188,7 @@ class EventLog:
 
     def _find(self, receiver: str, start: Position, got: Collection[str], limit: int) -> _Found:
         """The events after ``start``: besides those in ``got`` usually more than ``limit``, if there are as many."""
-        first, many = f"{_part(start)}~", _rows_per_shard(limit + 1)
+        first, many = f"{_part(start)}~", rows_of_shard(limit + 1, SHARDS)
         again = [0] * SHARDS
         for tag in got:
             again[_shard(tag)] += 1
@@ -234,12 +234,6 @@ def _select(found: _Found, got: frozenset[str], settled: Position, limit: int) -
 def _later(rows: Sequence[Item], got: Collection[str], passed: Position) -> frozenset[str]:
     """The tags in ``got`` of the rows after a position."""
     return frozenset(tag for row in rows if _position(row) > passed and (tag := _tag(row)) in got)
-
-
-def _rows_per_shard(rows: int) -> int:
-    """Rows to read from each shard to find the first ``rows`` of all almost always: four standard deviations more."""
-    average = rows / SHARDS
-    return min(rows, ceil(average + 4 * sqrt(average)))
 
 
 def _partition(receiver: str, shard: int) -> str:

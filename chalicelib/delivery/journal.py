@@ -15,6 +15,7 @@ from chalicelib.delivery.client_events import CLIENT_KINDS
 from chalicelib.delivery.delivery_record import (
     DUE,
     FAILED,
+    FAILED_OF_CLIENT,
     OF_BANK,
     OF_CLIENT,
     OF_MANAGER,
@@ -35,7 +36,7 @@ from chalicelib.foundation.parallel import WIDTH, pieces, together
 
 LATEST = 50
 SEARCHED = 100
-"""The latest deliveries of a client that are searched for a few: those of a consent, or those that failed."""
+"""The latest deliveries of a client, or those of them that failed, that are searched for a few."""
 _ID_LENGTH = 64
 _BATCH = 100
 """Records per read, and index rows in the first read."""
@@ -127,8 +128,9 @@ class Journal:
     def search_latest(
         self, client_id: str, *, consent_id: str | None = None, state: State | None = None
     ) -> Sequence[Delivery]:
-        """A client's deliveries for its owner that match, latest first, among the ``SEARCHED`` latest."""
-        search = _Search(OF_CLIENT, client_id, Party(client_id=client_id, consent_id=consent_id), state)
+        """A client's deliveries for its owner that match, latest first, among ``SEARCHED`` of all or of its failed ones."""
+        index = FAILED_OF_CLIENT if state == "failed" else OF_CLIENT
+        search = _Search(index, client_id, Party(client_id=client_id, consent_id=consent_id), state)
         found = self._select(search, self._rows(search, 0, _END_OF_TIME, SEARCHED))
         return [delivery for delivery in found if delivery.kind in CLIENT_KINDS]
 

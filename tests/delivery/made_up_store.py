@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-from chalicelib.delivery.delivery_record import OF_CLIENT, RECORD, Delivery, State, put_delivery
+from chalicelib.delivery.delivery_record import FAILED_OF_CLIENT, OF_CLIENT, RECORD, Delivery, State, put_delivery
 from chalicelib.delivery.event_log import EventLog, Position, _part, _partition, _shard
 from chalicelib.delivery.schedule import Kind
 from chalicelib.foundation.dynamodb.store import Item, Page, Store, Which
@@ -30,7 +30,9 @@ def made_up(
         "body_parts": 0,
         "history": (),
     }
-    return put_delivery(Delivery(**members)).item
+    delivery = Delivery(**members)
+    failed = FAILED_OF_CLIENT.entry(delivery.delivery_id, CLIENT) if state == "failed" else {}
+    return put_delivery(delivery).item | failed
 
 
 class MadeUpStore(Store):
@@ -46,7 +48,8 @@ class MadeUpStore(Store):
 
     def query(self, table: str, partition: tuple[str, Any], **which: Unpack[Which]) -> Page:
         self.calls.append("Query")
-        rows = self.deliveries if which.get("index") == OF_CLIENT.name else self.logged
+        is_of_deliveries = which.get("index") in (OF_CLIENT.name, FAILED_OF_CLIENT.name)
+        rows = self.deliveries if is_of_deliveries else self.logged
         between: Any = which["between"]
         name, first, last = between
         assert first <= last, "DynamoDB refuses such a range"

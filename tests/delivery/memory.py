@@ -28,7 +28,7 @@ class MemoryStore(Store):
         self.calls = 0
         self._items: dict[tuple[Any, ...], Item] = {}
 
-    def wait(self, attempt: int, at_most: float = inf) -> None:
+    def wait(self, attempt: int, at_most: float = inf, *, at_least: float = 0.0) -> None:
         """Simulated workers do not wait inside of an attempt."""
 
     def batch_get(self, keys: Sequence[tuple[str, Item]], attributes: Sequence[str] = ()) -> list[Item | None]:

@@ -10,6 +10,7 @@ from chalicelib.delivery.delivery_record import (
     CLAIMED_SECONDS,
     DUE,
     FAILED,
+    FAILED_OF_CLIENT,
     HISTORY,
     OF_BANK,
     OF_CLIENT,
@@ -120,6 +121,7 @@ def test_a_finished_delivery_is_never_due_again(
     assert world.delivery(recorded).state == state
     assert recorded not in found(world, DUE)
     assert (recorded in found(world, FAILED)) == (state == "failed")
+    assert (recorded in found(world, FAILED_OF_CLIENT, world.client.client_id)) == (state == "failed")
     world.clock.advance(29 * DAY)
     assert worker.begin(recorded) is None
 
@@ -174,6 +176,7 @@ def test_a_finished_delivery_can_be_made_due_once_more_with_all_its_attempts_bef
     assert again.failed_at is None
     assert recorded in found(world, DUE, until=now)
     assert recorded not in found(world, FAILED)
+    assert recorded not in found(world, FAILED_OF_CLIENT, world.client.client_id)
     receiver.arrived = Delivered(204)
     worker.attempt(recorded)
     assert (world.delivery(recorded).state, len(world.delivery(recorded).history)) == ("delivered", 2)

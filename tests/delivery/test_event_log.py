@@ -215,7 +215,7 @@ def test_events_are_spread_over_all_shards(world: World) -> None:
 def test_a_page_ends_before_what_a_shard_did_not_show(
     world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch, old: bool
 ) -> None:
-    monkeypatch.setattr(event_log, "_rows_per_shard", lambda rows: 1)
+    monkeypatch.setattr(event_log, "rows_of_shard", lambda rows, shards: 1)
     made = []
     for _ in range(12):
         made.append(write(world))
@@ -238,7 +238,7 @@ def test_a_page_ends_before_what_a_shard_did_not_show(
 def test_a_late_event_is_not_lost_while_a_shard_shows_only_a_part(
     world: World, reader: Reader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_log, "_rows_per_shard", lambda rows: 1)
+    monkeypatch.setattr(event_log, "rows_of_shard", lambda rows, shards: 1)
     chance, made = random.Random(3), []
     for _ in range(40):
         made += [write(world, world.clock.now().timestamp() - chance.uniform(0, 80)) for _ in range(2)]

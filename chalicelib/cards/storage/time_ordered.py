@@ -17,10 +17,10 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
-from math import ceil, sqrt
 
 from chalicelib.cards.storage.record import Key
 from chalicelib.foundation.dynamodb.conditions import Condition
+from chalicelib.foundation.dynamodb.sharded_index import rows_of_shard
 from chalicelib.foundation.dynamodb.store import Item, Page, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
@@ -158,7 +158,7 @@ def page(
     """
     found: list[Item] = []
     begins = {timeline: timeline.first_part(span) for timeline in timelines}
-    limit = _rows_per_partition(count + 1, len(timelines))
+    limit = rows_of_shard(count + 1, len(timelines), deviations=8)
     while begins and _count_certain(found, begins) <= count:
         pages = together([partial(each.rows, store, first, span.until, limit) for each, first in begins.items()])
         answers = dict(zip(begins, pages, strict=True))
@@ -179,16 +179,6 @@ def written_rows(rows: Sequence[Item]) -> list[Item]:
 def _is_included(row: Item, is_shown: Callable[[Item], bool] | None) -> bool:
     """Whether a page has the row or reserved position: who will see it is known when it is written."""
     return CANCELLED not in row and (RESERVED_BY in row or is_shown is None or is_shown(row))
-
-
-def _rows_per_partition(rows: int, partitions: int) -> int:
-    """Rows to read from each partition to get the first ``rows`` of all.
-
-    Rows are spread at random: over-fetch each partition by eight standard deviations; partitions that may hold more
-    are queried again.
-    """
-    average = rows / partitions
-    return min(rows, ceil(average + 8 * sqrt(average)))
 
 
 def _count_certain(found: Sequence[Item], begins: Mapping[Timeline, str]) -> int:

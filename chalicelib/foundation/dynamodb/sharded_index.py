@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import partial
+from math import ceil, sqrt
 
 from chalicelib.foundation.dynamodb.store import Item, Page, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -44,23 +45,27 @@ class ShardedIndex:
     ) -> list[Item]:
         """The rows between two Unix seconds (inclusive) in order of time; at most ``limit``.
 
-        All shards are queried in parallel; shards with more rows are queried again, also in parallel.
+        All shards are queried in parallel, each for somewhat more than its share of ``limit``; those whose next rows
+        may belong to the result are queried again, also in parallel.
         """
         rows: list[Item] = []
         positions: list[_Position] = [(shard, None) for shard in range(SHARDS)]
-        found = [0] * SHARDS
+        share = None if limit is None else rows_of_shard(limit, SHARDS)
         while positions:
             pages = self._pages(
-                store, positions, owner=owner, since=since, until=until, limit=limit, newest_first=newest_first
+                store, positions, owner=owner, since=since, until=until, limit=share, newest_first=newest_first
             )
-            following: list[_Position] = []
-            for (shard, _), answer in zip(positions, pages, strict=True):
-                rows += answer.items
-                found[shard] += len(answer.items)
-                if answer.next is not None and (limit is None or found[shard] < limit):
-                    following.append((shard, answer.next))
-            positions = following
-        return sorted(rows, key=lambda row: int(row[self.time]), reverse=newest_first)[:limit]
+            rows += [row for page in pages for row in page.items]
+            rows.sort(key=self._time_of, reverse=newest_first)
+            unread = [(shard, page.next) for (shard, _), page in zip(positions, pages, strict=True) if page.next]
+            if limit is not None and len(rows) >= limit:
+                last, sign = self._time_of(rows[limit - 1]), -1 if newest_first else 1
+                unread = [(shard, after) for shard, after in unread if sign * self._time_of(after) < sign * last]
+            positions = [*unread]
+        return rows[:limit]
+
+    def _time_of(self, row: Item) -> int:
+        return int(row[self.time])
 
     def pages(
         self, store: Store, *, owner: str = "", since: int = 0, until: int, limit: int
@@ -105,6 +110,15 @@ class ShardedIndex:
             )
 
         return together([partial(page, *position) for position in positions])
+
+
+def rows_of_shard(rows: int, shards: int, deviations: int = 4) -> int:
+    """Rows to read from each shard so that these almost always include the first ``rows`` of all shards.
+
+    Rows are spread at random: the average, and so many standard deviations more.
+    """
+    average = rows / shards
+    return min(rows, ceil(average + deviations * sqrt(average)))
 
 
 def _value(owner: str, shard: int) -> str:

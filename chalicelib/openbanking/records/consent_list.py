@@ -1,9 +1,10 @@
 """A client's consents, newest first, page by page.
 
 The index ``client`` has every consent under its client, sorted by the time of its creation. It is not sharded: a client
-gets few new consents per second, consents saved before the index existed are in it, too, and a page takes one query.
-Its other members, which filters compare, change with a consent's status only, so neither reads nor refreshes write it.
-It may lag behind, so the consents of a page are read from the table, strongly consistent.
+gets few new consents per second, consents saved before the index existed are in it, too, and a page takes one query, or
+two if its filter drops many of the first rows. Its other members, which filters compare, change with a consent's status
+only, so neither reads nor refreshes write it. It may lag behind, so the consents of a page are read from the table,
+strongly consistent.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
 from chalicelib.openbanking.records.consents import TABLE, Consent, consent_key, state_of
 
 INDEX = "client"
-EXAMINED = 10
-"""With a filter, the consents that a page examines for each that it may have."""
+EXAMINED = 1000
+"""The maximum number of consents that a page with a filter examines."""
+_EXAMINED_FIRST = 10
+"""With a filter, the consents that the first query reads for each that the page may have."""
 _PURPOSE = "openbanking/consents-after"
 _ID_LENGTH = 64
 
@@ -53,31 +56,30 @@ class ConsentList:
             Refusal: ``query.after`` is not a cursor of this client.
         """
         after = self._read_cursor(client_id, query.after) if query.after is not None else None
-        is_filtered = query.bic is not None or query.status is not None
-        examined = query.limit * EXAMINED if is_filtered else query.limit + 1
-        rows = self._store.query(
-            TABLE, ("client_id", client_id), index=INDEX, after=after, limit=examined, newest_first=True
-        )
-        selected, last = self._select(rows.items, query)
-        follow = last is not None and (rows.next is not None or last is not rows.items[-1])
-        return ConsentPage(self._read(selected, query), self._cursor(client_id, last) if follow and last else None)
+        selected, last = self._select(client_id, query, after)
+        return ConsentPage(self._read(selected, query), self._cursor(client_id, last) if last else None)
 
     def find(self, consent_id: str) -> Consent | None:
         """One consent, strongly consistent; ``None`` if no consent has this id."""
         item = self._store.get(*consent_key(consent_id)) if 0 < len(consent_id) <= _ID_LENGTH else None
         return Consent.from_item(item) if item else None
 
-    def _select(self, rows: Sequence[Item], query: ConsentsQuery) -> tuple[list[Item], Item | None]:
-        """The first matching rows, and the last row that was examined."""
+    def _select(self, client_id: str, query: ConsentsQuery, after: Item | None) -> tuple[Sequence[Item], Item | None]:
+        """The first matching rows, and the last row that was examined, if others follow."""
         selected: list[Item] = []
-        last = None
-        for row in rows:
-            if len(selected) == query.limit:
+        for size in _sizes(query):
+            rows = self._store.query(
+                TABLE, ("client_id", client_id), index=INDEX, after=after, limit=size, newest_first=True
+            )
+            for row in rows.items:
+                if len(selected) == query.limit:
+                    return selected, after
+                after = row
+                selected += [row] if self._matches(row, query) else []
+            after = rows.next
+            if after is None or len(selected) == query.limit:
                 break
-            last = row
-            if self._matches(row, query):
-                selected.append(row)
-        return selected, last
+        return selected, after
 
     def _matches(self, row: Item, query: ConsentsQuery) -> bool:
         state = state_of(row["status"], row["valid_until"], self._clock.time())
@@ -101,3 +103,11 @@ class ConsentList:
             raise refusals.CURSOR_INVALID() from None
         _, key = consent_key(consent_id)
         return {**key, "client_id": client_id, "created_at": int(created_at)}
+
+
+def _sizes(query: ConsentsQuery) -> Sequence[int]:
+    """The rows that a page's queries read: without a filter, whether one more follows."""
+    if query.bic is None and query.status is None:
+        return [query.limit + 1]
+    first = query.limit * _EXAMINED_FIRST
+    return [first, EXAMINED - first] if first < EXAMINED else [EXAMINED]

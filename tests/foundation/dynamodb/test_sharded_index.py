@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.foundation.aws.calls import send
-from chalicelib.foundation.dynamodb.sharded_index import SHARDS, ShardedIndex
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed, send
+from chalicelib.foundation.dynamodb.sharded_index import SHARDS, ShardedIndex, rows_of_shard
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.identifiers import new_id
 from tests.volume.round_trips import RoundTrips
@@ -91,6 +91,34 @@ def test_a_shard_of_several_pages_is_read_to_its_end(world: World, owner: str, m
 
     assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT)) == list(range(COUNT))
     assert times(INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=9)) == list(range(9))
+
+
+def test_a_limit_reads_little_more_than_the_rows_that_are_asked_for(world: World, owner: str) -> None:
+    read: list[int] = []
+
+    def count_rows(call: Call, proceed: Proceed) -> Members:
+        answer = proceed(call)
+        read.append(len(answer["Items"]))
+        return answer
+
+    with observed(count_rows):
+        INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=8)
+
+    assert rows_of_shard(8, SHARDS) == 5
+    assert len(read) >= SHARDS
+    assert max(read) <= 5
+
+
+def test_rows_that_all_stand_in_one_shard_are_found(world: World) -> None:
+    name, store = new_id(), world.hub.store
+    for time in range(30):
+        store.put(
+            INDEX.table, {"delivery_id": new_id(), "part": "record", "bank_shard": f"{name}#3", "created_at": time}
+        )
+
+    assert times(INDEX.rows(store, owner=name, until=COUNT, limit=12)) == list(range(12))
+    newest = INDEX.rows(store, owner=name, until=COUNT, limit=12, newest_first=True)
+    assert times(newest) == list(range(29, 17, -1))
 
 
 def test_all_shards_are_read_in_one_round_trip(world: World, owner: str) -> None:

@@ -9,7 +9,9 @@ from urllib.parse import urlencode
 
 import pytest
 
+from chalicelib.openbanking.records import consent_list
 from chalicelib.openbanking.records.consents import consent_key
+from tests.dynamodb_calls import counted
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.payer import Payer
 from tests.world import Answer, World
@@ -326,7 +328,11 @@ def test_a_bank_is_named_by_8_or_11_characters_and_an_unknown_one_has_no_consent
     assert len(listed(world, bic=bic)) == count
 
 
-def test_a_filtered_page_examines_ten_consents_for_each_that_it_may_have(world: World) -> None:
+@pytest.mark.parametrize(("examined", "empty"), [(1000, 0), (12, 1), (11, 1), (10, 2)])
+def test_a_page_with_a_filter_examines_a_limited_number_of_consents(
+    world: World, monkeypatch: pytest.MonkeyPatch, examined: int, empty: int
+) -> None:
+    monkeypatch.setattr(consent_list, "EXAMINED", examined)
     rare = approved(world, 2)
     world.clock.advance(1)
     for _ in range(21):
@@ -334,7 +340,16 @@ def test_a_filtered_page_examines_ten_consents_for_each_that_it_may_have(world: 
 
     found = [ids(page["consents"]) for page in pages(world, bic="BETADEF1", limit=1)]
 
-    assert found == [[], [], [rare]]
+    assert found == [*[[]] * empty, [rare]]
+
+
+def test_a_page_with_a_filter_takes_a_second_query_for_the_rest_that_it_examines(world: World) -> None:
+    for _ in range(11):
+        approved(world, 1)
+
+    with counted(world) as calls:
+        assert listed(world, bic="BETADEF1", limit=1) == []
+    assert calls.count("Query") == 2
 
 
 def test_a_filtered_page_ends_at_its_limit_and_goes_on_there(world: World) -> None:
