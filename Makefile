@@ -10,6 +10,7 @@ STAGE ?= dev
 EXAMPLES ?= 300
 COUNT ?= 100
 SEED ?= 2026
+RECORDS ?= 1000000
 RUNTIME :=
 VENV := .venv$(addprefix -,$(RUNTIME))
 PYTHON := $(VENV)/bin/python
@@ -114,8 +115,8 @@ bench: stage-python ## Measure processor time per request, cold starts, latency,
 capacity: run-environment ## Compute the costs and limits of docs/capacity.md
 	@exec $(PYTHON) -m infra.capacity
 
-volume: environment ## Queue 100 due deliveries among a million records, on DynamoDB Local (Java, Maven; takes minutes)
-	@exec $(PYTHON) -m tests.volume
+volume: environment ## Queue 100 due deliveries among a million (RECORDS=…) on DynamoDB Local (Java, Maven)
+	@exec $(PYTHON) -m tests.volume --records $(RECORDS)
 
 lint: environment ## Check style, types and the CloudFormation template
 	@$(VENV)/bin/ruff check .

@@ -128,7 +128,7 @@ class Journal:
     def search_latest(
         self, client_id: str, *, consent_id: str | None = None, state: State | None = None
     ) -> Sequence[Delivery]:
-        """A client's deliveries for its owner that match, latest first, among ``SEARCHED`` of all or of its failed ones."""
+        """A client's deliveries for its owner that match, latest first, among the ``SEARCHED`` latest (failed) ones."""
         index = FAILED_OF_CLIENT if state == "failed" else OF_CLIENT
         search = _Search(index, client_id, Party(client_id=client_id, consent_id=consent_id), state)
         found = self._select(search, self._rows(search, 0, _END_OF_TIME, SEARCHED))

@@ -42,7 +42,6 @@ NOT_IN_CI = {
     "release": "commits and tags; tests make one in a clone",
     "screenshots": "renews images of the documents",
     "bench": "needs a machine that does nothing else",
-    "volume": "takes minutes",
     "format": "lint fails if it would change something",
     "lock": "takes what is newest on the day",
     "package": "the rehearsal packages both stages",
