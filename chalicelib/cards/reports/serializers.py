@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any, TypeVar, cast
 
+from chalicelib.cards.authorization.activity_record import ZEROS
 from chalicelib.cards.protocol import values
 from chalicelib.cards.protocol.message import Answer
 from chalicelib.cards.protocol.report_messages import (
@@ -31,7 +32,7 @@ _UNCHECKED: Mapping[str, Any] = {"suspicious": 0, "risk_actions": {}, "security_
 
 def activity(row: Item) -> CardActivityRecord:
     """A row of card activity, with the record's member names."""
-    return _record(CardActivityRecord, row)
+    return _record(CardActivityRecord, {**ZEROS, **row})
 
 
 def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
@@ -40,8 +41,8 @@ def financial_authorize(row: Item) -> FinancialAuthorizeRecord:
     ``currency_conversion_fee`` is present unless ``holder_amount`` includes it, ``transaction_fee`` unless it is a
     separate transaction.
     """
-    fee = row.get("currency_conversion_fee")
-    apart = None if row["is_conversion_fee_blended"] else fee or None
+    row = {**ZEROS, **row}
+    apart = None if row["is_conversion_fee_blended"] else row["currency_conversion_fee"] or None
     fees: FinancialAuthorizeRecord = {
         "transaction_fee": row["blended_fee"] or None,
         "currency_conversion_fee": apart,

@@ -10,9 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.cards.authorization import activity_record
+from chalicelib.cards.authorization.activity_record import ZEROS
 from chalicelib.cards.authorization.card_context import CardContext, read_card_context
 from chalicelib.cards.issuing.card_record import Card
-from chalicelib.cards.protocol.values import RISK_ACTIONS
+from chalicelib.cards.protocol.values import RISK_ACTIONS, SECURITY_CHECKS
 from chalicelib.cards.storage.time_ordered import Timeline
 from chalicelib.foundation.dynamodb.store import Item
 from tests.cards.authorization.shops import FREE, Buyer, buyer, content
@@ -151,13 +152,19 @@ def reissued(scene: Scene, status: str = "A") -> Buyer:
 # -- what is written down
 
 
+def complete(row: Item) -> Item:
+    """A row of card activity with the zeros and flags that it leaves out."""
+    flags = {"risk_actions": RISK_ACTIONS, "security_checks": SECURITY_CHECKS}
+    return {**ZEROS, **row, **{name: dict.fromkeys(every, 0) | row.get(name, {}) for name, every in flags.items()}}
+
+
 def rows(user: Buyer, lists: Sequence[Timeline]) -> list[Item]:
     """What stands in lists about a card, in the order of its recording, without where it stands."""
     store = user.scene.hub.store
     found = [
         row for each in lists for row in store.rows(each.table, ("owner", each.owner), sort_prefix=("part", each.name))
     ]
-    bare = [{name: value for name, value in row.items() if name not in ("owner", "part")} for row in found]
+    bare = [{name: value for name, value in complete(row).items() if name not in ("owner", "part")} for row in found]
     return sorted(
         (row for row in bare if row.get("card_id") == user.card_id), key=lambda row: (row["at"], row["authorize_id"])
     )
