@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.parsers import ResponseParserError
 
-from chalicelib.foundation.aws.errors import AwsError, Refused
+from chalicelib.foundation.aws.errors import AwsError, ErrorResponse
 
 AWS_ERRORS = (AwsError, ClientError, BotoCoreError, ResponseParserError)
 """All errors of a call of AWS, by the service or by boto3."""
@@ -22,7 +22,7 @@ def explain(error: Exception, environ: Mapping[str, str] = os.environ) -> str:
     """
     if isinstance(error, ClientError) and str(error.response["Error"].get("Code", "")).isdigit():
         what = f"{error.operation_name} with HTTP status {error.response['Error']['Code']}"
-    elif isinstance(error, Refused) and error.code.isdigit():
+    elif isinstance(error, ErrorResponse) and error.code.isdigit():
         what = f"{error.operation} with HTTP status {error.code}"
     elif isinstance(error, ResponseParserError):
         what = "with something that cannot be read"

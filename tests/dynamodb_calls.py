@@ -1,16 +1,28 @@
-"""The calls of DynamoDB that a piece of work makes."""
+"""The calls of AWS, mostly of DynamoDB, that a piece of work makes."""
 
 from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.dynamodb.store import Page
 from tests.world import World
+
+
+@contextlib.contextmanager
+def noted(note: Callable[[Call], object]) -> Iterator[None]:
+    """Have ``note`` see each call of AWS made inside before it is sent."""
+
+    def see(call: Call, proceed: Proceed) -> Members:
+        note(call)
+        return proceed(call)
+
+    with observe(see):
+        yield
 
 
 @contextlib.contextmanager
@@ -18,12 +30,11 @@ def counted(world: World) -> Iterator[list[str]]:
     """The names of the DynamoDB calls made inside."""
     made: list[str] = []
 
-    def note(call: Call, proceed: Proceed) -> Members:
+    def note(call: Call) -> None:
         if call.service == "dynamodb":
             made.append(call.operation)
-        return proceed(call)
 
-    with observed(note):
+    with noted(note):
         yield made
 
 
@@ -48,13 +59,12 @@ def transactions(world: World) -> Iterator[list[list[str]]]:
     """The operations of each transaction made inside: what they do, and where."""
     made: list[list[str]] = []
 
-    def note(call: Call, proceed: Proceed) -> Members:
+    def note(call: Call) -> None:
         if call.operation == "TransactWriteItems":
             operations = [next(iter(each.items())) for each in call.body["TransactItems"]]
             made.append([f"{verb} {_place(operation)}" for verb, operation in operations])
-        return proceed(call)
 
-    with observed(note):
+    with noted(note):
         yield made
 
 

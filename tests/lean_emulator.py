@@ -35,7 +35,7 @@ def install() -> None:
 @cache
 def answer_calls() -> None:
     """Have calls answered here while the emulator is in force."""
-    calls.observe(_answer_call)
+    calls.add_observer(_answer_call)
     real_call = BaseClient._make_api_call
 
     def make_api_call(client: Any, name: str, parameters: Members) -> Any:
@@ -63,12 +63,12 @@ def answered(call: calls.Call) -> Members:
         return _answered(call.service, call.operation, call.body, environment.endpoint(call.service).region)
     except (Refused, TokenRefused) as refusal:
         members = refusal.members if isinstance(refusal, Refused) else {}
-        raise errors.Refused(call.operation, refusal.code, str(refusal), members=members) from None
+        raise errors.ErrorResponse(call.operation, refusal.code, str(refusal), members=members) from None
     except Exception as error:
         if not type(error).__module__.startswith("moto."):
             raise
         code = str(getattr(error, "error_type", None) or getattr(error, "code", ""))
-        raise errors.Refused(call.operation, code, str(getattr(error, "message", error))) from None
+        raise errors.ErrorResponse(call.operation, code, str(getattr(error, "message", error))) from None
 
 
 def _answer_client(client: Any, name: str, parameters: Members) -> Any:

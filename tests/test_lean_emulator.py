@@ -11,7 +11,7 @@ from botocore import xform_name
 from botocore.exceptions import ClientError
 
 from chalicelib.foundation.aws.calls import send
-from chalicelib.foundation.aws.errors import Refused
+from chalicelib.foundation.aws.errors import ErrorResponse
 from tests import lean_emulator
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/123456789012/causeway-local-deliveries"
@@ -57,7 +57,7 @@ def ask_here(service: str, operation: str, members: dict[str, Any]) -> Any:
     """The answer, or the code of the error that stands for it."""
     try:
         return compared(send(service, operation, members))
-    except Refused as refusal:
+    except ErrorResponse as refusal:
         return refusal.code
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, add_observer
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.moved_clock import CACHED_SECONDS
 from chalicelib.statistics.days import DAY_SECONDS
@@ -33,7 +33,7 @@ class WriteCounts:
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._prefix = prefix
-        observe(self._count)
+        add_observer(self._count)
 
     def of(self, *subjects: str) -> int:
         """The number of writes to any of ``subjects`` that have ended."""

@@ -7,7 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalicelib.cards.events.signing_secrets import NoEventSecret
 from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, UnknownCredential
 from chalicelib.delivery.journal import NotResendable, SearchTooWide, UnknownDelivery
-from chalicelib.foundation.aws.errors import AwsError, Refused, SecretChanged
+from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, SecretChanged
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.distinguished_names import InvalidName
 from chalicelib.foundation.crypto.resealing import DataKeyNeeded
@@ -60,7 +60,7 @@ def explain_error(error: Exception) -> str | None:
         return "the record was changed concurrently: try again"
     if isinstance(error, StoreError) and isinstance(error.__cause__, AwsError):
         error = error.__cause__
-    if isinstance(error, Refused):
+    if isinstance(error, ErrorResponse):
         return _explain_refusal(error.operation, error.code)
     if isinstance(error, ClientError):
         return _explain_refusal(error.operation_name, error.response.get("Error", {}).get("Code", ""))

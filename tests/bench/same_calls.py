@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from unittest import mock
 
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.calls import Call
+from tests.dynamodb_calls import noted
 
 _TOKEN = "ClientRequestToken"
 _VALUES = "ExpressionAttributeValues"
@@ -17,12 +18,11 @@ def calls_of(act: Callable[[], object]) -> list[Any]:
     """The service's calls of DynamoDB that are made meanwhile: tables, attributes, their types and conditions."""
     made: list[Any] = []
 
-    def note(call: Call, proceed: Proceed) -> Members:
+    def note(call: Call) -> None:
         if call.service == "dynamodb":
             made.append(_shaped(call.operation, call.body))
-        return proceed(call)
 
-    with observed(note):
+    with noted(note):
         act()
     return made
 

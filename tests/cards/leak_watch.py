@@ -18,7 +18,7 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.card_data import numbers
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from tests.cards.leak_search import Coincidences, Leak, Written, leaks
 from tests.cards.secrets_seen import FORMS, Seen
 
@@ -82,7 +82,7 @@ class Watch:
         from chalicelib.foundation.crypto.vault import Vault
         from chalicelib.foundation.log import Formatter
 
-        with observed(self._called), ExitStack() as patches:
+        with observe(self._called), ExitStack() as patches:
             for owner, name, after in (
                 (Formatter, "format", lambda line, *_: self._lines.append(line)),
                 (Application, "__call__", lambda answer, _, event, *__: self._asked(event, answer)),
@@ -143,12 +143,12 @@ def _observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[
     """``real``, with ``after`` called with what it answered and its arguments, in their order."""
     signature = inspect.signature(real)
 
-    def observed(*arguments: Any, **named: Any) -> Any:
+    def observe(*arguments: Any, **named: Any) -> Any:
         answer = real(*arguments, **named)
         after(answer, *(signature.bind(*arguments, **named).args if named else arguments))
         return answer
 
-    return observed
+    return observe
 
 
 def _stored(operation: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

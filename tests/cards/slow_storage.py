@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Literal
 
-from chalicelib.foundation.aws.errors import NoAnswer, Refused
+from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer
 from tests.cards.scenes import Scene
 
 Fate = Literal["in time", "applied", "later", "never"]
@@ -57,7 +57,7 @@ class SlowStorage:
         for call in waiting:
             try:
                 call()
-            except Refused as error:
+            except ErrorResponse as error:
                 codes.append(error.code)
         return codes
 

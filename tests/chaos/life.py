@@ -257,7 +257,7 @@ def _mark_boundaries(boundaries: Boundaries) -> None:
         finally:
             boundaries.pass_(AFTER, where)
 
-    calls.observe(see)
+    calls.add_observer(see)
     Outbound._exchange = exchange  # type: ignore[method-assign]
 
 

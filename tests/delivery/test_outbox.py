@@ -10,7 +10,7 @@ from chalicelib.delivery.delivery_record import record_key
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.foundation import log
-from chalicelib.foundation.aws.errors import NotSent, Refused
+from chalicelib.foundation.aws.errors import ErrorResponse, NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Check, ConditionFailed, absent
 from chalicelib.foundation.identifiers import is_uuid
@@ -21,7 +21,7 @@ from tests.world import World
 pytestmark = pytest.mark.dynamodb
 
 FAILURES = [
-    Refused("SendMessageBatch", "AWS.SimpleQueueService.NonExistentQueue"),
+    ErrorResponse("SendMessageBatch", "AWS.SimpleQueueService.NonExistentQueue"),
     NotSent("no connection could be made"),
 ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
@@ -13,8 +14,8 @@ from chalicelib.delivery.delivery_record import RECORD
 from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws import calls
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
-from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotSent, Refused
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
+from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.http.outbound import Reply
 from tests.delivery.deliveries import Receiver, buried, fail, record
@@ -29,8 +30,8 @@ KINDS = ("before", "after", "refused")
 ALL = pytest.mark.parametrize("kind", KINDS)
 HITS: dict[str, set[Site]] = {kind: set() for kind in KINDS}
 PLAYED: set[str] = set()
-UNKNOWN_URL = Refused("GetQueueUrl", "AWS.SimpleQueueService.NonExistentQueue")
-REFUSED = Refused("SendMessage", "RequestThrottled")
+UNKNOWN_URL = ErrorResponse("GetQueueUrl", "AWS.SimpleQueueService.NonExistentQueue")
+REFUSED = ErrorResponse("SendMessage", "RequestThrottled")
 
 
 class QueueFault:
@@ -48,14 +49,14 @@ class QueueFault:
         self.hit: frozenset[Site] = frozenset()
         self._url = queue._url  # found before: the fault is not about that
         self._struck: Members = {}
+        self._observation = ExitStack()
 
     def __enter__(self) -> QueueFault:
-        self._observation = observed(self._see)
-        self._observation.__enter__()
+        self._observation.enter_context(observe(self._see))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._observation.__exit__(None, None, None)
+        self._observation.close()
 
     def _see(self, call: Call, proceed: Proceed) -> Members:
         if call.body is self._struck:

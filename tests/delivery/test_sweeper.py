@@ -14,7 +14,7 @@ from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import MINUTE, SWEEP_WAITS, Kind
 from chalicelib.delivery.sweeper import BACKLOG, Sweeper
 from chalicelib.delivery.worker import Worker
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed, send
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe, send
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Item, Store, StoreUnavailable
@@ -328,7 +328,7 @@ def sweeper(world: World, taken: list[str]) -> Iterator[Sweeper]:
         return {}
 
     assert queue._url  # found before what is measured
-    with observed(take):
+    with observe(take):
         yield Sweeper(hub.store, hub.clock, queue, Outbox(hub.delivery.bodies, queue, hub.clock), hub.metrics)
 
 

@@ -14,7 +14,7 @@ import pytest
 from chalicelib.cards.storage.sequences import SPARE, Sequences
 from chalicelib.foundation import time_limit
 from chalicelib.foundation.aws import calls
-from chalicelib.foundation.aws.errors import NoAnswer, NotSent, Refused
+from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.dynamodb.errors import AnswerLost, NeverSent
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.moved_clock import READ_SECONDS, MovedClock
@@ -150,7 +150,7 @@ def test_a_refused_call_is_reported_at_once(clock: ManualClock, address: Callabl
 
     with serving(behave) as server:
         address(server)
-        with limited(clock, 60), pytest.raises(Refused):
+        with limited(clock, 60), pytest.raises(ErrorResponse):
             calls.send_twice("sqs", "ListQueues", {})
 
     assert len(server.requests) == 1

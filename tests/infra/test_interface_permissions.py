@@ -13,9 +13,10 @@ import pytest
 
 from chalicelib.application import Application
 from chalicelib.foundation import parallel
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.calls import Call
 from infra.local.event_runner import schedule_event
 from tests.demo_bank.connected_banks import PAYMENT_SCOPES, Psu, connect_banks, payment, tokens
+from tests.dynamodb_calls import noted
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import STAGES
 from tests.openbanking.deferred_payments import LaterPayer
@@ -61,14 +62,13 @@ def rights(connected: World) -> Iterator[Rights]:
         finally:
             answering.pop()
 
-    def note(call: Call, proceed: Proceed) -> Members:
+    def note(call: Call) -> None:
         looked_on = call.operation == "Scan" and not answering  # by the test
         if call.service in ("dynamodb", "sqs") and not looked_on:
             (taken.of_requests if answering else taken.besides).update(used(call.operation, call.body))
-        return proceed(call)
 
     patch.setattr(Application, "__call__", answered)
-    with observed(note):
+    with noted(note):
         yield taken
     patch.undo()
 

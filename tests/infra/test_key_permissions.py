@@ -13,11 +13,12 @@ from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.demo_bank.banks import FORMATS
 from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import DemoBank, NotInstalled
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.scenes import Scene
+from tests.dynamodb_calls import noted
 from tests.infra.policies import FOLDER, resources, stage_of, statements
 from tests.world import World
 
@@ -40,7 +41,7 @@ def reached(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
     """Answers what a piece of work reads of secrets and unwraps in a process that remembers nothing."""
     taken: Keys = {}
 
-    def note(call: Call, proceed: Proceed) -> Members:
+    def note(call: Call) -> None:
         match call.service:
             case "secretsmanager":
                 assert call.operation == "GetSecretValue"
@@ -49,12 +50,11 @@ def reached(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
                 assert call.operation == "Decrypt"
                 assert call.body["EncryptionContext"] == {"purpose": "causeway-data-key"}
                 taken["unwraps"] = True
-        return proceed(call)
 
     def reach(work: Callable[[bootstrap.Hub], object]) -> Keys:
         fresh = world.another_process()
         taken.update(secrets=set(), unwraps=False)
-        with monkeypatch.context() as patch, observed(note):
+        with monkeypatch.context() as patch, noted(note):
             patch.setattr(bootstrap, "_hub", fresh)
             work(fresh)
         return dict(taken)

@@ -16,7 +16,7 @@ from chalicelib.delivery.client_events import ClientSearch
 from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.delivery.slots import SLOTS, Slot
 from chalicelib.foundation import parallel
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.crypto.resealing_progress import PROGRESS as RESEALING
 from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from chalicelib.foundation.http.outbound import Reply
@@ -24,6 +24,7 @@ from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.openbanking.flows.tpp_events import TppEventSender
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
 from tests.cards.slow_storage import Fate, SlowStorage, every
+from tests.dynamodb_calls import noted
 from tests.infra.card_payments import euros, opened, paying, silent
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import FOLDER, STAGES, TAKING
@@ -41,13 +42,12 @@ def working(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
     monkeypatch.setattr(parallel, "WIDTH", 1)  # the emulator is not made for threads
     calls: list[Used] = []
 
-    def note(call: Call, proceed: Proceed) -> Members:
+    def note(call: Call) -> None:
         if call.service in ("dynamodb", "sqs"):
             calls.append(used(call.operation, call.body))
-        return proceed(call)
 
     def work(step: Callable[[], object]) -> Used:
-        with observed(note):
+        with noted(note):
             step()
         found = set().union(*calls)
         calls.clear()

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.aws.environment import endpoint
-from chalicelib.foundation.aws.errors import NoAnswer, NotSent, Refused
+from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.dynamodb.items import unpack
 from tests.openbanking.call_sites import STORE, Service, Site, site_at
 from tests.tables import rows
@@ -60,17 +60,17 @@ class Fault:
         self.calls: list[Hit] = []
         self._struck: FrameType | None = None
         self._rests = False
+        self._observation = contextlib.ExitStack()
 
     def __str__(self) -> str:
         return f"{'lasting ' if self.lasting else ''}{self.kind} hits {self.hit or 'nothing'} (call {self.number})"
 
     def __enter__(self) -> Fault:
-        self._observation = observed(self._see)
-        self._observation.__enter__()
+        self._observation.enter_context(observe(self._see))
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._observation.__exit__(None, None, None)
+        self._observation.close()
 
     @contextlib.contextmanager
     def resting(self) -> Iterator[None]:
@@ -136,17 +136,17 @@ def _module(frame: FrameType) -> str:
 
 def _unreachable(number: int, operation: str) -> Exception:
     """One of the ways in which DynamoDB cannot be reached, or fails by itself."""
-    ways = (NotSent(operation), NotSent(operation), Refused(operation, "InternalServerError", status=500))
+    ways = (NotSent(operation), NotSent(operation), ErrorResponse(operation, "InternalServerError", status=500))
     return ways[number % len(ways)]
 
 
-def _conflict(call: Call) -> Refused:
+def _conflict(call: Call) -> ErrorResponse:
     if call.operation == "TransactWriteItems":
         others = [{"Code": "None"}] * (len(call.body["TransactItems"]) - 1)
         members = {"CancellationReasons": [*others, {"Code": "TransactionConflict"}]}
-        return Refused(call.operation, "TransactionCanceledException", members=members)
+        return ErrorResponse(call.operation, "TransactionCanceledException", members=members)
     is_read = call.operation in ("BatchGetItem", "Query")
-    return Refused(call.operation, "ThrottlingException" if is_read else "TransactionConflictException")
+    return ErrorResponse(call.operation, "ThrottlingException" if is_read else "TransactionConflictException")
 
 
 # -- what is stored

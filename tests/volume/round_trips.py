@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.parallel import WIDTH, together
 
 _USERS = (
@@ -36,7 +36,7 @@ class RoundTrips:
     def counted(self) -> Iterator[RoundTrips]:
         """Counts what is called inside."""
         patches = [patch(f"{user}.together", self._together) for user in _USERS]
-        with observed(self._see):
+        with observe(self._see):
             for each in patches:
                 each.start()
             try:

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Mapping
 from typing import Any
 
-from chalicelib.foundation.aws.errors import NoAnswer, Refused
+from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 _OK = 200
@@ -32,7 +32,7 @@ class Answer:
 
 
 def read(operation: str, answer: Answer) -> dict[str, Any]:
-    """The members of a successful answer. Raises: NoAnswer, Refused."""
+    """The members of a successful answer. Raises: NoAnswer, ErrorResponse."""
     members = _members(answer)
     if answer.status == _OK:
         if members is None:
@@ -41,7 +41,7 @@ def read(operation: str, answer: Answer) -> dict[str, Any]:
     members = members or {}
     code = _code(answer, members) or str(answer.status)
     message = "" if code in _QUOTING else str(members.get("message") or members.get("Message") or "")
-    raise Refused(operation, code, message, status=answer.status, members=members, headers=answer.headers)
+    raise ErrorResponse(operation, code, message, status=answer.status, members=members, headers=answer.headers)
 
 
 def _members(answer: Answer) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 
 from chalicelib.foundation import time_limit
 from chalicelib.foundation.aws import answers, environment, signing
-from chalicelib.foundation.aws.errors import THROTTLED, AwsError, NoAnswer, NotSent, Refused
+from chalicelib.foundation.aws.errors import THROTTLED, AwsError, ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.aws.repeat_budget import REPEATS
 from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.http.connection_pool import Connections, read_body
@@ -68,7 +68,7 @@ _observers_lock = threading.Lock()
 _connections = Connections(idle_seconds=_IDLE_SECONDS)
 
 
-def observe(observer: Observer) -> None:
+def add_observer(observer: Observer) -> None:
     """Have an observer see every call of this process, before those that were there."""
     global _observers
     with _observers_lock:
@@ -76,10 +76,10 @@ def observe(observer: Observer) -> None:
 
 
 @contextmanager
-def observed(observer: Observer) -> Iterator[None]:
+def observe(observer: Observer) -> Iterator[None]:
     """Have an observer see the calls made inside by all threads."""
     global _observers
-    observe(observer)
+    add_observer(observer)
     try:
         yield
     finally:
@@ -91,7 +91,7 @@ def send(service: str, operation: str, body: Members) -> Members:
     """Send a call once, within the service's limits and the time limit of the request; returns the answer's members.
 
     Raises:
-        AwsError: NotConfigured, NotSent, NoAnswer or Refused.
+        AwsError: NotConfigured, NotSent, NoAnswer or ErrorResponse.
     """
     proceed: Proceed = _exchange
     for observer in reversed(_observers):
@@ -116,7 +116,7 @@ def send_twice(service: str, operation: str, body: Members, pause: Callable[[flo
         if time_limit.is_limited() or not _may_succeed_later(error):
             raise
         first = error
-    asked = first.retry_after if isinstance(first, Refused) else 0.0
+    asked = first.retry_after if isinstance(first, ErrorResponse) else 0.0
     pause(min(LONGEST_PAUSE, asked + random.uniform(0, LONGEST_PAUSE)))
     try:
         return send(service, operation, body)
@@ -125,7 +125,7 @@ def send_twice(service: str, operation: str, body: Members, pause: Callable[[flo
 
 
 def _may_succeed_later(error: AwsError) -> bool:
-    if isinstance(error, Refused):
+    if isinstance(error, ErrorResponse):
         return error.status >= _SERVER_ERROR if error.code not in THROTTLED else REPEATS.take()
     return isinstance(error, NotSent | NoAnswer)
 
@@ -137,7 +137,7 @@ def _exchange(call: Call) -> Members:
     headers = _signed(call, body, endpoint, used)
     try:
         return answers.read(call.operation, _post(call, body, endpoint, headers))
-    except Refused as refusal:
+    except ErrorResponse as refusal:
         if refusal.code in _EXPIRED:
             found = environment.credentials(instead_of=used)
             if found == used:

@@ -127,7 +127,7 @@ def credentials(*, instead_of: Credentials | None = None) -> Credentials:
     key, secret, token = map(os.environ.get, _KEYS)
     given = Credentials(key, secret, token) if key and secret else None
     if given is None or any(map(os.environ.get, _CONTAINER)):
-        given = _provided_in_time(instead_of) or given
+        given = _ask_providers_in_time(instead_of) or given
     if given is None:
         raise NotConfigured(f"Unable to locate credentials ({' and '.join(_KEYS[:2])}, or a profile)")
     if not all(part.isprintable() for part in given if part):
@@ -135,26 +135,26 @@ def credentials(*, instead_of: Credentials | None = None) -> Credentials:
     return given
 
 
-def _provided_in_time(instead_of: Credentials | None) -> Credentials | None:
+def _ask_providers_in_time(instead_of: Credentials | None) -> Credentials | None:
     from chalicelib.foundation.parallel import in_time
 
     try:
-        return in_time(partial(_provided, instead_of))
+        return in_time(partial(_ask_providers, instead_of))
     except TimeoutError:
         raise NotSent("the credentials' source did not answer within the time limit of the request") from None
 
 
-def _provided(instead_of: Credentials | None) -> Credentials | None:
+def _ask_providers(instead_of: Credentials | None) -> Credentials | None:
     """What botocore's providers have; they refresh what is about to expire whenever they are asked."""
     from botocore.exceptions import BotoCoreError, ClientError, PartialCredentialsError, ProfileNotFound
 
     try:
-        found = _frozen()
+        found = _read_credentials()
         if found is not None and found == instead_of:
             with _botocore_lock:
-                if _frozen() == instead_of:  # another thread may have got new ones
+                if _read_credentials() == instead_of:  # another thread may have got new ones
                     _session.cache_clear()
-            found = _frozen()
+            found = _read_credentials()
     except (PartialCredentialsError, ProfileNotFound) as error:
         raise NotConfigured(str(error)) from error
     except ClientError as error:
@@ -164,7 +164,7 @@ def _provided(instead_of: Credentials | None) -> Credentials | None:
     return found
 
 
-def _frozen() -> Credentials | None:
+def _read_credentials() -> Credentials | None:
     with _botocore_lock:
         found = _session().get_credentials()
     return None if found is None else Credentials(*found.get_frozen_credentials()[:3])

@@ -33,7 +33,7 @@ class NoAnswer(AwsError):
     """The call was sent, and no complete answer came: it may have been carried out."""
 
 
-class Refused(AwsError):
+class ErrorResponse(AwsError):
     """AWS answered with an error.
 
     Attributes:

@@ -7,7 +7,7 @@ from secrets import token_hex
 from typing import Any
 
 from chalicelib.foundation.aws.calls import send_twice
-from chalicelib.foundation.aws.errors import Refused, SecretChanged
+from chalicelib.foundation.aws.errors import ErrorResponse, SecretChanged
 from chalicelib.foundation.identifiers import digest
 
 
@@ -18,7 +18,7 @@ class Secrets:
         """The members of a secret; empty for a new one. Raises: AwsError."""
         try:
             answer = send_twice("secretsmanager", "GetSecretValue", {"SecretId": name})
-        except Refused as refusal:
+        except ErrorResponse as refusal:
             if refusal.code == "ResourceNotFoundException":
                 return {}
             raise
@@ -39,7 +39,7 @@ class Secrets:
         request = {"SecretId": name, "SecretString": json.dumps(value), "ClientRequestToken": token}
         try:
             send_twice("secretsmanager", "PutSecretValue", request)
-        except Refused as refusal:
+        except ErrorResponse as refusal:
             if refusal.code == "ResourceExistsException":
                 raise SecretChanged(f"the secret {name} was changed concurrently") from None
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from chalicelib.foundation.aws.errors import THROTTLED, Refused
+from chalicelib.foundation.aws.errors import THROTTLED, ErrorResponse
 from chalicelib.foundation.dynamodb.items import Item, unpack
 
 _CONFLICTS = {"TransactionConflictException", "TransactionConflict"}
@@ -71,7 +71,7 @@ class InProgress(AnswerLost):
     """An earlier sending of the same transaction still runs."""
 
 
-def store_error(refusal: Refused) -> StoreError:
+def store_error(refusal: ErrorResponse) -> StoreError:
     """Convert an error of DynamoDB to a store error."""
     code, members = refusal.code, refusal.members
     if code == "ConditionalCheckFailedException":
@@ -89,7 +89,7 @@ def store_error(refusal: Refused) -> StoreError:
     return (AnswerLost if is_undecided else StoreUnavailable)(refusal.title)
 
 
-def _cancellation_error(refusal: Refused, reasons: Iterable[Mapping[str, Any]]) -> StoreError:
+def _cancellation_error(refusal: ErrorResponse, reasons: Iterable[Mapping[str, Any]]) -> StoreError:
     reasons = list(reasons)
     failed = [position for position, reason in enumerate(reasons) if reason.get("Code") == "ConditionalCheckFailed"]
     if failed:

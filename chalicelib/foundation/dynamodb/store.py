@@ -32,7 +32,7 @@ from math import inf
 from typing import Any, TypedDict, Unpack
 
 from chalicelib.foundation import time_limit
-from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotSent, Refused
+from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.aws.repeat_budget import REPEATS, RepeatBudget
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition, projection_members, query_members
 from chalicelib.foundation.dynamodb.errors import (
@@ -346,7 +346,7 @@ class Store:
     def _call(self, operation: str, request: Item) -> Item:
         try:
             return self._send(operation, request)
-        except Refused as error:
+        except ErrorResponse as error:
             raise store_error(error) from error
         except NotSent as error:
             raise NeverSent(str(error)) from error

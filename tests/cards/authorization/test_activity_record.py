@@ -19,12 +19,13 @@ from chalicelib.cards.protocol.values import ADVICE, AUTHORIZE_TYPES, RESPONSE_C
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.reserved_rows import ReservedRow
 from chalicelib.cards.storage.time_ordered import SHARDS, Timeline, shard_of
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.dynamodb.store import Item
 from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.issuers import complete
 from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import BRITAIN, DAY, EUR, GBP, PIN, Scene
+from tests.dynamodb_calls import noted
 from tests.item_sizes import KILOBYTE, item_size
 
 AUTHORIZATION, _, INCREMENT, REVERSAL, EXPIRY = AUTHORIZE_TYPES
@@ -66,12 +67,11 @@ def test_a_purchase_writes_rows_of_less_than_a_kilobyte(shops: Scene) -> None:
     shop = {"mcc": "5411", "merchant_name": "Corner Grocer of the Town", "terminal_id": "TERM0001"}
     written: list[Item] = []
 
-    def note(call: Call, proceed: Proceed) -> Members:
+    def note(call: Call) -> None:
         puts = [each["Put"] for each in call.body.get("TransactItems", ()) if "Put" in each]
         written.extend(put["Item"] for put in puts if put["TableName"].endswith(activity_record.TABLE))
-        return proceed(call)
 
-    with observed(note):
+    with noted(note):
         card.asks(123_45, EUR, merchant_country_ison=FRANCE, merchant_id="GROCER000000001", **shop, entry_mode_type=5)
 
     assert len(written) == 4

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.aws.answers import Answer, read
-from chalicelib.foundation.aws.errors import NoAnswer, Refused
+from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer
 
 DYNAMODB = "com.amazonaws.dynamodb.v20120810#"
 ITEM = b'{"Item":{"AnimalType":{"S":"Dog"},"Age":{"N":"8"},"Name":{"S":"Fido"}}}'
@@ -33,9 +33,9 @@ def answer(body: bytes, status: int = 200, **headers: str) -> Answer:
     return Answer(status, {"x-amz-crc32": str(zlib.crc32(body))} | named, body)
 
 
-def refused(body: Any, status: int = 400, **headers: str) -> Refused:
+def refused(body: Any, status: int = 400, **headers: str) -> ErrorResponse:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    with pytest.raises(Refused) as caught:
+    with pytest.raises(ErrorResponse) as caught:
         read("PutItem", answer(content, status, **headers))
     return caught.value
 

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.aws import calls, environment, signing
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed, send, send_twice
-from chalicelib.foundation.aws.errors import NoAnswer, NotSent, Refused
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe, send, send_twice
+from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.http import connection_pool, deadline_connections
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
@@ -139,7 +139,7 @@ def test_observers_see_a_call_from_the_last_to_the_first_and_what_came_of_it(cal
 
         return see
 
-    with called(answers((200, b'{"a":1}'))), observed(observer("outer")), observed(observer("inner")):
+    with called(answers((200, b'{"a":1}'))), observe(observer("outer")), observe(observer("inner")):
         send("kms", "Decrypt", {})
 
     assert seen == ["inner before Decrypt", "outer before Decrypt", "outer after {'a': 1}", "inner after {'a': 1}"]
@@ -147,9 +147,9 @@ def test_observers_see_a_call_from_the_last_to_the_first_and_what_came_of_it(cal
 
 def test_an_observer_may_answer_a_call_or_change_it(called: Callable[..., Any]) -> None:
     with called(GOOD) as server:
-        with observed(lambda call, proceed: {"answered": call.operation}):
+        with observe(lambda call, proceed: {"answered": call.operation}):
             assert send("kms", "Decrypt", {}) == {"answered": "Decrypt"}
-        with observed(lambda call, proceed: proceed(Call(call.service, call.operation, {"b": 2}))):
+        with observe(lambda call, proceed: proceed(Call(call.service, call.operation, {"b": 2}))):
             send("kms", "Decrypt", {"a": 1})
 
     assert [request.partition(b"\r\n\r\n")[2] for _, request in server.requests] == [b'{"b":2}']
@@ -211,7 +211,7 @@ def test_nothing_secret_is_in_a_message(called: Callable[..., Any], monkeypatch:
     with pytest.raises(NotSent) as caught:
         send("dynamodb", "PutItem", BODY)
     quoting = b'{"__type":"SignatureDoesNotMatch","message":"x-amz-security-token:token"}'
-    with called(answers((403, quoting))), pytest.raises(Refused, match=r"^PutItem: SignatureDoesNotMatch$"):
+    with called(answers((403, quoting))), pytest.raises(ErrorResponse, match=r"^PutItem: SignatureDoesNotMatch$"):
         send("dynamodb", "PutItem", BODY)
 
     assert "word" not in str(caught.value)
@@ -219,7 +219,7 @@ def test_nothing_secret_is_in_a_message(called: Callable[..., Any], monkeypatch:
 
 def test_a_refusal_has_its_code(called: Callable[..., Any]) -> None:
     refusal = b'{"__type":"com.amazonaws.dynamodb.v20120810#ValidationException","message":"no"}'
-    with called(answers((400, refusal))), pytest.raises(Refused, match="PutItem: ValidationException: no"):
+    with called(answers((400, refusal))), pytest.raises(ErrorResponse, match="PutItem: ValidationException: no"):
         send("dynamodb", "PutItem", BODY)
 
 
@@ -234,7 +234,7 @@ def test_a_token_that_has_expired_is_replaced_once(called: Callable[..., Any], m
     expired = (400, b'{"__type":"ExpiredTokenException"}')
     with called(answers(expired, (200, b"{}"), expired)) as server:
         assert send("sqs", "SendMessage", {}) == {}
-        with pytest.raises(Refused, match="ExpiredToken"):
+        with pytest.raises(ErrorResponse, match="ExpiredToken"):
             send("sqs", "SendMessage", {})
 
     assert asked == [None, "key-1", None, "key-3"]
@@ -247,7 +247,7 @@ def test_a_wrong_clock_is_corrected_by_aws_s_once(called: Callable[..., Any]) ->
     refused = (403, b'{"__type":"InvalidSignatureException"}', date)
     with called(answers(refused, (200, b"{}"), refused)) as server:
         assert send("sqs", "SendMessage", {}) == {}
-        with pytest.raises(Refused):
+        with pytest.raises(ErrorResponse):
             send("sqs", "SendMessage", {})
 
     signed = [datetime.strptime(head(server, number)["x-amz-date"], "%Y%m%dT%H%M%S%z") for number in (0, 1, 2)]
@@ -288,7 +288,7 @@ def test_a_call_that_may_be_repeated_is_so_once(reason: str, called: Callable[..
     pauses: list[float] = []
     with called(answers(REFUSED[reason], (200, b"{}"), REFUSED[reason])) as server:
         assert send_twice("kms", "Decrypt", {}, pauses.append) == {}
-        with pytest.raises(Refused):
+        with pytest.raises(ErrorResponse):
             send_twice("kms", "Decrypt", {}, pauses.append)
 
     assert (len(server.requests), len(pauses)) == (4, 2)
@@ -313,7 +313,7 @@ def test_a_repeat_that_was_never_sent_does_not_hide_that_the_first_may_have_been
 
 
 def test_what_no_repeat_can_help_is_not_repeated(called: Callable[..., Any]) -> None:
-    with called(answers((400, b'{"__type":"AccessDeniedException"}'))) as server, pytest.raises(Refused):
+    with called(answers((400, b'{"__type":"AccessDeniedException"}'))) as server, pytest.raises(ErrorResponse):
         send_twice("kms", "Decrypt", {}, lambda seconds: None)
 
     assert len(server.requests) == 1

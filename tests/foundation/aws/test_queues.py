@@ -5,8 +5,8 @@ from __future__ import annotations
 import boto3
 import pytest
 
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
-from chalicelib.foundation.aws.errors import Refused
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
+from chalicelib.foundation.aws.errors import ErrorResponse
 from chalicelib.foundation.aws.queues import Queue
 from tests.volume.round_trips import RoundTrips
 
@@ -53,7 +53,7 @@ def test_messages_that_were_not_taken_are_named() -> None:
     def take_the_first(call: Call, proceed: Proceed) -> Members:
         return {"QueueUrl": ""} | {"Failed": [{"Id": "2"}, {"Id": "1"}]}
 
-    with observed(take_the_first):
+    with observe(take_the_first):
         assert Queue("any").send_all(["a", "b", "c"]) == ["c", "b"]
 
 
@@ -68,5 +68,5 @@ def test_messages_that_wait_for_their_time_are_not_waiting_to_be_received() -> N
 
 def test_a_queue_that_does_not_exist_is_an_error_of_the_call() -> None:
     for call in (lambda: Queue("no-such-queue").send("one"), lambda: Queue("no-such-queue").count_messages()):
-        with pytest.raises(Refused, match="NonExistentQueue"):
+        with pytest.raises(ErrorResponse, match="NonExistentQueue"):
             call()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import boto3
 import pytest
 
-from chalicelib.foundation.aws.errors import Refused, SecretChanged
+from chalicelib.foundation.aws.errors import ErrorResponse, SecretChanged
 from chalicelib.foundation.aws.secrets import Secrets
 from chalicelib.foundation.identifiers import new_id
 
@@ -50,5 +50,5 @@ def test_of_two_writers_that_replace_the_same_value_one_gets_through(name: str) 
 
 
 def test_another_failure_of_a_secret_is_reported() -> None:
-    with pytest.raises(Refused, match="ResourceNotFoundException"):
+    with pytest.raises(ErrorResponse, match="ResourceNotFoundException"):
         Secrets().put("no-such-secret", {"a": 1})

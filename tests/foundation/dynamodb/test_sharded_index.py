@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed, send
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe, send
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS, ShardedIndex, rows_of_shard
 from chalicelib.foundation.dynamodb.store import Item
 from chalicelib.foundation.identifiers import new_id
@@ -101,7 +101,7 @@ def test_a_limit_reads_little_more_than_the_rows_that_are_asked_for(world: World
         read.append(len(answer["Items"]))
         return answer
 
-    with observed(count_rows):
+    with observe(count_rows):
         INDEX.rows(world.hub.store, owner=owner, until=COUNT, limit=8)
 
     assert rows_of_shard(8, SHARDS) == 5

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.aws.calls import send
-from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotConfigured, NotSent, Refused
+from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, NoAnswer, NotConfigured, NotSent
 from chalicelib.foundation.aws.repeat_budget import CAPACITY, COST, RepeatBudget
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.errors import InProgress
@@ -91,11 +91,11 @@ def key() -> Item:
     return {"claim": new_id()}
 
 
-def refusal(code: str, status: int = 400, **members: Any) -> Refused:
-    return Refused("TransactWriteItems", code, status=status, members=members)
+def refusal(code: str, status: int = 400, **members: Any) -> ErrorResponse:
+    return ErrorResponse("TransactWriteItems", code, status=status, members=members)
 
 
-def cancelled(*codes: str) -> Refused:
+def cancelled(*codes: str) -> ErrorResponse:
     return refusal("TransactionCanceledException", CancellationReasons=[{"Code": code} for code in codes])
 
 
@@ -358,7 +358,7 @@ THROTTLES = [
 
 @pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES])
 def test_a_conflict_is_tried_again_as_the_same_transaction(
-    store: Store, client: Recorder, pauses: list[float], key: Item, failure: Refused
+    store: Store, client: Recorder, pauses: list[float], key: Item, failure: ErrorResponse
 ) -> None:
     client.failures = [failure] * (ATTEMPTS - 1)
 
@@ -383,7 +383,7 @@ def test_each_transaction_has_a_token_of_its_own(store: Store, client: Recorder)
 
 @pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES])
 def test_a_conflict_that_stays_is_one_typed_exception(
-    store: Store, client: Recorder, key: Item, failure: Refused
+    store: Store, client: Recorder, key: Item, failure: ErrorResponse
 ) -> None:
     client.failures = [failure] * ATTEMPTS
 
@@ -441,7 +441,7 @@ def test_a_throttled_call_waits_as_long_as_dynamodb_asks(
     store: Store, client: Recorder, pauses: list[float], key: Item
 ) -> None:
     client.failures = [
-        Refused("PutItem", "ThrottlingException", headers={"retry-after": seconds}) for seconds in ("1", "600")
+        ErrorResponse("PutItem", "ThrottlingException", headers={"retry-after": seconds}) for seconds in ("1", "600")
     ]
 
     store.put(ROWS, key)
@@ -615,9 +615,11 @@ def test_a_transaction_that_stays_in_progress_may_have_been_written(client: Reco
 
 
 @pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES, refusal("ValidationException"), LOST[1]])
-def test_an_error_names_dynamodb_s_request_and_quotes_nothing(client: Recorder, key: Item, failure: Refused) -> None:
+def test_an_error_names_dynamodb_s_request_and_quotes_nothing(
+    client: Recorder, key: Item, failure: ErrorResponse
+) -> None:
     headers = {"x-amzn-requestid": "R4"}
-    client.failures = [Refused("PutItem", failure.code, "quoted", members=failure.members, headers=headers)]
+    client.failures = [ErrorResponse("PutItem", failure.code, "quoted", members=failure.members, headers=headers)]
 
     with pytest.raises(StoreError, match=rf"^PutItem: {failure.code} \(request R4\)") as caught:
         Store(client, PREFIX, lambda _: None, patience=0).put(ROWS, key)

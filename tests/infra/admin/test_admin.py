@@ -22,8 +22,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from chalicelib import bootstrap
 from chalicelib.demo_bank.profiles import PROFILES
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
-from chalicelib.foundation.aws.errors import NotConfigured, NotSent, Refused
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
+from chalicelib.foundation.aws.errors import ErrorResponse, NotConfigured, NotSent
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
@@ -1148,14 +1148,14 @@ def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: boots
             "AWS cannot be used: could not connect to http://127.0.0.1:1: refused",
         ),
         (
-            Refused("Scan", "ResourceNotFoundException"),
+            ErrorResponse("Scan", "ResourceNotFoundException"),
             "a resource of this stage does not exist (Scan: ResourceNotFoundException): create the resources",
         ),
         (
-            Refused("Scan", "UnrecognizedClientException"),
+            ErrorResponse("Scan", "UnrecognizedClientException"),
             "AWS refuses these credentials (Scan: UnrecognizedClientException)",
         ),
-        (Refused("Scan", "InternalFailure"), "AWS refused Scan: InternalFailure"),
+        (ErrorResponse("Scan", "InternalFailure"), "AWS refused Scan: InternalFailure"),
     ],
 )
 def test_aws_that_cannot_be_used_is_one_sentence(
@@ -1164,7 +1164,7 @@ def test_aws_that_cannot_be_used_is_one_sentence(
     def fail(call: Call, proceed: Proceed) -> Members:
         raise failure
 
-    with observed(fail):
+    with observe(fail):
         assert refused("banks", "list").startswith(said)
 
 

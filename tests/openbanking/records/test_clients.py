@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import pytest
 from standardwebhooks import Webhook
 
-from chalicelib.foundation.aws.calls import Call, Members, Proceed, observed
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
 from chalicelib.foundation.aws.errors import NoAnswer
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import event_signing
@@ -286,7 +286,7 @@ def test_a_repeat_that_storage_does_not_recognise_is_recognised_here(
             raise lost
         return answer
 
-    with observed(lose):
+    with observe(lose):
         rotated = clients.rotate_events_secret(client_id, DAY)
 
     assert signing(clients, client_id) == [rotated.events_secret, made.events_secret]
