@@ -99,7 +99,8 @@ RIGHTS: Mapping[str, tuple[Statement, ...]] = {
         _tables(
             "QueryIndexes",
             "Query",
-            "clients/index/newest banks/index/directory consents/index/client deliveries/index/client",
+            "clients/index/newest banks/index/directory consents/index/client deliveries/index/client"
+            " deliveries/index/client-failed",
         ),
         _QUEUE_DELIVERIES,
         _UNWRAP_DATA_KEYS,

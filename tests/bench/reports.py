@@ -22,7 +22,7 @@ from chalicelib.cards.reports import addendum_record
 from chalicelib.cards.storage import time_ordered
 from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.time_ordered import Timeline
-from chalicelib.foundation.aws.calls import Call
+from chalicelib.foundation.aws.calls import Call, send
 from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.parallel import pieces
 from tests.bench.against_bare import Service

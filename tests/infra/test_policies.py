@@ -82,7 +82,8 @@ def test_the_interface_looks_through_the_deliveries_and_events_of_one_client_onl
     deliveries = f"arn:aws:dynamodb:*:*:table/causeway-{stage}-deliveries"
     rights = granted(FOLDER / f"policy-{stage}.json", "dynamodb:Query")
 
-    assert {place for _, place in rights if place.startswith(deliveries)} == {deliveries, f"{deliveries}/index/client"}
+    indexes = {f"{deliveries}/index/{name}" for name in ("client", "client-failed")}
+    assert {place for _, place in rights if place.startswith(deliveries)} == {deliveries, *indexes}
 
 
 @each_stage
