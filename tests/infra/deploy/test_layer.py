@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import zipfile
 from pathlib import Path
 
+import botocore
 import pytest
+from botocore.loaders import Loader
+from botocore.session import Session
 
 from chalicelib.foundation.aws.services import SERVICES
 from infra.deploy import archive, layer, lock, runtime
@@ -56,6 +60,41 @@ def test_the_services_of_the_layer_are_those_that_deployed_code_calls() -> None:
     clients = {each for each in layer.SERVICES if any(f'client("{each}")' in source for source in sources)}
 
     assert clients | {*SERVICES} == {*layer.SERVICES}
+
+
+LISTING = {"s3": "list_objects_v2", "sesv2": "list_contact_lists"} | {
+    name: service.list_method for name, service in SERVICES.items()
+}
+"""A method of each service's client."""
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the data of botocore that the layer has."""
+    place = tmp_path_factory.mktemp("packages")
+    shutil.copytree(Path(botocore.__file__).parent / "data", place / "botocore/data")
+    layer._remove_unused(place)
+    return place / "botocore/data"
+
+
+@pytest.mark.parametrize("service", layer.SERVICES)
+def test_a_client_works_with_the_data_of_the_layer(data: Path, service: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Loader, "BUILTIN_DATA_PATH", str(data))
+    client = Session().create_client(
+        service, "eu-west-1", aws_access_key_id="none", aws_secret_access_key="none", endpoint_url="http://127.0.0.1:9"
+    )
+    client.meta.events.register_first("before-send", stop)
+
+    with pytest.raises(StoppedError):
+        getattr(client, LISTING[service])(**({"Bucket": "one"} if service == "s3" else {}))
+
+
+class StoppedError(Exception):
+    """A request was made and is not sent."""
+
+
+def stop(**_: object) -> None:
+    raise StoppedError
 
 
 def made_wheel(folder: Path) -> Path:
