@@ -29,9 +29,17 @@ SERVICES = ("dynamodb", "kms", "s3", "secretsmanager", "sesv2", "sqs")
 """The AWS services that deployed code calls: botocore finds their endpoints. Its data for others is omitted."""
 FUNCTION = "chalice"
 """Chalice: two of its modules are part of the function; the rest is a command-line tool."""
+UNUSED = {"pycparser"}
+"""Distributions that another one requires for what no function does: cffi, to build extensions."""
 _LEFT_OUT = (
     "bin/*",
+    "botocore/cacert.pem",
     "botocore/data/*/examples-1.json",
+    "boto3/data/*",
+    "boto3/examples/*",
+    "dateutil/zoneinfo/*",
+    "pydantic/mypy.py",
+    "pydantic/v1/*",
     "*/tests/*",
     "*.pyi",
     "*.dist-info/RECORD",
@@ -46,6 +54,15 @@ _LEFT_OUT = (
     "pycountry/databases/iso4217*",
     "heroicons/templatetags/*",
 )
+_USED: Mapping[str, tuple[str, ...]] = {
+    "aws_lambda_powertools": (
+        *("__init__.py", "package_logger.py", "exceptions/*", "logging/*", "metrics/*", "shared/*", "tracing/*"),
+        *("utilities/__init__.py", "utilities/jmespath_utils/*", "warnings/*"),
+    ),
+    "cffi": (),
+    "stdnum": ("__init__.py", "exceptions.py", "numdb.py", "util.py", "iban.dat", "be/banks.dat"),
+}
+"""Packages of which only the named files are in the layer. cffi is used through ``_cffi_backend``, next to it."""
 _SERVICE_DATA = re.compile(r"botocore/data/([a-z0-9-]+)/")
 
 
@@ -59,7 +76,7 @@ def distributions(pins: Mapping[str, Pin], direct: Iterable[str], markers: Mappi
     waiting: list[str] = [canonicalize_name(name) for name in direct if name != FUNCTION]
     while waiting:
         name = waiting.pop()
-        if name not in found:
+        if name not in found | UNUSED:
             found.add(name)
             waiting += _required(name, markers)
     return found & pins.keys()
@@ -160,13 +177,23 @@ def _pip(command: str, *arguments: str) -> None:
         raise LayerFailed(f"pip could not {command} the layer's packages\n{done.stderr.strip()}")
 
 
+def is_left_out(name: str) -> bool:
+    """Whether a file of the locked wheels, a path below ``site-packages``, is not in the layer."""
+    package, _, inside = name.partition("/")
+    service = _SERVICE_DATA.match(name)
+    return (
+        (service is not None and service[1] not in SERVICES)
+        or any(fnmatch(name, pattern) for pattern in _LEFT_OUT)
+        or (package in _USED and not any(fnmatch(inside, pattern) for pattern in _USED[package]))
+    )
+
+
 def _remove_unused(packages: Path) -> None:
     for file in sorted(path for path in packages.rglob("*") if path.is_file()):
         name = file.relative_to(packages).as_posix()
-        service = _SERVICE_DATA.match(name)
-        if (service and service[1] not in SERVICES) or any(fnmatch(name, pattern) for pattern in _LEFT_OUT):
+        if is_left_out(name):
             file.unlink()
-        elif service and name.endswith("/service-2.json.gz"):
+        elif _SERVICE_DATA.match(name) and name.endswith("/service-2.json.gz"):
             _remove_documentation(file)
     for folder in sorted((path for path in packages.rglob("*") if path.is_dir()), reverse=True):
         if not any(folder.iterdir()):

@@ -34,7 +34,7 @@ each_stage = pytest.mark.parametrize("stage", STAGES)
 MEGABYTE = 1024 * 1024
 ZIPPED, UNZIPPED = 50 * MEGABYTE, 250 * MEGABYTE
 """What Lambda takes of one file that comes with a call, and of function and layer together."""
-LAYER = 20_000_000
+LAYER = 16_000_000
 """Our own limit of the layer's zip file."""
 CACHE_TAG = f"cpython-{runtime.PYTHON.replace('.', '')}"
 MAGIC = (3571).to_bytes(2, "little") + b"\r\n"

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,8 @@ from infra.deploy import lock, template
 from infra.deploy.functions import FUNCTIONS
 from infra.local.event_runner import schedule_event, sqs_event
 from infra.repository import ROOT
-from tests.rehearsal import runtime
+from tests.infra.deploy.library_imports import used_modules
+from tests.rehearsal import libraries, runtime
 from tests.rehearsal.project import ADDRESSES, Project, registered
 from tests.resources import for_stage
 
@@ -49,11 +50,23 @@ class Function:
     answers: Path
 
     def call(self, handler: str, *events: Mapping[str, Any]) -> list[Any]:
+        said = self._run(runtime.__file__, handler, said_in=events)
+        self._loaded_its_own(said["files"])
+        assert said["botocore"] == lock.read(ROOT / "requirements.txt")["botocore"].version
+        found: list[Any] = said["answers"]
+        return found
+
+    def use_libraries(self, modules: Sequence[str]) -> None:
+        """Import ``modules``, and use libraries as the service does."""
+        self._loaded_its_own(self._run(libraries.__file__, said_in=modules))
+
+    def _run(self, script: str, *arguments: str, said_in: Sequence[Any]) -> Any:
+        """What a script writes that knows the application and its layer only."""
         environ = {name: value for name, value in os.environ.items() if name.startswith("AWS_")}
-        command = [sys.executable, "-I", "-S", "-B", runtime.__file__]
+        command = [sys.executable, "-I", "-S", "-B", script, str(self.code), str(self.layer)]
         done = subprocess.run(
-            [*command, str(self.code), str(self.layer), handler, str(self.answers)],
-            input=json.dumps(events),
+            [*command, *arguments, str(self.answers)],
+            input=json.dumps(said_in),
             env=environ | ENVIRONMENT | {"AWS_LAMBDA_FUNCTION_NAME": "rehearsed"},
             cwd=self.code,
             capture_output=True,
@@ -61,16 +74,12 @@ class Function:
             check=False,
         )
         assert done.returncode == 0, done.stderr
-        said = json.loads(self.answers.read_text(encoding="utf-8"))
-        assert [file for file in said["files"] if not file.startswith(self._own)] == []
-        assert said["botocore"] == lock.read(ROOT / "requirements.txt")["botocore"].version
-        found: list[Any] = said["answers"]
-        return found
+        return json.loads(self.answers.read_text(encoding="utf-8"))
 
-    @property
-    def _own(self) -> tuple[str, ...]:
-        """Where everything that is loaded has to come from."""
-        return str(self.code), str(self.layer), runtime.__file__, *STANDARD_LIBRARY
+    def _loaded_its_own(self, files: Sequence[str]) -> None:
+        scripts = (runtime.__file__, libraries.__file__)
+        own = (str(self.code), str(self.layer), *scripts, *STANDARD_LIBRARY)
+        assert [file for file in files if not file.startswith(own)] == []
 
 
 @pytest.fixture(scope="session")
@@ -162,6 +171,10 @@ def test_the_interface_answers(function: Function, started: None) -> None:
     (style, *_) = re.findall(r"/static/[^\"]+\.css", page["body"])
     (sheet,) = function.call("app.app", request("GET", style, "/static/{name}"))
     assert (sheet["statusCode"], sheet["headers"]["Content-Type"].partition(";")[0]) == (200, "text/css")
+
+
+def test_the_layer_alone_has_all_that_the_service_imports_and_reads(function: Function) -> None:
+    function.use_libraries(used_modules())
 
 
 def test_the_consumer_tries_the_deliveries_of_several_messages(function: Function, started: None) -> None:

@@ -31,7 +31,7 @@ IN_THE_LAYER = {
     ),
     *("cffi", "charset-normalizer", "cryptography", "heroicons", "idna", "iso4217", "itsdangerous", "jinja2"),
     "joserfc",
-    *("jmespath", "markupsafe", "pycountry", "pycparser", "pydantic", "pydantic-core", "python-dateutil"),
+    *("jmespath", "markupsafe", "pycountry", "pydantic", "pydantic-core", "python-dateutil"),
     *("python-stdnum", "requests", "s3transfer", "simplejson", "six", "typing-extensions", "typing-inspection"),
     *("urllib3", "zxcvbn"),
 }

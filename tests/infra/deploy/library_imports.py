@@ -1,0 +1,93 @@
+"""What libraries import, read from their installed sources, which are those of the layer: the versions are locked."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from importlib.metadata import files
+from pathlib import Path
+
+from infra.deploy import layer, runtime
+from tests.source_code import MODULES, ROOT, parse, tree
+
+LIBRARIES = Path(sysconfig.get_path("purelib"))
+_MODULE_NAME = re.compile(r"\.?[a-z_]\w*(\.\w+)+")
+
+
+@cache
+def _sources() -> frozenset[str]:
+    """The Python sources of the layer's distributions, as paths below ``site-packages``."""
+    names = layer.pinned(ROOT, next(iter(runtime.MACHINES)))
+    return frozenset(str(file) for name in names for file in files(name) or () if file.suffix == ".py")
+
+
+@cache
+def file_of(module: str) -> str | None:
+    """A module's source as a path below ``site-packages``; ``None`` if no distribution of the layer has it."""
+    path = module.replace(".", "/")
+    return next((name for name in (f"{path}/__init__.py", f"{path}.py") if name in _sources()), None)
+
+
+def used_modules() -> list[str]:
+    """The modules of libraries that the service imports, at once or later, and the packages that contain them."""
+    return sorted({name for module in MODULES for name in imports_of(tree(module))})
+
+
+def ways_to(left_out: Callable[[str], bool], modules: Iterable[str]) -> dict[str, set[str]]:
+    """The modules whose files are left out, with those that import them anywhere, a function included.
+
+    Looks at ``modules`` and everything that they reach. A left-out module, and what only such modules import, is not
+    followed.
+    """
+    found: dict[str, set[str]] = {}
+    pending, seen = list(modules), set(modules)
+    while pending:
+        importer = pending.pop()
+        for module in imports(importer):
+            if left_out(file_of(module) or ""):
+                found.setdefault(module, set()).add(importer)
+            elif module not in seen:
+                seen.add(module)
+                pending.append(module)
+    return found
+
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """The modules of libraries that a library's module imports, see ``imports_of``.
+
+    A text with a module's name counts, because libraries import by name, too; what is only for type checkers does not.
+    """
+    file = file_of(module)
+    if file is None:
+        return frozenset()
+    package = module if file.endswith("/__init__.py") else module.rpartition(".")[0]
+    return imports_of(parse((LIBRARIES / file).read_text(encoding="utf-8")), package)
+
+
+def imports_of(module: ast.Module, package: str = "") -> frozenset[str]:
+    """The modules of libraries that a module of a ``package`` imports, with the packages that contain them."""
+    parts = (name.split(".") for name in _named(module, package))
+    found = (".".join(each[:end]) for each in parts for end in range(1, len(each) + 1))
+    return frozenset(name for name in found if file_of(name))
+
+
+def _named(node: ast.AST, package: str) -> Iterator[str]:
+    match node:
+        case ast.Import(names=names):
+            yield from (each.name for each in names)
+        case ast.ImportFrom(module=source, names=names, level=level):
+            start = [".".join(package.split(".")[: len(package.split(".")) - level + 1])] if level else []
+            origin = ".".join([*start, *([source] if source else [])])
+            yield from (origin, *(f"{origin}.{each.name}" for each in names))
+        case ast.Constant(value=str(text)) if _MODULE_NAME.fullmatch(text) or text.startswith("."):
+            yield f"{package}{text}" if text.startswith(".") else text
+        case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING"), orelse=otherwise):
+            for statement in otherwise:
+                yield from _named(statement, package)
+        case _:
+            for each in ast.iter_child_nodes(node):
+                yield from _named(each, package)
