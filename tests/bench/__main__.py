@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import requests
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.settings import Settings
 from infra import command
+from infra.capacity import PAGE, read_figures
 from infra.deploy import runtime
 from infra.local import dynoxide
 from infra.local.background import run_stack
@@ -33,21 +34,23 @@ from tests.bench import (
     idle,
     moved_day,
     pages,
+    recorded,
     reports,
     sdk_imports,
 )
 from tests.bench.against_bare import Make, bare
 from tests.bench.authorizations import Authorizations
-from tests.bench.bare import Bare
 from tests.bench.bare_authorization import BareAuthorization
-from tests.bench.bare_refresh import BareRefresh
 from tests.bench.bare_transfer import BareTransfer
-from tests.bench.measures import percentiles, warm
-from tests.bench.relayed import Refreshed, Relayed
+from tests.bench.measures import percentiles
 from tests.bench.sampled import shares
 from tests.bench.scene import scene
 from tests.bench.transfers import Transfers
+from tests.bench.works import MEASURED
 
+_GOALS = "relayed read warm: 2.2 and 0.8"
+_SHARED = ("relayed read: accounts", "refresh")
+"""Requests whose processor time is divided into parts."""
 _LATENCY_GOALS = {"GET /tpp/consent": 2, "GET /tpp/accounts": 6, "refresh": 5}
 """The medians to be reached on dynoxide, in milliseconds."""
 
@@ -66,25 +69,21 @@ def _silent() -> Iterator[None]:
             os.close(kept)
 
 
-def _against_the_bare_script() -> None:
-    with scene(), _silent():
-        reading, refreshing = Relayed(), Refreshed()
-        relayed, refreshed = warm(Bare(), reading), warm(BareRefresh(), refreshing)
-        parts = {"GET /tpp/accounts": shares(reading, 1000), "refresh": shares(refreshing, 500)}
-    print(f"GET /tpp/accounts, processor time against the bare script   {relayed}   (goal: 1.10)")
-    print(f"refresh, processor time against its bare script             {refreshed}   (goal: 1.25)")
-    for what, milliseconds in parts.items():
-        whole = sum(milliseconds.values())
-        for part, spent in milliseconds.items():
-            print(f"{what:18} {part:35} {spent:6.3f} ms {spent / whole:5.0%}")
-
-
-def _cold_starts() -> None:
-    with scene(), cold_start.unpacked() as packages:
-        for request_line, requested in cold_start.events().items():
-            goal = cold_start.GOALS[request_line]
-            measured = cold_start.compare(packages, requested, goal)
-            print(f"cold start as deployed, {request_line:17}, against the bare script   {measured}   (goal: {goal})")
+def _requests(titles: Collection[str]) -> None:
+    """Requests by the floor, the boto3 script and the service, warm; those of ``MEASURED`` also cold."""
+    print(f"{'processor time':56}   floor, boto3 ÷ floor, Causeway ÷ floor, Causeway ÷ boto3   (goals: {_GOALS})")
+    with scene() as found, cold_start.unpacked() as packages:
+        for title in titles:
+            with _silent():
+                request = recorded.record(found.stub, title, found.works.all[title])
+                warm = recorded.measure(request)
+                parts = shares(request.request, 500) if title in _SHARED else {}
+                cold = cold_start.measure(packages, request) if title in MEASURED else None
+            print(f"{title:50} warm   {warm}")
+            if cold:
+                print(f"{title:50} cold   {cold}")
+            for part, spent in parts.items():
+                print(f"{title:50} {part:35} {spent:6.3f} ms {spent / sum(parts.values()):5.0%}")
 
 
 def _bulk() -> None:
@@ -239,6 +238,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--latency", metavar="ENGINE", choices=ENGINES, help="measure only the latency on this engine")
     parser.add_argument("--moved-day", action="store_true", help="measure only a move of the clock by a day")
     parser.add_argument("--emulator", action="store_true", help="measure only cards and authorizations on the emulator")
+    parser.add_argument("--requests", action="store_true", help="measure only the requests of infra/capacity.csv")
     parser.add_argument("--backlog", metavar="EVENTS", type=int, help="measure only how a backlog of events drains")
     options = parser.parse_args(arguments)
     if options.latency:
@@ -250,11 +250,13 @@ def main(arguments: list[str] | None = None) -> None:
     if options.backlog:
         _backlog(options.backlog)
         return
+    if options.requests:
+        _requests(read_figures(PAGE.read_text(encoding="utf-8")).work.keys())
+        return
     if options.emulator:
         _emulator()
         return
-    _against_the_bare_script()
-    _cold_starts()
+    _requests(MEASURED)
     _bulk()
     _cards()
     _sdk_imports()

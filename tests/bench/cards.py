@@ -33,7 +33,7 @@ from tests.world import START
 
 GOALS = {"getAccounts": 8, "createCard": 12}
 ACCOUNT_ID = 1
-CREATE_CARD = {
+CREATE_CARD: dict[str, Any] = {
     "card_program_id": EVERYDAY,
     "card_currency_ison": [EUR, GBP, USD],
     "card_country_ison": GERMANY,

@@ -1,7 +1,7 @@
 """Cold starts as deployed: the packages of this machine's processor, run by Lambda's own runtime client.
 
-A package is unpacked once, read-only: nothing that a start writes is there for the next one. The bare script is packed
-alike, and takes its libraries from the same layer.
+A package is unpacked once, read-only: nothing that a start writes is there for the next one. The floor and the boto3
+script are packed alike, and take their libraries from the same layer.
 """
 
 from __future__ import annotations
@@ -26,27 +26,24 @@ from typing import Any
 
 from infra.deploy import archive, chalice_command, layer, runtime
 from infra.repository import ROOT
-from tests.bench import bare
-from tests.bench.measures import Ratio
-from tests.bench.relayed import accounts_event, event
+from tests.bench.measures import Triple
+from tests.bench.recorded import Recorded
+from tests.bench.works import Request, check
 
-GOALS = {"GET /tpp/accounts": 1.3, "POST /api": 1.6}
-"""The most that a cold start may take, against the bare script's."""
 PROCESSORS = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "arm64", "arm64": "arm64"}
 RUNTIME = ("awslambdaric", "snapshot_restore_py.py", "simplejson", "runtime_client*.so")
 """What Lambda has in ``/var/runtime``: its client, and what that imports."""
 _API = "/2018-06-01/runtime/invocation/"
 _SECONDS = 60
-_FEWEST, _MOST = 7, 21
-"""Pairs of cold starts."""
+SCRIPTS = ("floor", "boto3_script")
 
 
 @dataclass(frozen=True)
 class Packages:
-    """The unpacked folders: the service, the bare script, the layer and Lambda's runtime."""
+    """The unpacked folders: the service, the two scripts, the layer and Lambda's runtime."""
 
     service: Path
-    bare: Path
+    scripts: Path
     layer: Path
     runtime: Path
 
@@ -63,25 +60,19 @@ def unpacked() -> Iterator[Packages]:
         for name in ("function", "layer"):
             with zipfile.ZipFile(root / f"{name}.zip") as packed:
                 packed.extractall(root / name)
-        (root / "bare").mkdir()
-        shutil.copy2(bare.__file__, root / "bare" / "bare.py")
+        (root / "scripts").mkdir()
+        for name in SCRIPTS:
+            shutil.copy2(ROOT / "tests" / "bench" / f"{name}.py", root / "scripts")
         _copy_runtime(root / "runtime")
-        for name in ("bare", "runtime"):
+        for name in ("scripts", "runtime"):
             archive.compile_modules(root / name, f"/var/{name}")
         for file in root.rglob("*"):
             file.chmod(0o555 if file.is_dir() else 0o444)
         libraries = root / "layer" / layer.PREFIX
-        yield Packages(root / "function", root / "bare", libraries, root / "runtime")
+        yield Packages(root / "function", root / "scripts", libraries, root / "runtime")
         for file in (root, *root.rglob("*")):
             if file.is_dir():
                 file.chmod(0o755)
-
-
-def events() -> dict[str, dict[str, Any]]:
-    """The requests of ``GOALS``: a relayed read, and ``getAccounts``."""
-    asked = {"action": "getAccounts", **json.loads(os.environ["BENCH_CARD_API"])}
-    api = event("POST", "/api", {"content-type": "application/json"}, json.dumps(asked))
-    return {"GET /tpp/accounts": accounts_event(), "POST /api": api}
 
 
 def _copy_runtime(folder: Path) -> None:
@@ -191,13 +182,18 @@ def imported(packages: Packages, code: Path, handler: str, event: Mapping[str, A
     return {line.rpartition("|")[2].strip() for line in started.printed.splitlines() if line.startswith("import time:")}
 
 
-def compare(packages: Packages, event: Mapping[str, Any], goal: float) -> Ratio:
-    """Cold starts of the bare script and of the service, in turns: seven pairs, and more while they miss the goal."""
-    pairs: list[tuple[float, float]] = []
-    while len(pairs) < _FEWEST or (len(pairs) < _MOST and Ratio.of(pairs).ratio > goal):
-        plain = cold_start(packages, packages.bare, "bare.handler", event)
-        ours = cold_start(packages, packages.service, "app.app", event)
-        if ours.answer["statusCode"] != 200 or '"error"' in ours.answer["body"]:
-            raise AssertionError(ours.answer)
-        pairs.append((plain.seconds, ours.seconds))
-    return Ratio.of(pairs)
+def service_start(packages: Packages, request: Request) -> Started:
+    """A cold start of the service. Raises: AssertionError, unless the request succeeds."""
+    started = cold_start(packages, packages.service, request.handler, request.event)
+    check(request, started.answer)
+    return started
+
+
+def measure(packages: Packages, recorded: Recorded, rounds: int = 7) -> Triple:
+    """Cold starts of the floor, the boto3 script and the service, in turns."""
+    event = {"calls": recorded.calls}
+    seconds: list[list[float]] = []
+    for _ in range(rounds):
+        scripts = [cold_start(packages, packages.scripts, f"{name}.handler", event).seconds for name in SCRIPTS]
+        seconds.append([*scripts, service_start(packages, recorded.request).seconds])
+    return Triple.of(seconds)

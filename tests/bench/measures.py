@@ -1,39 +1,44 @@
-"""Processor time, always in turns with something bare, so that the machine's moods hit both."""
+"""Processor time, always in turns with something that is compared, so that the machine's moods hit both."""
 
 from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """Medians of the bare script and of the service, in milliseconds, and the median of the ratios pair by pair."""
+class Triple:
+    """Medians of the floor, the boto3 script and the service in milliseconds, and medians of the ratios by rounds."""
 
-    bare: float
+    floor: float
+    script: float
     ours: float
-    ratio: float
+    script_to_floor: float
+    ours_to_floor: float
+    ours_to_script: float
 
     @classmethod
-    def of(cls, pairs: list[tuple[float, float]]) -> Ratio:
-        bare, ours = zip(*pairs, strict=True)
-        return cls(
-            statistics.median(bare) * 1000,
-            statistics.median(ours) * 1000,
-            statistics.median(second / first for first, second in pairs),
-        )
+    def of(cls, rounds: Sequence[Sequence[float]]) -> Triple:
+        """From the seconds of each round."""
+        medians = (statistics.median(column) * 1000 for column in zip(*rounds, strict=True))
+        ratios = (statistics.median(each[over] / each[under] for each in rounds) for over, under in _RATIOS)
+        return cls(*medians, *ratios)
 
     def __str__(self) -> str:
-        return f"{self.ratio:.2f}  (bare {self.bare:.2f} ms, Causeway {self.ours:.2f} ms)"
+        ratios = f"{self.script_to_floor:5.2f} {self.ours_to_floor:5.2f} {self.ours_to_script:5.2f}"
+        return f"{self.floor:7.2f} ms {ratios}   (script {self.script:.2f} ms, Causeway {self.ours:.2f} ms)"
 
 
-def warm(bare: Callable[[], None], ours: Callable[[], None], rounds: int = 15, each: int = 60) -> Ratio:
-    """Processor time of this process per request."""
-    for call in (bare, ours):
+_RATIOS = ((1, 0), (2, 0), (2, 1))
+
+
+def in_turns(calls: Sequence[Callable[[], object]], rounds: int, each: int) -> Triple:
+    """Processor time of this process per call."""
+    for call in calls:
         processor_time(call, each)
-    return Ratio.of([(processor_time(bare, each), processor_time(ours, each)) for _ in range(rounds)])
+    return Triple.of([[processor_time(call, each) for call in calls] for _ in range(rounds)])
 
 
 def times_as_much(measure: Callable[[], tuple[float, float]], goal: float, rounds: int) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.bench.relayed import event
+from tests.bench.works import event
 from tests.cards.cases import of_new_card
 from tests.cards.scenes import EUR, HOLDER_BLOCK
 from tests.e2e.parties import Journey, Tpp

@@ -1,4 +1,4 @@
-"""A cold start as deployed imports few modules besides those of a bare script with the same libraries."""
+"""A cold start as deployed imports few modules besides those of the floor."""
 
 from __future__ import annotations
 
@@ -6,35 +6,40 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.bench.cold_start import Packages, cold_start, events, imported, unpacked
+from tests.bench.cold_start import Packages, imported, service_start, unpacked
+from tests.bench.recorded import Recorded, record
 from tests.bench.scene import scene
 
-MOST_BESIDES = {"GET /tpp/accounts": 300, "POST /api": 400}
+MOST_BESIDES = {"relayed read: accounts": 450, "getAccounts": 550}
 """Modules, those of the interpreter included."""
 pytestmark = pytest.mark.rehearsal
 
 
 @pytest.fixture(scope="module")
-def packages() -> Iterator[Packages]:
-    with scene(), unpacked() as found:
-        yield found
+def started() -> Iterator[tuple[Packages, dict[str, Recorded]]]:
+    with scene() as found, unpacked() as packages:
+        yield packages, {title: record(found.stub, title, found.works.all[title]) for title in MOST_BESIDES}
 
 
-@pytest.mark.parametrize(("request_line", "most"), MOST_BESIDES.items())
-def test_a_cold_start_imports_few_modules_besides_those_of_the_bare_script(
-    packages: Packages, request_line: str, most: int
+@pytest.mark.parametrize(("title", "most"), MOST_BESIDES.items())
+def test_a_cold_start_imports_few_modules_besides_those_of_the_floor(
+    started: tuple[Packages, dict[str, Recorded]], title: str, most: int
 ) -> None:
-    requested = events()[request_line]
+    packages, recorded = started
+    request, calls = recorded[title].request, recorded[title].calls
 
-    bare = imported(packages, packages.bare, "bare.handler", requested)
-    besides = imported(packages, packages.service, "app.app", requested) - bare
+    floor = imported(packages, packages.scripts, "floor.handler", {"calls": calls})
+    besides = imported(packages, packages.service, request.handler, request.event) - floor
 
     assert len(besides) <= most, sorted(besides)
 
 
-def test_a_cold_start_writes_nothing_that_the_next_one_would_find(packages: Packages) -> None:
+def test_a_cold_start_writes_nothing_that_the_next_one_would_find(
+    started: tuple[Packages, dict[str, Recorded]],
+) -> None:
+    packages, recorded = started
     before = {file: file.stat().st_mtime_ns for file in packages.service.parent.rglob("*")}
 
-    cold_start(packages, packages.service, "app.app", events()["GET /tpp/accounts"])
+    service_start(packages, recorded["relayed read: accounts"].request)
 
     assert {file: file.stat().st_mtime_ns for file in packages.service.parent.rglob("*")} == before

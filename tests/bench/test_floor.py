@@ -1,0 +1,70 @@
+"""The floor and the boto3 script send what the service sends: otherwise they would be no measure of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from chalicelib.foundation.aws import signing
+from chalicelib.foundation.aws.environment import Credentials
+from infra.capacity import PAGE, read_figures
+from tests.bench import floor
+from tests.bench.measures import Triple
+from tests.bench.recorded import record
+from tests.bench.scene import Scene, scene
+from tests.bench.works import MEASURED
+
+_CALL = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "DynamoDB_20120810.GetItem"}
+_MOST_LINES = 80
+
+
+@pytest.fixture(scope="module")
+def played() -> Iterator[Scene]:
+    with scene() as found:
+        yield found
+
+
+@pytest.mark.parametrize("title", MEASURED)
+def test_both_scripts_send_the_bytes_of_the_service(played: Scene, title: str) -> None:
+    recorded = record(played.stub, title, played.works.all[title])  # compares them
+
+    assert recorded.calls
+
+
+def test_a_replayed_request_succeeds_again(played: Scene) -> None:
+    recorded = record(played.stub, "refresh", played.works.all["refresh"])
+
+    assert recorded.request()["refresh_token"] != recorded.request()["refresh_token"]
+
+
+def test_every_request_of_the_figures_has_a_row_of_capacity() -> None:
+    assert set(MEASURED) <= read_figures(PAGE.read_text(encoding="utf-8")).work.keys()
+
+
+def test_the_floor_signs_as_botocore_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "secret"), ("DEFAULT_REGION", "eu-west-1")):
+        monkeypatch.setenv(f"AWS_{name}", value)
+    body = json.dumps({"TableName": "t"}).encode()
+    credentials = Credentials("key", "secret", None)
+    expected = signing.sign("dynamodb", "eu-west-1", credentials, "http://localhost:1/", dict(_CALL), body)
+    signed_at = time.strptime(expected["X-Amz-Date"], "%Y%m%dT%H%M%SZ")
+    monkeypatch.setattr(floor.time, "gmtime", lambda: signed_at)
+
+    signature = floor.aws_signature("dynamodb", "localhost:1", _CALL, body)
+
+    assert _CALL | signature == expected
+
+
+def test_the_floor_is_one_short_file() -> None:
+    assert len(Path(floor.__file__).read_text(encoding="utf-8").splitlines()) <= _MOST_LINES
+
+
+def test_ratios_are_medians_of_rounds() -> None:
+    measured = Triple.of([(1, 2, 4), (1, 3, 3), (2, 2, 2)])
+
+    assert (measured.floor, measured.ours) == (1000, 3000)
+    assert (measured.script_to_floor, measured.ours_to_floor, measured.ours_to_script) == (2, 3, 1)
