@@ -66,7 +66,7 @@ class Work:
     outgoing: Decimal  # requests to banks and event receivers
     sent: Decimal  # bytes to the internet
     logged: Decimal  # bytes logged
-    processor: Decimal  # multiples of the bare script's processor time
+    processor: Decimal  # multiples of the processor time of a relayed read's floor
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def billed_milliseconds(figures: Figures, work: Work) -> int:
     """Processor time, scaled up if the memory gives less than a whole processor, plus time spent waiting."""
     values = figures.values
     slowness = max(WHOLE_PROCESSOR / _memory(figures, work), Decimal(1))
-    processor = work.processor * values["processor time of the bare script"] * slowness
+    processor = work.processor * values["processor time of the floor"] * slowness
     aws = work.waits * values["call of DynamoDB"] + work.queue * values["call of SQS, KMS or Secrets Manager"]
     return math.ceil(processor + aws + work.outgoing * values["answer of a bank, or of a receiver of events"])
 

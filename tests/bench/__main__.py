@@ -1,4 +1,4 @@
-"""Prints every figure of the README."""
+"""Prints the figures of ``docs/figures.md``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import itertools
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import requests
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.settings import Settings
 from infra import command
-from infra.capacity import PAGE, read_figures
 from infra.deploy import runtime
 from infra.local import dynoxide
 from infra.local.background import run_stack
@@ -58,6 +57,7 @@ _LATENCY_GOALS = {"GET /tpp/consent": 2, "GET /tpp/accounts": 6, "refresh": 5}
 @contextlib.contextmanager
 def _silent() -> Iterator[None]:
     """The service's log lines are made, but go nowhere."""
+    sys.stdout.flush()
     kept = os.dup(1)
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123
         os.dup2(nowhere.fileno(), 1)
@@ -69,11 +69,11 @@ def _silent() -> Iterator[None]:
             os.close(kept)
 
 
-def _requests(titles: Collection[str]) -> None:
-    """Requests by the floor, the boto3 script and the service, warm; those of ``MEASURED`` also cold."""
+def _requests(*, all_of_them: bool = False) -> None:
+    """The requests of ``MEASURED`` by the floor, the boto3 script and the service, warm and cold; others only warm."""
     print(f"{'processor time':56}   floor, boto3 ÷ floor, Causeway ÷ floor, Causeway ÷ boto3   (goals: {_GOALS})")
     with scene() as found, cold_start.unpacked() as packages:
-        for title in titles:
+        for title in found.works.all if all_of_them else MEASURED:
             with _silent():
                 request = recorded.record(found.stub, title, found.works.all[title])
                 warm = recorded.measure(request)
@@ -251,12 +251,12 @@ def main(arguments: list[str] | None = None) -> None:
         _backlog(options.backlog)
         return
     if options.requests:
-        _requests(read_figures(PAGE.read_text(encoding="utf-8")).work.keys())
+        _requests(all_of_them=True)
         return
     if options.emulator:
         _emulator()
         return
-    _requests(MEASURED)
+    _requests()
     _bulk()
     _cards()
     _sdk_imports()

@@ -63,8 +63,9 @@ def record(stub: Stub, title: str, prepare: Callable[[], Request]) -> Recorded:
     for make in (Floor, Boto3Script):
         with contextlib.closing(make(calls)) as script:
             script()
-        if differences := [pair for pair in zip(seen, stub.ask("exchanges"), strict=True) if not _are_equal(*pair)]:
-            raise AssertionError(f"{title}, {type(script).__name__}: {differences[0]}")
+        for ours, other in zip(seen, stub.ask("exchanges"), strict=True):
+            if _content(ours) != _content(other):
+                raise AssertionError(f"{title}: {make.__name__} sends {other} instead of {ours}")
     return Recorded(request, calls)
 
 
@@ -82,12 +83,8 @@ def _call(stub: Stub, exchange: Any) -> Call:
     return {"url": f"{stub.aws}/", "service": service, "headers": names, "members": json.loads(exchange["body"])}
 
 
-def _are_equal(ours: Any, other: Any) -> bool:
-    """Whether host, operation and body are equal, and for a bank all headers, its signature among them."""
-    return _content(ours) == _content(other)
-
-
 def _content(exchange: Any) -> Sequence[Any]:
+    """What has to be equal: host, operation and body, and for a bank all headers, its signature among them."""
     headers, body = exchange["headers"], exchange["body"]
     if "X-Amz-Target" in headers:
         return headers["Host"], headers["X-Amz-Target"], json.loads(body)

@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
+from infra.local.process import exit_with_parent
 from tests.openbanking.examples import ANSWERS
 
 Answer = tuple[int, Mapping[str, str], bytes]
@@ -121,6 +122,7 @@ def _server(parties: Parties) -> ThreadingHTTPServer:
 
 
 if __name__ == "__main__":
+    exit_with_parent()
     asked = Parties(sys.argv[1])
     aws, bank = _server(asked), _server(asked)
     threading.Thread(target=aws.serve_forever, daemon=True).start()
