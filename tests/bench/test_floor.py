@@ -23,20 +23,20 @@ _MOST_LINES = 80
 
 
 @pytest.fixture(scope="module")
-def played() -> Iterator[Scene]:
+def running() -> Iterator[Scene]:
     with scene() as found:
         yield found
 
 
 @pytest.mark.parametrize("title", MEASURED)
-def test_both_scripts_send_the_bytes_of_the_service(played: Scene, title: str) -> None:
-    recorded = record(played.stub, title, played.works.all[title])  # compares them
+def test_both_scripts_send_the_bytes_of_the_service(running: Scene, title: str) -> None:
+    recorded = record(running.stub, title, running.works.all[title])  # compares them
 
     assert recorded.calls
 
 
-def test_a_replayed_request_succeeds_again(played: Scene) -> None:
-    recorded = record(played.stub, "refresh", played.works.all["refresh"])
+def test_a_replayed_request_succeeds_again(running: Scene) -> None:
+    recorded = record(running.stub, "refresh", running.works.all["refresh"])
 
     assert recorded.request()["refresh_token"] != recorded.request()["refresh_token"]
 

@@ -80,6 +80,6 @@ def test_the_limits_of_a_request_come_in_their_order() -> None:
 def test_with_options_the_command_prints_other_tables(capsys: pytest.CaptureFixture[str]) -> None:
     capacity.main(["--concurrency", "5000", "--rates", "250"])
 
-    assert "| Lambda concurrency | 23,000 | 22,000 | 50,000 | a higher quota |" in (printed := capsys.readouterr().out)
-    assert "| relayed read | 250 | 53 | 1 s | $7.05 |" in printed
+    assert "| Lambda concurrency | 24,000 | 22,000 | 50,000 | a higher quota |" in (printed := capsys.readouterr().out)
+    assert "| relayed read | 250 | 53 | 1 s | $7.03 |" in printed
     assert capacity.PAGE.read_text("utf-8") == PAGE
