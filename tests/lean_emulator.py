@@ -26,6 +26,16 @@ from tests.tables import OPERATIONS, Refused, carried_out
 Members = dict[str, Any]
 
 
+ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": "test",
+    "AWS_SECRET_ACCESS_KEY": "test",
+    "AWS_REGION": "eu-west-1",
+    "AWS_DEFAULT_REGION": "eu-west-1",
+    "STAGE": "local",
+}
+"""The settings of a process that calls the emulator within it."""
+
+
 @cache
 def install() -> None:
     """Change the emulator of this process, once."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
+from unittest.mock import patch
 
 from moto import mock_aws
 
@@ -30,7 +32,8 @@ FOR_VISITORS = ("/register", "/sign-in")
 def measured() -> Iterator[tuple[str, float]]:
     """Each page's path, and the least of five."""
     lean_emulator.install()
-    with mock_aws():
+    lean_emulator.answer_calls()
+    with patch.dict(os.environ, lean_emulator.ENVIRONMENT), mock_aws():
         create_resources(emulated=True, dynamodb_apart=False)
         world = World.first().again()
         with world.installed():

@@ -24,13 +24,6 @@ from tests.volume.loading import load
 from tests.volume.records import records
 from tests.volume.round_trips import RoundTrips
 
-ENVIRONMENT = {
-    "AWS_ACCESS_KEY_ID": "test",
-    "AWS_SECRET_ACCESS_KEY": "test",
-    "AWS_REGION": "eu-west-1",
-    "AWS_DEFAULT_REGION": "eu-west-1",
-    "STAGE": "local",
-}
 DUE = 100
 GOAL = 8
 """A sweep takes fewer round trips than this."""
@@ -50,7 +43,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _measure(count: int, due: int) -> int:
     lean_emulator.answer_calls()
     with DynamoDBLocal() as engine, mock_aws():
-        os.environ.update(ENVIRONMENT | {"AWS_ENDPOINT_URL_DYNAMODB": engine.wait()})
+        os.environ.update(lean_emulator.ENVIRONMENT | {"AWS_ENDPOINT_URL_DYNAMODB": engine.wait()})
         create_resources(emulated=True, dynamodb_apart=True)
         hub = Hub(Settings.from_environment(os.environ))
         items = records(hub.delivery.outbox, count, due, hub.clock.time())
