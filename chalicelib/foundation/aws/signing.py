@@ -1,47 +1,74 @@
-"""Signatures of requests (AWS Signature Version 4), by botocore's signer.
+"""Signatures of requests (AWS Signature Version 4).
 
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv.html
+
+botocore's signer signs any request. It takes four times as long, and its imports a tenth of a cold start; here requests
+are all POSTs without a query. Tests hold the signatures against botocore's.
 """
 
 from __future__ import annotations
 
 import hashlib
+import hmac
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
-
-from botocore.auth import SIGV4_TIMESTAMP, SigV4Auth
-from botocore.awsrequest import AWSRequest
+from functools import lru_cache
+from urllib.parse import quote, urlsplit
 
 from chalicelib.foundation.aws.environment import Credentials
 
+_ALGORITHM, _REQUEST = "AWS4-HMAC-SHA256", "aws4_request"
+_TIMESTAMP = "%Y%m%dT%H%M%SZ"
+_UNSIGNED = ("user-agent", "x-amzn-trace-id")
+"""Headers that proxies and tracing may change."""
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOLERATED_SECONDS = 240
 """AWS refuses signatures that are 5 minutes old, or ahead of its time."""
 _skew_seconds = 0.0
 """How far this machine's clock is behind AWS's, as far as known."""
 
 
-class _Signer(SigV4Auth):  # type: ignore[misc]
-    """The signer at AWS's time, for a body in memory."""
-
-    def _modify_request_before_signing(self, request: Any) -> None:
-        now = datetime.fromtimestamp(time.time() + _skew_seconds, UTC)
-        request.context["timestamp"] = now.strftime(SIGV4_TIMESTAMP)
-        super()._modify_request_before_signing(request)
-
-    def payload(self, request: Any) -> str:
-        return hashlib.sha256(request.data).hexdigest()
-
-
 def sign(
-    service: str, region: str, credentials: Credentials, url: str, headers: dict[str, str], body: bytes
+    service: str, region: str, credentials: Credentials, url: str, headers: Mapping[str, str], body: bytes
 ) -> dict[str, str]:
-    """The headers of a POST with its signature."""
-    request = AWSRequest("POST", url, headers, body)
-    _Signer(credentials, service, region).add_auth(request)
-    return dict(request.headers.items())
+    """The headers of a POST with its signature, at AWS's time."""
+    now = time.strftime(_TIMESTAMP, time.gmtime(time.time() + _skew_seconds))
+    sent = {**headers, "X-Amz-Date": now}
+    if credentials.token:
+        sent["X-Amz-Security-Token"] = credentials.token
+    host, path = _place(url)
+    lower = {"host": host} | {name.lower(): " ".join(value.split()) for name, value in sent.items()}
+    names = sorted(lower.keys() - _UNSIGNED)
+    lines = [f"{name}:{lower[name]}" for name in names]
+    signed, scope = ";".join(names), f"{now[:8]}/{region}/{service}/{_REQUEST}"
+    request = "\n".join(["POST", path, "", *lines, "", signed, hashlib.sha256(body).hexdigest()])
+    text = "\n".join([_ALGORITHM, now, scope, hashlib.sha256(request.encode()).hexdigest()])
+    key = _key(credentials.secret_key, now[:8], region, service)
+    signature = hmac.digest(key, text.encode(), "sha256").hex()
+    credential = f"{credentials.access_key}/{scope}"
+    sent["Authorization"] = f"{_ALGORITHM} Credential={credential}, SignedHeaders={signed}, Signature={signature}"
+    return sent
+
+
+@lru_cache(maxsize=64)
+def _place(url: str) -> tuple[str, str]:
+    """The host as its header has it, and the path as signatures have it."""
+    parts = urlsplit(url)
+    host, port = parts.hostname or "", parts.port
+    host = f"[{host}]" if ":" in host else host
+    is_default = port in (None, _DEFAULT_PORTS.get(parts.scheme))
+    return host if is_default else f"{host}:{port}", quote(parts.path or "/", safe="/~")
+
+
+@lru_cache(maxsize=16)
+def _key(secret: str, date: str, region: str, service: str) -> bytes:
+    """The key of a day's signatures."""
+    key = f"AWS4{secret}".encode()
+    for part in (date, region, service, _REQUEST):
+        key = hmac.digest(key, part.encode(), "sha256")
+    return key
 
 
 def is_out_of_date(headers: Mapping[str, str], date: str) -> bool:
@@ -53,7 +80,7 @@ def is_out_of_date(headers: Mapping[str, str], date: str) -> bool:
         there = parsedate_to_datetime(date)
     except ValueError:
         return False
-    signed = datetime.strptime(headers["X-Amz-Date"], f"{SIGV4_TIMESTAMP[:-1]}%z")
+    signed = datetime.strptime(headers["X-Amz-Date"], _TIMESTAMP).replace(tzinfo=UTC)
     if abs((there - signed).total_seconds()) <= _TOLERATED_SECONDS:
         return False
     _skew_seconds = there.timestamp() - time.time()

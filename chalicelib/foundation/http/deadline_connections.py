@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from math import inf
+from socket import create_connection
 from typing import Any
 
 import certifi
-from urllib3.util.connection import create_connection
 
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import is_public, may_be_public
@@ -27,7 +27,6 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CONNECT_SECONDS = 3.0
 _CHUNK = 65536
-_NO_DELAY: list[Any] = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
 
 current_call = threading.local()
 """The call: its deadline ``moment``, the seconds it may take to ``connect``, its ``slow_check`` until that has run,
@@ -245,9 +244,12 @@ def _connect(host: str, port: int) -> socket.socket:
             continue
         try:
             left = max(until - time.monotonic(), 0.001)
-            return create_connection((address, port), left, socket_options=_NO_DELAY)
+            connected = create_connection((address, port), left)
         except OSError as error:
             failure = error
+        else:
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            return connected
     raise failure
 
 

@@ -1,4 +1,4 @@
-"""Signatures are those of botocore's signer, at AWS's time."""
+"""Signatures are those that botocore's signer makes, at AWS's time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,19 @@ import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials as Botocores
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chalicelib.foundation.aws import signing
 from chalicelib.foundation.aws.environment import Credentials
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 URL = "https://dynamodb.eu-west-1.amazonaws.com"
-HEADERS = {"Content-Type": "application/x-amz-json-1.0", "X-Amz-Target": "DynamoDB_20120810.GetItem"}
+HEADERS = {
+    "Content-Type": "application/x-amz-json-1.0",
+    "X-Amz-Target": "DynamoDB_20120810.GetItem",
+    "User-Agent": "Causeway/1.0.0",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -25,14 +31,39 @@ def now(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chalicelib.foundation.aws.signing.time.time", NOW.timestamp)
 
 
-@pytest.mark.parametrize("token", [None, "a token"])
-@pytest.mark.parametrize("body", [b"", b'{"Key":"\xc3\xa4"}'])
-def test_a_request_is_signed_as_botocore_signs_it(body: bytes, token: str | None) -> None:
-    theirs = AWSRequest("POST", URL, HEADERS, body)
-    with patch("botocore.auth.get_current_datetime", lambda: NOW.replace(tzinfo=None)):
-        SigV4Auth(Botocores("AKID", "secret", token), "dynamodb", "eu-west-1").add_auth(theirs)
+TEXT = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=20)
 
-    ours = signing.sign("dynamodb", "eu-west-1", Credentials("AKID", "secret", token), URL, HEADERS, body)
+
+@given(
+    body=st.binary(max_size=50),
+    token=st.none() | TEXT.filter(bool),
+    secret=TEXT,
+    region=st.from_regex("[a-z]{2}-[a-z]{4,9}-[0-9]", fullmatch=True),
+    header=TEXT,
+    trace=st.none() | TEXT,
+)
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("https://dynamodb.eu-west-1.amazonaws.com/", "http://127.0.0.1:4566/", "http://127.0.0.1:80/"),
+        *(
+            "https://host:443/",
+            "https://Host:8443/a/b~c/",
+            "http://[::1]:8000/",
+            "https://host",
+            "http://host/a b/%41/",
+        ),
+    ],
+)
+def test_a_request_is_signed_as_botocore_signs_it(
+    url: str, body: bytes, token: str | None, secret: str, region: str, header: str, trace: str | None
+) -> None:
+    headers = HEADERS | {"X-Other": header} | ({} if trace is None else {"X-Amzn-Trace-Id": trace})
+    theirs = AWSRequest("POST", url, headers, body)
+    with patch("botocore.auth.get_current_datetime", lambda: NOW.replace(tzinfo=None)):
+        SigV4Auth(Botocores("AKID", secret, token), "dynamodb", region).add_auth(theirs)
+
+    ours = signing.sign("dynamodb", region, Credentials("AKID", secret, token), url, headers, body)
 
     assert ours == dict(theirs.headers.items())
 

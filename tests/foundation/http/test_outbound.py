@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from urllib3.util.wait import wait_for_read
 
+from chalicelib.foundation.http import connection_pool
 from chalicelib.foundation.http import deadline_connections as module
 from chalicelib.foundation.http.deadline_connections import CONNECT_SECONDS, SlowCheck
 from chalicelib.foundation.http.outbound import (
@@ -1083,4 +1083,4 @@ def _is_address(host: str) -> bool:
 def _is_closed(outbound: Outbound) -> bool:
     """Whether the peer's end of the one kept connection has arrived here."""
     ((connection,),) = outbound._connections._idle.values()
-    return wait_for_read(connection.sock, 0)
+    return connection_pool._is_readable(connection.sock)

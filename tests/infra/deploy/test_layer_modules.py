@@ -29,7 +29,7 @@ _DATABASE = re.compile(r'numdb\.get\("([^"]+)"\)')
 def test_every_module_that_the_service_imports_is_in_the_layer() -> None:
     used = used_modules()
 
-    assert {"stdnum.numdb", "boto3", "urllib3.util.url"} <= {*used}
+    assert {"stdnum.numdb", "boto3", "requests"} <= {*used}
     assert [name for name in used if layer.is_left_out(file_of(name) or "")] == []
 
 
