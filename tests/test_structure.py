@@ -37,7 +37,7 @@ from tests.source_code import (
 
 LONGEST = 400
 MOST_ROOMS_OF_INFRA = 11
-FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "aws_lambda_powertools", "jinja2")
+FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "jinja2")
 RULES = RECORDS
 """Records stand on one layer with everything in the rooms that no other glob names."""
 LAYERS = (FOUNDATION, PROTOCOL, RULES, FLOWS, CONTAINERS, EDGES, BOOTSTRAP, ENTRY_POINTS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 T = TypeVar("T")
@@ -41,16 +42,16 @@ def _stub(made: type, name: str, frozen: bool) -> Callable[..., Any]:
     """A method that replaces itself with the generated one when it is first called."""
 
     def method(self: object, *args: Any, **kwargs: Any) -> Any:
-        generated = _generate_init(made) if name == "__init__" else _generate(made, name, frozen)
+        generated = _generate_init(made, frozen) if name == "__init__" else _generate(made, name, frozen)
         setattr(made, name, generated)
         return generated(self, *args, **kwargs)
 
     return method
 
 
-def _generate_init(made: Any) -> Any:
+def _generate_init(made: Any, frozen: bool) -> Any:
     """Generate only ``__init__``, which every class in use needs; for frozen classes the standard decorator adds two
-    methods.
+    methods. A slot is set by its descriptor, which takes half of the time of ``object.__setattr__``.
     """
     known: dict[str, Any] = {"_set": object.__setattr__, "_MISSING": _MISSING}
     positional, keywords, lines = ["self"], ["*"], []
@@ -68,7 +69,13 @@ def _generate_init(made: Any) -> Any:
             continue
         else:
             value = f"_make_{name}()" if f"_make_{name}" in known else f"_default_{name}"
-        lines.append(f'    _set(self, "{name}", {value})')
+        if not frozen:
+            lines.append(f"    self.{name} = {value}")
+        elif isinstance(slot := vars(made).get(name), MemberDescriptorType):
+            known[f"_set_{name}"] = slot.__set__
+            lines.append(f"    _set_{name}(self, {value})")
+        else:
+            lines.append(f'    _set(self, "{name}", {value})')
     if hasattr(made, "__post_init__"):
         lines.append("    self.__post_init__()")
     parameters = ", ".join(positional + (keywords if len(keywords) > 1 else []))

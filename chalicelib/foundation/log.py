@@ -19,6 +19,7 @@ from typing import Any
 
 _NAME = "causeway"
 _TRACE = "_X_AMZN_TRACE_ID"
+_encode = json.JSONEncoder(default=str, separators=(",", ":"), ensure_ascii=False).encode
 _bound: ContextVar[Mapping[str, Any]] = ContextVar("bound", default={})  # noqa: B039 - it is replaced, never changed
 
 
@@ -43,7 +44,7 @@ class Formatter(logging.Formatter):
         if trace := os.environ.get(_TRACE):
             line["xray_trace_id"] = trace.partition(";")[0].removeprefix("Root=")
         known = {name: value for name, value in line.items() if value is not None}
-        return json.dumps(known, default=str, separators=(",", ":"), ensure_ascii=False)
+        return _encode(known)
 
 
 def members_of(record: logging.LogRecord) -> Mapping[str, Any]:

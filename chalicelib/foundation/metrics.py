@@ -1,11 +1,14 @@
 """CloudWatch metrics, written as log lines in the embedded metric format (EMF).
 
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch_Embedded_Metric_Format_Specification.html
+
 Each metric is recorded for the stage and again for its other dimensions, such as a bank, a service or a function.
 """
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -50,25 +53,15 @@ class Metrics:
             at: the time of the metrics in Unix seconds, by default now.
             about: other dimensions, for example ``Bank="DEMOGB21"``.
         """
-        from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
-
-        line = AmazonCloudWatchEMFProvider(namespace=NAMESPACE)
-        line.add_dimension("Stage", self.stage)
-        if about:
-            line.add_dimensions(Stage=self.stage, **about)
-        line.timestamp = None if at is None else at * 1000
-        left = {name: {"Unit": "Count", "Value": [number]} for name, number in counts.items()}
-        left |= {
-            name: {"Unit": "Milliseconds", "Value": [round(each, 3) for each in milliseconds]}
-            for name, milliseconds in (durations or {}).items()
-            if milliseconds
-        }
+        about = {"Stage": self.stage, **about}
+        dimensions = [["Stage"], [*about]] if len(about) > 1 else [["Stage"]]
+        milliseconds = int(time.time() * 1000) if at is None else at * 1000
+        left: dict[str, Sequence[float]] = {name: [number] for name, number in counts.items()}
+        left |= {name: [round(each, 3) for each in found] for name, found in (durations or {}).items() if found}
         while left:
-            metrics = {name: {**metric, "Value": metric["Value"][:_TOGETHER]} for name, metric in left.items()}
-            text = json.dumps(line.serialize_metric_set(metrics), separators=(",", ":"))
-            _output(text)
-            left = {
-                name: {**metric, "Value": metric["Value"][_TOGETHER:]}
-                for name, metric in left.items()
-                if len(metric["Value"]) > _TOGETHER
-            }
+            metrics = [{"Name": name, "Unit": "Count" if name in counts else "Milliseconds"} for name in left]
+            directive = {"Namespace": NAMESPACE, "Dimensions": dimensions, "Metrics": metrics}
+            values = {name: found[:_TOGETHER] for name, found in left.items()}
+            line = {"_aws": {"Timestamp": milliseconds, "CloudWatchMetrics": [directive]}, **about, **values}
+            _output(json.dumps(line, separators=(",", ":")))
+            left = {name: found[_TOGETHER:] for name, found in left.items() if len(found) > _TOGETHER}

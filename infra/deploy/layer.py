@@ -55,10 +55,6 @@ _LEFT_OUT = (
     "heroicons/templatetags/*",
 )
 _USED: Mapping[str, tuple[str, ...]] = {
-    "aws_lambda_powertools": (
-        *("__init__.py", "package_logger.py", "exceptions/*", "logging/*", "metrics/*", "shared/*", "tracing/*"),
-        *("utilities/__init__.py", "utilities/jmespath_utils/*", "warnings/*"),
-    ),
     "cffi": (),
     "stdnum": ("__init__.py", "exceptions.py", "numdb.py", "util.py", "iban.dat", "be/banks.dat"),
 }

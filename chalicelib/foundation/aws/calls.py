@@ -65,6 +65,7 @@ Observer = Callable[[Call, Proceed], Members]
 
 _observers: tuple[Observer, ...] = ()
 _observers_lock = threading.Lock()
+_encode = json.JSONEncoder(separators=(",", ":")).encode
 _connections = Connections(idle_seconds=_IDLE_SECONDS)
 
 
@@ -131,7 +132,7 @@ def _may_succeed_later(error: AwsError) -> bool:
 
 
 def _exchange(call: Call) -> Members:
-    body = json.dumps(call.body, separators=(",", ":")).encode()
+    body = _encode(call.body).encode()
     _seconds(call.service)  # no credentials are asked for when there is no time left
     endpoint, used = environment.endpoint(call.service), environment.credentials()
     headers = _signed(call, body, endpoint, used)

@@ -17,12 +17,14 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from math import inf
 from socket import create_connection
+from types import FunctionType
 from typing import Any
 
 import certifi
 
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import is_public, may_be_public
+from chalicelib.foundation.http.response_headers import read_headers
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CONNECT_SECONDS = 3.0
@@ -153,6 +155,12 @@ class _DeadlineSocket:
         return io.BufferedReader(_DeadlineReader(self._sock), _CHUNK)
 
 
+_begin: Any = FunctionType(
+    http.client.HTTPResponse.begin.__code__, {**vars(http.client), "parse_headers": read_headers}
+)
+"""The library's ``begin``, with another parser of headers."""
+
+
 class _Response(http.client.HTTPResponse):
     """A response with a deadline, parsed more strictly than by the standard library."""
 
@@ -161,7 +169,7 @@ class _Response(http.client.HTTPResponse):
 
     def begin(self) -> None:
         """Read the status line and headers. Truncated headers raise an error instead of passing for complete ones."""
-        super().begin()
+        _begin(self)
         reader: Any = self.fp.raw
         if reader.ended:
             raise http.client.RemoteDisconnected("the connection ended before the headers were complete")

@@ -20,15 +20,7 @@ from tests.documents import ROOT
 from tests.infra.deploy.elf_files import shared_object
 
 IN_THE_LAYER = {
-    *(
-        "annotated-types",
-        "argon2-cffi",
-        "argon2-cffi-bindings",
-        "aws-lambda-powertools",
-        "boto3",
-        "botocore",
-        "certifi",
-    ),
+    *("annotated-types", "argon2-cffi", "argon2-cffi-bindings", "boto3", "botocore", "certifi"),
     *("cffi", "charset-normalizer", "cryptography", "heroicons", "idna", "iso4217", "itsdangerous", "jinja2"),
     "joserfc",
     *("jmespath", "markupsafe", "pycountry", "pydantic", "pydantic-core", "python-dateutil"),

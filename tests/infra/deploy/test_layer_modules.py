@@ -12,16 +12,9 @@ from infra.deploy import layer
 from tests.infra.deploy.library_imports import file_of, used_modules, ways_to
 from tests.source_code import ROOT, SOURCES
 
-_MODELS_IN_LOGS = {"aws_lambda_powertools.shared.functions"}
-NEVER_IMPORTED = {
-    "aws_lambda_powertools.event_handler": _MODELS_IN_LOGS,
-    "aws_lambda_powertools.event_handler.openapi": _MODELS_IN_LOGS,
-    "aws_lambda_powertools.event_handler.openapi.compat": _MODELS_IN_LOGS,
-    "dateutil.zoneinfo": {"dateutil.tz.tz"},
-    "pydantic.v1": {"pydantic._internal._generate_schema"},
-}
-"""What is left out although a module of the layer imports it, in a function that is never called: to log a model of
-pydantic as it is, to find a time zone by its name, and to validate a type by ``__get_validators__``.
+NEVER_IMPORTED = {"dateutil.zoneinfo": {"dateutil.tz.tz"}, "pydantic.v1": {"pydantic._internal._generate_schema"}}
+"""What is left out although a module of the layer imports it, in a function that is never called: to find a time
+zone by its name, and to validate a type by ``__get_validators__``.
 """
 _DATABASE = re.compile(r'numdb\.get\("([^"]+)"\)')
 
