@@ -185,12 +185,21 @@ class _Response(http.client.HTTPResponse):
 
 
 class Connection(http.client.HTTPConnection):
-    """Tries a host's addresses in turn within one time limit, and records when the request is sent."""
+    """Tries a host's addresses in turn within one time limit, and records when the request is sent.
+
+    The library sends headers and body one after the other; here they are sent together.
+    """
 
     response_class = _Response
     sock: Any
     is_tunnelling = False
     idle_since = 0.0
+    _head: bytes | None = None
+    """The headers until the body comes: ``None`` if no body follows, empty before the headers."""
+
+    def request(self, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> None:
+        self._head = b"" if body else None
+        super().request(method, url, body, headers or {}, **options)
 
     def connect(self) -> None:
         self.sock = _connect(self.host, self.port)
@@ -200,6 +209,10 @@ class Connection(http.client.HTTPConnection):
             self.connect()
         remaining()
         if not self.is_tunnelling:
+            if self._head == b"":
+                self._head = data
+                return
+            data, self._head = (self._head or b"") + data, None
             self._begin(data)
         for start in range(0, len(data), _CHUNK):  # TLS would take the whole time-out for each of its records
             self.sock.settimeout(remaining())
@@ -299,5 +312,5 @@ def tls_context(authorities: str) -> ssl.SSLContext:
 
 def _headers_in(head: bytes) -> dict[str, str]:
     """Parse the headers from the first bytes of a request."""
-    lines = head.decode("latin-1").split("\r\n")[1:]
+    lines = head.partition(b"\r\n\r\n")[0].decode("latin-1").split("\r\n")[1:]
     return {name: value for name, _, value in (line.partition(": ") for line in lines) if name}

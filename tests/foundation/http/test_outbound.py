@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import itertools
 import socket
 import ssl
@@ -651,6 +652,19 @@ def test_a_connection_is_kept_and_used_again() -> None:
         for _ in range(3):
             assert outbound.post(server.url, BODY, {}, repeat=False).status == 200
         assert server.served == [1, 1, 1]
+
+
+def test_headers_and_body_are_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+    send = http.client.HTTPConnection.send
+    monkeypatch.setattr(http.client.HTTPConnection, "send", lambda self, data: (sent.append(data), send(self, data)))
+
+    with serving(good) as server:
+        Outbound(public_only=False, total_seconds=AMPLE).post(server.url, BODY, {}, repeat=False)
+
+    (request,) = sent
+    assert request.startswith(b"POST /bank HTTP/1.1\r\n")
+    assert request.endswith(b"\r\n\r\n" + BODY)
 
 
 def test_a_kept_connection_that_was_closed_in_the_meantime_is_replaced() -> None:
