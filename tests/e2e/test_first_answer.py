@@ -19,7 +19,7 @@ from tests.source_code import ROOT
 
 pytestmark = pytest.mark.e2e
 
-HEAVY = ("boto3", "requests", *(f"botocore.{name}" for name in ("client", "session", "loaders", "parsers")))
+HEAVY = ("boto3", "botocore", "requests", "urllib3")
 FIRST_ANSWER = """
 import json, sys
 import app

@@ -43,7 +43,7 @@ class Endpoint(NamedTuple):
 
 
 class Credentials(NamedTuple):
-    """What a call is signed with, with the attributes that botocore's signer reads."""
+    """What a call is signed with."""
 
     access_key: str
     secret_key: str

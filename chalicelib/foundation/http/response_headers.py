@@ -28,10 +28,11 @@ class ResponseHeaders:
         return next((value for each, value in self._fields if each.lower() == name), default)
 
 
-def read_headers(file: Any) -> ResponseHeaders:
+def read_headers(file: Any, **_: Any) -> ResponseHeaders:
     """Read the headers up to the empty line after them. A line that is no header is left out.
 
-    A line that begins with a space continues the value before it (RFC 9112, 5.2).
+    A line that begins with a space continues the value before it (RFC 9112, 5.2). Options that another version of
+    ``http.client`` may pass are ignored: its limits hold.
 
     Raises: http.client.HTTPException: there are too many, or one is too long.
     """
