@@ -40,6 +40,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):  # or every process that a t
     sys.dont_write_bytecode = False
 
 from chalicelib.foundation import log  # noqa: E402
+from chalicelib.foundation.aws.repeat_budget import CAPACITY, REPEATS  # noqa: E402
 from chalicelib.foundation.crypto.signatures import sign  # noqa: E402
 from tests import lean_emulator  # noqa: E402
 from tests.log_lines import Lines  # noqa: E402
@@ -98,6 +99,12 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture(autouse=True)
+def full_repeat_budget() -> None:
+    """A test that exhausts the repeats of throttled calls takes none from the next one."""
+    REPEATS.give_back(CAPACITY)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from tests.world import World
 
 
 @contextlib.contextmanager
-def noted(note: Callable[[Call], object]) -> Iterator[None]:
+def note_calls(note: Callable[[Call], object]) -> Iterator[None]:
     """Have ``note`` see each call of AWS made inside before it is sent."""
 
     def see(call: Call, proceed: Proceed) -> Members:
@@ -34,7 +34,7 @@ def counted(world: World) -> Iterator[list[str]]:
         if call.service == "dynamodb":
             made.append(call.operation)
 
-    with noted(note):
+    with note_calls(note):
         yield made
 
 
@@ -64,7 +64,7 @@ def transactions(world: World) -> Iterator[list[list[str]]]:
             operations = [next(iter(each.items())) for each in call.body["TransactItems"]]
             made.append([f"{verb} {_place(operation)}" for verb, operation in operations])
 
-    with noted(note):
+    with note_calls(note):
         yield made
 
 

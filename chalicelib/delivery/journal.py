@@ -30,7 +30,7 @@ from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.sweeper import BACKLOG
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store, Update
+from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Item, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import WIDTH, pieces, together
 
@@ -239,7 +239,7 @@ class Journal:
             return False
         try:
             self._store.transact(_due_now(delivery, now))
-        except (ConditionFailed, Conflict):
+        except (ConditionFailed, Busy):
             return False
         return True
 
@@ -252,7 +252,7 @@ class Journal:
     def _make_group_due(self, deliveries: Sequence[Delivery], now: int) -> Sequence[str]:
         try:
             self._store.transact([write for delivery in deliveries for write in _due_now(delivery, now)])
-        except (ConditionFailed, Conflict):
+        except (ConditionFailed, Busy):
             return [each.delivery_id for each in deliveries if self._make_one_due(each)]
         return [delivery.delivery_id for delivery in deliveries]
 

@@ -15,7 +15,7 @@ from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS, SWEEP_WAITS, next_sweep
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store, Throttled
+from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import WIDTH, pieces, together
@@ -100,7 +100,7 @@ class Sweeper:
                 ):
                     return [delivery for delivery, _ in changes]  # the response to this write was lost
                 changes = [change for number, change in enumerate(changes) if number not in failure.failed]
-            except (Conflict, Throttled):  # workers are busy with them
+            except Busy:  # workers are busy with them
                 break
             else:
                 return [delivery for delivery, _ in changes]

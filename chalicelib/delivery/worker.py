@@ -34,15 +34,14 @@ from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import (
+    Busy,
     ConditionFailed,
-    Conflict,
     Item,
     Operation,
     Put,
     Store,
     StoreError,
     StoreUnavailable,
-    Throttled,
 )
 from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
 from chalicelib.foundation.identifiers import new_id
@@ -131,7 +130,7 @@ class Worker:
                     continue
                 if (failure.items[0] or {}).get("claimed_by") != claim:  # else the response to this write was lost
                     return None
-            except (Conflict, Throttled):  # too many want the same slots
+            except Busy:  # too many want the same slots
                 break
             except StoreUnavailable:
                 if not self._has_claimed(claimed):
@@ -196,7 +195,7 @@ class Worker:
         delay = put_off(PLANS[delivery.kind], now - delivery.created_at, None)
         try:
             self._store.transact([update_due_time(delivery, now + delay)])
-        except (ConditionFailed, Conflict, Throttled):  # it is being looked after; if not, the sweeper finds it
+        except (ConditionFailed, Busy):  # it is being looked after; if not, the sweeper finds it
             return
         log.info("delivery postponed", **_log_fields(delivery), reason="the receiver is busy")
         self._outbox.queue_later(delivery.delivery_id, delay)
@@ -298,7 +297,7 @@ class Worker:
         try:
             try:
                 keep([*operations, *freed])
-            except (Conflict, Throttled):  # over the slot, which others want: it becomes free by itself
+            except Busy:  # over the slot, which others want: it becomes free by itself
                 keep(operations)
         except ConditionFailed:
             log.warning("delivery superseded")

@@ -14,7 +14,7 @@ from chalicelib.foundation.crypto.resealing import DataKeyNeeded
 from chalicelib.foundation.crypto.secret_keys import NoKeys
 from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
-from chalicelib.foundation.dynamodb.store import Conflict, StoreError
+from chalicelib.foundation.dynamodb.store import Busy, StoreError, Throttled
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.openbanking.flows.unresolved_orders import NotResolved
 from chalicelib.openbanking.records.bank_record import InvalidBank
@@ -56,7 +56,9 @@ def explain_error(error: Exception) -> str | None:
     """The sentence for the operator; ``None`` for an error that nobody expects."""
     if not isinstance(error, (*_SPOKEN, StoreError, AwsError, ClientError, BotoCoreError)):
         return None
-    if isinstance(error, Conflict):
+    if isinstance(error, Throttled):
+        return "DynamoDB takes no more calls of this table for now: try again in a minute"
+    if isinstance(error, Busy):
         return "the record was changed concurrently: try again"
     if isinstance(error, StoreError) and isinstance(error.__cause__, AwsError):
         error = error.__cause__

@@ -16,8 +16,8 @@ from infra.deploy.functions import API_HANDLER, CONFIG, FUNCTIONS, Function
 from infra.deploy.runtime import STAGES
 
 # The limits and their arithmetic, as in docs/deployment.md, Limits. The executions for requests, for deliveries and the
-# unreserved rest, which the scheduled functions use, add up to the quota. 2,000 requests per second of 213 ms keep 426
-# executions busy, and a burst adds up to 350: 776 of the 800 for requests. The queue never starts more than its
+# unreserved rest, which the scheduled functions use, add up to the quota. 2,000 requests per second of 210 ms keep 420
+# executions busy, and a burst adds up to 350: 770 of the 800 for requests. The queue never starts more than its
 # workers, so deliveries cannot use up the executions that authorizations need, even if every receiver hangs.
 CONCURRENCY = 1_000
 """Concurrent executions of all functions in an account and region: Lambda's default quota. New accounts may have 10."""
@@ -25,7 +25,7 @@ UNRESERVED = 100
 """Concurrent executions that Lambda does not let an account reserve."""
 REQUESTS = CONCURRENCY - UNRESERVED - WORKERS
 """Concurrent executions for API requests."""
-REQUEST_SECONDS = 0.213
+REQUEST_SECONDS = 0.210
 """Duration of a relayed read when the bank responds in 200 ms: the longest of the frequent requests."""
 REQUESTS_PER_SECOND = 2_000
 REQUEST_BURST = 350

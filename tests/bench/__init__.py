@@ -1,1 +1,1 @@
-"""Benchmarks: ratios against a bare script from one run, since absolute times tell of the machine."""
+"""Measurements: processor time beside a floor and a script with boto3, latency, and throughput."""

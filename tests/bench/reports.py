@@ -27,7 +27,7 @@ from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.parallel import pieces
 from tests.bench.against_bare import Service
 from tests.cards.scenes import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, MANAGER
-from tests.dynamodb_calls import noted
+from tests.dynamodb_calls import note_calls
 
 SIZES = (100, 100_000)
 PAGE = 100
@@ -152,7 +152,7 @@ def _counted(hub: Hub) -> Iterator[Counter[str]]:
     def note(call: Call) -> None:
         made[call.operation] += 1
 
-    with noted(note):
+    with note_calls(note):
         yield made
 
 

@@ -45,7 +45,7 @@ def test_every_request_of_the_figures_has_a_row_of_capacity() -> None:
     assert set(MEASURED) <= read_figures(PAGE.read_text(encoding="utf-8")).work.keys()
 
 
-def test_the_floor_signs_as_botocore_does(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_floor_signs_as_the_service_does(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("ACCESS_KEY_ID", "key"), ("SECRET_ACCESS_KEY", "secret"), ("DEFAULT_REGION", "eu-west-1")):
         monkeypatch.setenv(f"AWS_{name}", value)
     body = json.dumps({"TableName": "t"}).encode()

@@ -143,12 +143,12 @@ def _observed(real: Callable[..., Any], after: Callable[..., None]) -> Callable[
     """``real``, with ``after`` called with what it answered and its arguments, in their order."""
     signature = inspect.signature(real)
 
-    def observe(*arguments: Any, **named: Any) -> Any:
+    def call_and_watch(*arguments: Any, **named: Any) -> Any:
         answer = real(*arguments, **named)
         after(answer, *(signature.bind(*arguments, **named).args if named else arguments))
         return answer
 
-    return observe
+    return call_and_watch
 
 
 def _stored(operation: str, parameters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -81,5 +81,5 @@ def test_with_options_the_command_prints_other_tables(capsys: pytest.CaptureFixt
     capacity.main(["--concurrency", "5000", "--rates", "250"])
 
     assert "| Lambda concurrency | 24,000 | 22,000 | 50,000 | a higher quota |" in (printed := capsys.readouterr().out)
-    assert "| relayed read | 250 | 53 | 1 s | $7.03 |" in printed
+    assert "| relayed read | 250 | 52 | 1 s | $7.02 |" in printed
     assert capacity.PAGE.read_text("utf-8") == PAGE

@@ -16,7 +16,7 @@ from chalicelib.foundation import parallel
 from chalicelib.foundation.aws.calls import Call
 from infra.local.event_runner import schedule_event
 from tests.demo_bank.connected_banks import PAYMENT_SCOPES, Psu, connect_banks, payment, tokens
-from tests.dynamodb_calls import noted
+from tests.dynamodb_calls import note_calls
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import STAGES
 from tests.openbanking.deferred_payments import LaterPayer
@@ -68,7 +68,7 @@ def rights(connected: World) -> Iterator[Rights]:
             (taken.of_requests if answering else taken.besides).update(used(call.operation, call.body))
 
     patch.setattr(Application, "__call__", answered)
-    with noted(note):
+    with note_calls(note):
         yield taken
     patch.undo()
 

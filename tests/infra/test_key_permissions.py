@@ -18,7 +18,7 @@ from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from chalicelib.openbanking.flows.expected_reports import expected_banks
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.scenes import Scene
-from tests.dynamodb_calls import noted
+from tests.dynamodb_calls import note_calls
 from tests.infra.policies import FOLDER, resources, stage_of, statements
 from tests.world import World
 
@@ -54,7 +54,7 @@ def reached(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
     def reach(work: Callable[[bootstrap.Hub], object]) -> Keys:
         fresh = world.another_process()
         taken.update(secrets=set(), unwraps=False)
-        with monkeypatch.context() as patch, noted(note):
+        with monkeypatch.context() as patch, note_calls(note):
             patch.setattr(bootstrap, "_hub", fresh)
             work(fresh)
         return dict(taken)

@@ -24,7 +24,7 @@ from chalicelib.openbanking.flows.expected_reports import expected_banks
 from chalicelib.openbanking.flows.tpp_events import TppEventSender
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
 from tests.cards.slow_storage import Fate, SlowStorage, every
-from tests.dynamodb_calls import noted
+from tests.dynamodb_calls import note_calls
 from tests.infra.card_payments import euros, opened, paying, silent
 from tests.infra.permissions import CARD_TABLES, Used, policy, used
 from tests.infra.policies import FOLDER, STAGES, TAKING
@@ -47,7 +47,7 @@ def working(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable
             calls.append(used(call.operation, call.body))
 
     def work(step: Callable[[], object]) -> Used:
-        with noted(note):
+        with note_calls(note):
             step()
         found = set().union(*calls)
         calls.clear()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from chalicelib.delivery.delivery_record import (
     DUE,
     FAILED,
+    FAILED_OF_CLIENT,
     OF_BANK,
     OF_CLIENT,
     Delivery,
@@ -65,4 +66,5 @@ def _renamed(template: Item, number: int) -> Item:
     own |= OF_BANK.entry(delivery_id, bic) | OF_CLIENT.entry(delivery_id, client_id)
     for index in (DUE, FAILED):
         own |= index.entry(delivery_id) if index.partition in template else {}
+    own |= FAILED_OF_CLIENT.entry(delivery_id, client_id) if FAILED.partition in template else {}
     return {**template, **pack(own)}

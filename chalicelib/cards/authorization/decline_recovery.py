@@ -31,7 +31,7 @@ from chalicelib.cards.storage.reserved_rows import NewEntry, ReservedRow, RowRes
 from chalicelib.cards.storage.time_ordered import Timeline, shard_of
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.clock import Clock, milliseconds
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Conflict, Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -126,7 +126,7 @@ class DeclineRecovery:
             reservations: list[RowReservation] = []
             try:
                 self._record(decline, reservations, own_row=decline.row if attempt == 0 else None)
-            except (ConditionFailed, Conflict):
+            except (ConditionFailed, Busy):
                 for each in reservations:
                     each.release()
                 self.store.wait(attempt)

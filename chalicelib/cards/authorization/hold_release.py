@@ -29,7 +29,7 @@ from chalicelib.cards.storage.reserved_rows import NewEntry, RowReservation
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
@@ -167,7 +167,7 @@ class HoldExpiry:
         told = self.events.record(authorization.manager_id, release.events)
         try:
             self.store.transact([*release.operations, *told.operations])
-        except (ConditionFailed, Conflict):  # cleared or changed concurrently: left to the next run
+        except (ConditionFailed, Busy):  # cleared or changed concurrently: left to the next run
             reservation.release()
             return False
         self.events.dispatch(told)

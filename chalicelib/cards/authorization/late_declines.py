@@ -15,7 +15,7 @@ from chalicelib.cards.storage.record import Key, or_default
 from chalicelib.cards.storage.time_ordered import shard_of
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Put, Store, Update, absent
+from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Item, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -47,7 +47,7 @@ class LateDeclines:
         for attempt in range(_ATTEMPTS):
             try:
                 self._list(decline)
-            except (ConditionFailed, Conflict):
+            except (ConditionFailed, Busy):
                 self.store.wait(attempt)
             else:
                 return True

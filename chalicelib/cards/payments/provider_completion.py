@@ -27,7 +27,7 @@ from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Conflict, Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
@@ -87,14 +87,14 @@ class ProviderCompletion:
             return self._write_outcome(orders, record, orders.ask(record))
         except ProviderSilent:
             log.warning("provider did not respond", kind=record.kind, id=record.id)
-        except Conflict:
+        except Busy:
             log.warning("outcome not recorded", kind=record.kind, id=record.id)
         raise Refused(Status.IN_PROGRESS, _UNANSWERED)
 
     def resume(self, orders: ProviderOrders[W], record: W) -> bool:
         """Finish an interrupted request, unless another process does. Returns whether it was finished.
 
-        Raises: Conflict, StoreError.
+        Raises: StoreError.
         """
         again = due_members(record.id, self.clock.time() + ASKING_SECONDS)
         try:
@@ -110,7 +110,7 @@ class ProviderCompletion:
         return True
 
     def _write_outcome(self, orders: ProviderOrders[W], record: W, reply: Any) -> str:
-        """Write the provider's reply. Returns the response to the request. Raises: Conflict, StoreError."""
+        """Write the provider's reply. Returns the response to the request. Raises: StoreError."""
         action, claim, deadline = record.asks, record.waiting_claim, self.clock.time() + PATIENCE_SECONDS
         assert action is not None, "somebody has asked for it"
         waiting = claim
@@ -124,7 +124,7 @@ class ProviderCompletion:
                 self.store.transact([*answering, *finished.operations, *told.operations])
                 self.events.dispatch(told)
                 return answer
-            except (ConditionFailed, Conflict) as failure:
+            except (ConditionFailed, Busy) as failure:
                 if claim and isinstance(failure, ConditionFailed) and 0 in failure.failed:
                     claim = None  # it was answered, or it is so old that it is another request's, or gone
                 if attempt + 1 >= _ATTEMPTS or self.clock.time() >= deadline:
@@ -194,7 +194,7 @@ class ProviderRecovery:
         told = self.events.record(payment.manager_id, change_events(payment, change.payment))
         try:
             self.store.transact([*change.operations, *told.operations])
-        except (ConditionFailed, Conflict):  # it was changed meanwhile, or the account was: the next run sees to it
+        except (ConditionFailed, Busy):  # it was changed meanwhile, or the account was: the next run sees to it
             return False
         self.events.dispatch(told)
         return True

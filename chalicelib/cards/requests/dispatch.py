@@ -35,15 +35,7 @@ from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
 from chalicelib.foundation import jsontext, log, security_refusals, time_limit
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import (
-    AnswerLost,
-    ConditionFailed,
-    Conflict,
-    Operation,
-    Put,
-    Store,
-    StoreError,
-)
+from chalicelib.foundation.dynamodb.store import AnswerLost, Busy, ConditionFailed, Operation, Put, Store, StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -208,7 +200,7 @@ class Dispatcher:
                 if (own := pending.answered_attempt(repeated)) is None:
                     raise
                 return own
-            except (ConditionFailed, EntryGone, Conflict) as failure:
+            except (ConditionFailed, EntryGone, Busy) as failure:
                 own = pending.written_attempt(failure) if isinstance(failure, ConditionFailed) else None
                 if own is not None:
                     return own
@@ -251,7 +243,7 @@ class Dispatcher:
     def _attempt(self, pending: PendingRequest, context: RequestContext) -> Written:
         """Decide and write once.
 
-        Raises: ConditionFailed, EntryGone, Conflict, if another request came first; Unanswered.
+        Raises: ConditionFailed, EntryGone, Busy, if another request came first; Unanswered.
         """
         try:
             outcome = self._decide(pending, context)
@@ -300,7 +292,7 @@ class Dispatcher:
 
         Raises:
             Repeated, Refused: another request used the reference first.
-            ConditionFailed, Conflict: a record has changed.
+            ConditionFailed, Busy: a record has changed, or DynamoDB is busy.
             OutcomeUnknown: storage did not say whether it was written.
         """
         claim, all_operations = context.claim, [*operations]

@@ -21,7 +21,7 @@ from urllib.parse import quote, urlsplit
 from chalicelib.foundation import time_limit
 from chalicelib.foundation.aws import answers, environment, signing
 from chalicelib.foundation.aws.errors import THROTTLED, AwsError, ErrorResponse, NoAnswer, NotSent
-from chalicelib.foundation.aws.repeat_budget import REPEATS
+from chalicelib.foundation.aws.repeat_budget import REPEATS, RepeatBudget
 from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.http.connection_pool import Connections, read_body
 from chalicelib.foundation.http.deadline_connections import call_limits, current_call
@@ -104,7 +104,13 @@ def _through(observer: Observer, proceed: Proceed) -> Proceed:
     return lambda call: observer(call, proceed)
 
 
-def send_twice(service: str, operation: str, body: Members, pause: Callable[[float], None] = time.sleep) -> Members:
+def send_twice(
+    service: str,
+    operation: str,
+    body: Members,
+    pause: Callable[[float], None] = time.sleep,
+    budget: RepeatBudget = REPEATS,
+) -> Members:
     """Send a call that may be carried out twice; again once if it has no answer, or AWS is busy or failed.
 
     Under a time limit, or if too many calls of this process were throttled, it is sent once.
@@ -114,20 +120,24 @@ def send_twice(service: str, operation: str, body: Members, pause: Callable[[flo
     try:
         return send(service, operation, body)
     except AwsError as error:
-        if time_limit.is_limited() or not _may_succeed_later(error):
+        is_throttled = isinstance(error, ErrorResponse) and error.code in THROTTLED
+        if time_limit.is_limited() or not _may_succeed_later(error) or (is_throttled and not budget.take()):
             raise
         first = error
     asked = first.retry_after if isinstance(first, ErrorResponse) else 0.0
     pause(min(LONGEST_PAUSE, asked + random.uniform(0, LONGEST_PAUSE)))
     try:
-        return send(service, operation, body)
+        answer = send(service, operation, body)
     except NotSent:
         raise first from None  # which may have been carried out
+    if is_throttled:
+        budget.give_back(1)
+    return answer
 
 
 def _may_succeed_later(error: AwsError) -> bool:
     if isinstance(error, ErrorResponse):
-        return error.status >= _SERVER_ERROR if error.code not in THROTTLED else REPEATS.take()
+        return error.status >= _SERVER_ERROR or error.code in THROTTLED
     return isinstance(error, NotSent | NoAnswer)
 
 

@@ -22,6 +22,8 @@ from chalicelib.foundation.http.addresses import has_web_scheme
 
 _ORDINARY_REGION = re.compile(r"(us|eu|ap|sa|ca|me|af|il|mx)-[a-z]+-[0-9]+")
 """Regions of the default partition."""
+_UNSIGNABLE = re.compile(r"//|/\.\.?(/|$)")
+"""Parts of paths that AWS would sign otherwise."""
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 _IGNORES_ENDPOINTS = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
 _LEFT_TO_BOTOCORE = (
@@ -43,7 +45,7 @@ class Endpoint(NamedTuple):
 
 
 class Credentials(NamedTuple):
-    """What a call is signed with."""
+    """The keys that sign a call."""
 
     access_key: str
     secret_key: str
@@ -68,12 +70,21 @@ def _endpoint(
     if region is None or any(left) or _has_profiles():
         return _endpoint_of_botocore(service, region, configured, ignored, left)
     if configured and (ignored or "").lower() != "true":
-        if not has_web_scheme(configured):
+        if not _is_endpoint(configured):
             raise NotConfigured("AWS_ENDPOINT_URL is no address that begins with http:// or https://")
         return Endpoint(configured.rstrip("/") + "/", region)
     if _ORDINARY_REGION.fullmatch(region):
         return Endpoint(f"https://{service}.{region}.amazonaws.com/", region)
     return _endpoint_of_botocore(service, region, configured, ignored, left)
+
+
+def _is_endpoint(url: str) -> bool:
+    """Whether calls can be sent to an address, and signed: with a port that there is, and without dots in its path."""
+    try:
+        parts = urlsplit(url)
+        return has_web_scheme(url) and parts.port != 0 and not _UNSIGNABLE.search(parts.path)
+    except ValueError:
+        return False
 
 
 def _has_profiles() -> bool:
@@ -136,6 +147,9 @@ def credentials(*, instead_of: Credentials | None = None) -> Credentials:
 
 
 def _ask_providers_in_time(instead_of: Credentials | None) -> Credentials | None:
+    """The credentials of botocore's providers; a source that has to answer does so within the time limit."""
+    if instead_of is None and not _must_ask():
+        return _ask_providers(None)
     from chalicelib.foundation.parallel import in_time
 
     try:
@@ -145,7 +159,7 @@ def _ask_providers_in_time(instead_of: Credentials | None) -> Credentials | None
 
 
 def _ask_providers(instead_of: Credentials | None) -> Credentials | None:
-    """What botocore's providers have; they refresh what is about to expire whenever they are asked."""
+    """The credentials of botocore's providers, which refresh those that are about to expire whenever they are asked."""
     from botocore.exceptions import BotoCoreError, ClientError, PartialCredentialsError, ProfileNotFound
 
     try:
@@ -153,7 +167,7 @@ def _ask_providers(instead_of: Credentials | None) -> Credentials | None:
         if found is not None and found == instead_of:
             with _botocore_lock:
                 if _read_credentials() == instead_of:  # another thread may have got new ones
-                    _session.cache_clear()
+                    _source.cache_clear()
             found = _read_credentials()
     except (PartialCredentialsError, ProfileNotFound) as error:
         raise NotConfigured(str(error)) from error
@@ -166,19 +180,29 @@ def _ask_providers(instead_of: Credentials | None) -> Credentials | None:
 
 def _read_credentials() -> Credentials | None:
     with _botocore_lock:
-        found = _session().get_credentials()
+        found = _source()
+        if found is None:
+            _source.cache_clear()  # there may be some later
     return None if found is None else Credentials(*found.get_frozen_credentials()[:3])
 
 
+def _must_ask() -> bool:
+    """Whether a provider has to be found, or is to be asked for new credentials."""
+    if not _source.cache_info().currsize:
+        return True
+    needs_refresh = getattr(_source(), "refresh_needed", None)
+    return needs_refresh is not None and bool(needs_refresh())
+
+
 @lru_cache(maxsize=1)
-def _session() -> Any:
-    """The session whose providers are asked again and again; what a container hands out comes before the environment,
-    whose keys do not change.
+def _source() -> Any:
+    """botocore's credentials, which refresh themselves; what a container hands out comes before the environment, whose
+    keys do not change.
     """
     session = _new_session()
     if any(map(os.environ.get, _CONTAINER)):
         session.get_component("credential_provider").remove("env")
-    return session
+    return session.get_credentials()
 
 
 def _new_session() -> Any:

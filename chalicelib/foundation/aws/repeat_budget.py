@@ -1,4 +1,4 @@
-"""How many throttled calls a process may repeat: many threads that repeat theirs would multiply what is throttled."""
+"""A limit of the repeats of throttled calls: many threads that repeat theirs would multiply the traffic."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RepeatBudget:
             return True
 
     def give_back(self, repeats: int) -> None:
-        """A call succeeded after so many repeats: they are given back, or one token for the first sending."""
+        """Give back the tokens of the repeats of a call that succeeded; without repeats one token, to refill."""
         if self._left < self._capacity:  # another thread's change is noticed by the next call
             with self._lock:
                 self._left = min(self._capacity, self._left + (COST * repeats or 1))

@@ -38,7 +38,7 @@ def sign(
     sent = {**headers, "X-Amz-Date": now}
     if credentials.token:
         sent["X-Amz-Security-Token"] = credentials.token
-    host, path = _place(url)
+    host, path = _host_and_path(url)
     lower = {"host": host} | {name.lower(): " ".join(value.split()) for name, value in sent.items()}
     names = sorted(lower.keys() - _UNSIGNED)
     lines = [f"{name}:{lower[name]}" for name in names]
@@ -53,7 +53,7 @@ def sign(
 
 
 @lru_cache(maxsize=64)
-def _place(url: str) -> tuple[str, str]:
+def _host_and_path(url: str) -> tuple[str, str]:
     """The host as its header has it, and the path as signatures have it."""
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port
@@ -62,7 +62,7 @@ def _place(url: str) -> tuple[str, str]:
     return host if is_default else f"{host}:{port}", quote(parts.path or "/", safe="/~")
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=8)
 def _key(secret: str, date: str, region: str, service: str) -> bytes:
     """The key of a day's signatures."""
     key = f"AWS4{secret}".encode()

@@ -19,7 +19,7 @@ from chalicelib.foundation.crypto.resealing_progress import PROGRESS, ResealingP
 from chalicelib.foundation.crypto.sealed_places import SealedPlace, reseal_values, sealed_values
 from chalicelib.foundation.crypto.vault import Unsealable, Vault, data_key_id
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import AnswerLost, ConditionFailed, Conflict, Item, Store, Throttled
+from chalicelib.foundation.dynamodb.store import AnswerLost, Busy, ConditionFailed, Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
 
@@ -188,7 +188,7 @@ class Resealing:
             return _Sealed(found, self._replace(table, item, older, current))
         except Unsealable:
             log.warning("sealed value not opened", table=table)
-        except (ConditionFailed, Conflict, Throttled, AnswerLost):
+        except (ConditionFailed, Busy, AnswerLost):
             pass  # the next pass sees what the item is now
         return _Sealed(found)
 

@@ -18,6 +18,9 @@ _SERVER_ERROR = 500
 class StoreError(Exception):
     """The base class of all store errors."""
 
+    retry_after = 0.0
+    """The seconds that DynamoDB asks to wait; 0 if it does not say."""
+
 
 class ConditionFailed(StoreError):
     """A condition failed; nothing was written by the failed attempt.
@@ -39,8 +42,20 @@ class ConditionFailed(StoreError):
         return self.items[self.failed[0]]
 
 
-class Conflict(StoreError):
-    """Concurrent writes blocked the call, even after retries; nothing was written."""
+class Busy(StoreError):
+    """DynamoDB refused the call, even after retries, because of what others do; a new decision may be made later."""
+
+
+class Conflict(Busy):
+    """Concurrent writes blocked the call; nothing was written."""
+
+
+class Throttled(Busy):
+    """DynamoDB takes no more calls of this item or table for now."""
+
+    def __init__(self, reason: str, retry_after: float = 0.0) -> None:
+        self.retry_after = retry_after
+        super().__init__(reason)
 
 
 class StoreUnavailable(StoreError):
@@ -49,18 +64,6 @@ class StoreUnavailable(StoreError):
 
 class NeverSent(StoreUnavailable):
     """DynamoDB could not be reached; nothing was written."""
-
-
-class Throttled(StoreUnavailable):
-    """DynamoDB takes no more calls of this item or table, even after retries.
-
-    Attributes:
-        retry_after: the seconds that DynamoDB asks to wait; 0 if it does not say.
-    """
-
-    def __init__(self, reason: str, retry_after: float = 0.0) -> None:
-        self.retry_after = retry_after
-        super().__init__(reason)
 
 
 class AnswerLost(StoreUnavailable):

@@ -37,6 +37,7 @@ from chalicelib.foundation.aws.repeat_budget import REPEATS, RepeatBudget
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition, projection_members, query_members
 from chalicelib.foundation.dynamodb.errors import (
     AnswerLost,
+    Busy,
     ConditionFailed,
     Conflict,
     NeverSent,
@@ -64,6 +65,7 @@ __all__ = [
     "PATIENCE",
     "SENDINGS",
     "AnswerLost",
+    "Busy",
     "Check",
     "ConditionFailed",
     "Conflict",
@@ -178,8 +180,9 @@ class Store:
                 found.setdefault(name, []).extend(unpack(item) for item in items)
             request = answer.get("UnprocessedKeys") or {}
             if not request:
+                self._budget.give_back(attempt)
                 return [find_item(found.get(self._name(table), ()), key) for table, key in keys]
-            if not self._budget.take():
+            if attempt + 1 == ATTEMPTS or not self._budget.take():
                 break
             self.wait(attempt)
         raise Throttled("DynamoDB left keys unprocessed")
@@ -227,7 +230,7 @@ class Store:
 
         Raises:
             ConditionFailed: with the stored items.
-            Conflict: every attempt conflicted with other transactions.
+            Busy: every attempt conflicted with other transactions, or was throttled.
             AnswerLost: DynamoDB did not say in time whether they were applied, and they still may be.
         """
         members = [transaction_member(operation, self._name(operation.table)) for operation in operations]
@@ -329,12 +332,11 @@ class Store:
             except NeverSent as failure:
                 error, unsent = failure, unsent + 1
             is_last = losses >= sendings or blocked + throttled >= ATTEMPTS or unsent >= SENDINGS
-            if not is_last and isinstance(error, Throttled):
-                is_last = not self._budget.take()
-            if is_last or self._monotonic() >= until:
+            is_last = is_last or self._monotonic() >= until
+            if is_last or (isinstance(error, Throttled) and not self._budget.take()):
                 outcome = lost or error  # after a lost response, an earlier attempt may have been applied
                 raise outcome from outcome.__cause__
-            self.wait(attempt, at_least=getattr(error, "retry_after", 0.0))
+            self.wait(attempt, at_least=error.retry_after)
         raise AssertionError("unreachable")
 
     def wait(self, attempt: int, at_most: float = inf, *, at_least: float = 0.0) -> None:

@@ -19,7 +19,7 @@ from urllib.parse import quote, unquote, urlsplit
 from chalicelib.foundation.http.deadline_connections import Connection, TlsConnection, current_call
 
 CONNECTIONS_PER_HOST, _ROUTES = 64, 32
-_OF_TARGETS = "%/?:@!$&'()*+,;=~[]"
+_TARGET_CHARACTERS = "%/?:@!$&'()*+,;=~[]"
 """Characters of paths and queries that are sent as they are (RFC 3986, 3.3 and 3.4)."""
 _CHUNK = 65536
 _wall_time = time.time
@@ -52,14 +52,18 @@ class _Route(NamedTuple):
 @lru_cache(maxsize=1024)
 def _route(url: str, proxy: str | None) -> tuple[_Route, str]:
     """The route to an address, and the path and query asked for there. Raises: ValueError."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise AddressUnusable("the address cannot be used") from None
     if parts.scheme not in _KINDS or not parts.hostname:
         raise AddressUnusable("the address cannot be used")
     if parts.scheme == "http":
         proxy = None
-    port = parts.port or _KINDS[parts.scheme].default_port
+    port = port or _KINDS[parts.scheme].default_port
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return _Route(parts.scheme, parts.hostname, port, proxy), quote(target, safe=_OF_TARGETS)
+    return _Route(parts.scheme, parts.hostname, port, proxy), quote(target, safe=_TARGET_CHARACTERS)
 
 
 class BodyTooLarge(OSError):

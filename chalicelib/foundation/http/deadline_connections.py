@@ -155,10 +155,12 @@ class _DeadlineSocket:
         return io.BufferedReader(_DeadlineReader(self._sock), _CHUNK)
 
 
-_begin: Any = FunctionType(
-    http.client.HTTPResponse.begin.__code__, {**vars(http.client), "parse_headers": read_headers}
+_LIBRARY_BEGIN = http.client.HTTPResponse.begin
+_begin_with_own_headers: Any = FunctionType(
+    _LIBRARY_BEGIN.__code__, {**vars(http.client), "parse_headers": read_headers}, argdefs=_LIBRARY_BEGIN.__defaults__
 )
 """The library's ``begin``, with another parser of headers."""
+_begin_with_own_headers.__kwdefaults__ = _LIBRARY_BEGIN.__kwdefaults__
 
 
 class _Response(http.client.HTTPResponse):
@@ -167,9 +169,9 @@ class _Response(http.client.HTTPResponse):
     def __init__(self, sock: Any, *arguments: Any, **options: Any) -> None:
         super().__init__(_DeadlineSocket(sock), *arguments, **options)  # type: ignore[arg-type]
 
-    def begin(self) -> None:
+    def begin(self, **options: Any) -> None:
         """Read the status line and headers. Truncated headers raise an error instead of passing for complete ones."""
-        _begin(self)
+        _begin_with_own_headers(self, **options)
         reader: Any = self.fp.raw
         if reader.ended:
             raise http.client.RemoteDisconnected("the connection ended before the headers were complete")
@@ -213,12 +215,12 @@ class Connection(http.client.HTTPConnection):
                 self._head = data
                 return
             data, self._head = (self._head or b"") + data, None
-            self._begin(data)
+            self._record_begin(data)
         for start in range(0, len(data), _CHUNK):  # TLS would take the whole time-out for each of its records
             self.sock.settimeout(remaining())
             super().send(data[start : start + _CHUNK])
 
-    def _begin(self, data: bytes) -> None:
+    def _record_begin(self, data: bytes) -> None:
         """Note that the request is sent, before its first byte is."""
         if current_call.sent:
             return
@@ -266,10 +268,10 @@ def _connect(host: str, port: int) -> socket.socket:
         try:
             left = max(until - time.monotonic(), 0.001)
             connected = create_connection((address, port), left)
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             failure = error
         else:
-            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             return connected
     raise failure
 

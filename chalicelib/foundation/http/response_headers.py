@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-_FIELD = re.compile(r"([!-9;-~]+):[ \t]*(.*?)[ \t]*\r?\n?", re.DOTALL)
+_NAME = re.compile("[!-9;-~]+")
+_SPACE = " \t"
 _ENCODING = "iso-8859-1"
 _MOST_LINES, _LONGEST_LINE = 100, 65_536
 """The limits of ``http.client``."""
@@ -29,22 +30,33 @@ class ResponseHeaders:
 
 
 def read_headers(file: Any, **_: Any) -> ResponseHeaders:
-    """Read the headers up to the empty line after them. A line that is no header is left out.
+    """Read the headers up to the empty line after them.
 
     A line that begins with a space continues the value before it (RFC 9112, 5.2). Options that another version of
-    ``http.client`` may pass are ignored: its limits hold.
+    ``http.client`` may pass are ignored.
 
-    Raises: http.client.HTTPException: there are too many, or one is too long.
+    Raises: http.client.HTTPException: there are too many, one is too long, or a line is no header, after which nobody
+        could say where the response ends.
     """
     fields: list[tuple[str, str]] = []
     for line in _lines(file):
-        text = line.decode(_ENCODING)
+        text = line.decode(_ENCODING).removesuffix("\n").removesuffix("\r")
         if text[:1] in (" ", "\t") and fields:
-            name, value = fields[-1]
-            fields[-1] = name, f"{value} {text.strip()}".strip()
-        elif found := _FIELD.fullmatch(text):
-            fields.append((found[1], found[2]))
+            name, value = fields.pop()
+            fields.append((name, _checked(f"{value} {text.strip(_SPACE)}")))
+            continue
+        name, colon, value = text.partition(":")
+        if not colon or not _NAME.fullmatch(name):
+            raise http.client.HTTPException("a line of the response is no header")
+        fields.append((name, _checked(value)))
     return ResponseHeaders(fields)
+
+
+def _checked(value: str) -> str:
+    """A value without the spaces around it. Raises: http.client.HTTPException: others may see another line in it."""
+    if "\r" in value or "\0" in value:
+        raise http.client.HTTPException("a header has a control character")
+    return value.strip(_SPACE)
 
 
 def _lines(file: Any) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 from chalicelib.foundation import log
-from chalicelib.foundation.dynamodb.store import Conflict, StoreError, Throttled
+from chalicelib.foundation.dynamodb.store import Busy, StoreError
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -41,7 +41,7 @@ class SlowCallLimit:
             try:
                 with self._storage_limit(TAKE_SECONDS):
                     slot = self.slow_calls.take(bic)
-            except (Conflict, Throttled):  # more calls than one partition takes compete for the slots
+            except Busy:  # more calls than one partition takes compete for the slots
                 slot = None
             except StoreError:
                 log.warning("slow call not counted", bic=bic)

@@ -6,7 +6,7 @@ The page's URL can be forged, so the status comes from the bank, within rate lim
 from __future__ import annotations
 
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Store, Throttled
+from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Store
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankClient
@@ -79,7 +79,7 @@ class CallbackStatus:
         """Count a query; false if a limit has been reached."""
         try:
             self.store.transact(self.limits.put_counts(payment, address))
-        except (ConditionFailed, Conflict, Throttled):
+        except (ConditionFailed, Busy):
             return False
         return True
 

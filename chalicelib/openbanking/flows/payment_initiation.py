@@ -13,6 +13,7 @@ from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.store import (
+    Busy,
     ConditionFailed,
     Conflict,
     Item,
@@ -216,7 +217,7 @@ class PaymentInitiation:
                         of_order = retry
                         continue
                 return self._after_failed_claim(order, failure, found)
-            except (StoreUnavailable, Conflict):
+            except (StoreUnavailable, Busy):
                 if not self._has_claimed(order):
                     raise
             return None

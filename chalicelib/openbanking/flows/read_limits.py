@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import (
+    Busy,
     ConditionFailed,
-    Conflict,
     Operation,
     Store,
     StoreError,
@@ -68,7 +68,7 @@ class ReadLimits:
             except ConditionFailed:
                 raise refuse_access(read.limit, read.day_ends_at - self.clock.time()) from None
             except StoreError as error:
-                if isinstance(error, Conflict) and number < _ROUNDS:
+                if isinstance(error, Busy) and number < _ROUNDS:
                     continue
                 if not recorded:
                     self.release(read.reservation)

@@ -15,7 +15,7 @@ from chalicelib.foundation import security_refusals
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Delete, Item, Store, Throttled, Update
+from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Delete, Item, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.website.records.sessions import TABLE, KnownBrowsers
 
@@ -84,7 +84,7 @@ class AttemptCounters:
             security_refusals.record("too_many_attempts", "too many attempts", limits=stopped)
             windows = [LIMITS[name].seconds for name in stopped]
             raise TooManyAttempts(max(seconds - now % seconds for seconds in windows)) from None
-        except (Conflict, Throttled):  # so many concurrent attempts indicate guessing
+        except Busy:  # so many concurrent attempts indicate guessing
             security_refusals.record("too_many_attempts", "too many attempts", limits=[name for name, _ in subjects])
             raise TooManyAttempts(1) from None
 
@@ -93,11 +93,7 @@ class AttemptCounters:
         now = self._clock.time()
         try:
             self._store.transact([_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects])
-        except (
-            ConditionFailed,
-            Conflict,
-            Throttled,
-        ):  # a new window has started, or concurrent attempts make it irrelevant
+        except (ConditionFailed, Busy):  # a new window has started, or concurrent attempts make it irrelevant
             return
 
     def _key(self, name: str, whom: str, now: int) -> Item:

@@ -79,8 +79,8 @@ TPP_CALLS: Mapping[str, Purpose] = {
         "List the client's consents",
         "All consents that PSUs gave to this client, newest first, including those that have ended and those at banks "
         "that are no longer reachable. Needs no token and returns none. Pass `next` as `after` to get the following "
-        "page, with the same or other filters. With `bic` or `status`, a page examines ten consents for each that it "
-        "may have: it may have fewer than `limit`, even none, although `has_more` is true.",
+        "page, with the same or other filters. With `bic` or `status`, a page examines up to 1,000 consents: it may "
+        "have fewer than `limit`, even none, although `has_more` is true.",
     ),
     "/tpp/events": Purpose(
         "Fetch events",

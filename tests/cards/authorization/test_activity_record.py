@@ -25,7 +25,7 @@ from infra.admin.ledger_verification import prove_ledger
 from tests.cards.authorization.issuers import complete
 from tests.cards.authorization.shops import BLENDED, NOT_BLENDING, SEPARATE, Buyer, buyer, with_shops
 from tests.cards.scenes import BRITAIN, DAY, EUR, GBP, PIN, Scene
-from tests.dynamodb_calls import noted
+from tests.dynamodb_calls import note_calls
 from tests.item_sizes import KILOBYTE, item_size
 
 AUTHORIZATION, _, INCREMENT, REVERSAL, EXPIRY = AUTHORIZE_TYPES
@@ -71,7 +71,7 @@ def test_a_purchase_writes_rows_of_less_than_a_kilobyte(shops: Scene) -> None:
         puts = [each["Put"] for each in call.body.get("TransactItems", ()) if "Put" in each]
         written.extend(put["Item"] for put in puts if put["TableName"].endswith(activity_record.TABLE))
 
-    with noted(note):
+    with note_calls(note):
         card.asks(123_45, EUR, merchant_country_ison=FRANCE, merchant_id="GROCER000000001", **shop, entry_mode_type=5)
 
     assert len(written) == 4

@@ -16,7 +16,7 @@ from chalicelib.cards.issuing.account_record import Account
 from chalicelib.cards.issuing.card_record import Card
 from chalicelib.cards.issuing.holder_record import Holder
 from chalicelib.cards.ledger import usage_counters
-from chalicelib.foundation.dynamodb.store import Conflict, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import Conflict, Item, Operation, Store, StoreError, Throttled
 from tests.cards.authorization.issuers import authorizes, held, messages, reissued, with_issuer
 from tests.cards.authorization.shops import A_DAY, LIMITED, Buyer
 from tests.cards.events.event_listener import Listener
@@ -204,11 +204,12 @@ def test_an_authorization_is_answered_however_often_it_is_overtaken(issuer: Scen
     assert len(messages(user)) == 1
 
 
-def test_a_worker_records_a_decline_that_storage_does_not_take(issuer: Scene) -> None:
+@pytest.mark.parametrize("busy", [Conflict, Throttled])
+def test_a_worker_records_a_decline_that_storage_does_not_take(issuer: Scene, busy: type[StoreError]) -> None:
     user = held(issuer)
     issuer.world.queued()
 
-    with patch.object(Store, "transact", side_effect=Conflict("busy")):
+    with patch.object(Store, "transact", side_effect=busy("busy")):
         assert user.asked(10_00)["response_code"] == "91"
 
     assert work(issuer) == 1

@@ -51,7 +51,7 @@ LEAST_MESSAGE: Row = {
     "is_conversion_fee_blended": 1,
     "blended_fee": 0,
 }
-"""What every message has."""
+"""The members of every message, as rows of version 1.0.0 have them."""
 WHOLE_MESSAGE: Row = LEAST_MESSAGE | {
     "auth_code": "012345",
     "transaction_local_time": "260302110000",

@@ -164,6 +164,16 @@ def test_a_fee_is_shown_of_an_authorize_where_no_transaction_of_its_own_shows_it
     }
 
 
+def test_a_row_leaves_out_zeros_and_flags_that_are_not_set() -> None:
+    zeros = ("reversal", "suspicious", "transaction_fee", "transaction_fee_amount", "blended_fee")
+    row = {name: value for name, value in LEAST_MESSAGE.items() if name not in zeros}
+    row |= {"risk_actions": {}, "security_checks": {"chip_data": 1}}
+
+    assert serializers.activity(row) == serializers.activity(LEAST_MESSAGE)
+    assert serializers.financial_authorize(row) == serializers.financial_authorize(LEAST_MESSAGE)
+    assert serializers.activity(row)["reversal"] == serializers.activity(row)["transaction_fee"] == 0
+
+
 def test_nothing_but_the_records_members_is_shown() -> None:
     kept = {"written_by": "x", "owner": "card#1", "part": "activity#1", "manager_id": 1, "access_level": 0, "at": AT}
 

@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.cards.requests import dispatch
 from chalicelib.foundation import jsontext
-from chalicelib.foundation.dynamodb.store import Conflict
+from chalicelib.foundation.dynamodb.store import Conflict, StoreError, Throttled
 from chalicelib.foundation.jsontext import Number
 from tests.cards import whole_requests
 from tests.cards.action_checks import call
@@ -309,11 +309,12 @@ def test_a_defect_is_9001_and_logged_without_the_body(stage: Scene, lines: Lines
     assert stage.secrets["full"]["access_api_key"] not in lines.text
 
 
-def test_a_request_that_loses_every_attempt_is_8003(stage: Scene) -> None:
+@pytest.mark.parametrize("busy", [Conflict, Throttled])
+def test_a_request_that_loses_every_attempt_is_8003(stage: Scene, busy: type[StoreError]) -> None:
     card = stage.card()
     reference = stage.reference()
 
-    with patch.object(stage.hub.store, "transact", side_effect=Conflict("busy")) as tried:
+    with patch.object(stage.hub.store, "transact", side_effect=busy("busy")) as tried:
         answer = stage.do("setPin", card_id=card.card_id, pin="7305", request_reference_id=reference)
 
     assert code(answer) == 8003

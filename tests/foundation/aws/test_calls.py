@@ -20,6 +20,7 @@ import pytest
 from chalicelib.foundation.aws import calls, environment, signing
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe, send, send_twice
 from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer, NotSent
+from chalicelib.foundation.aws.repeat_budget import COST, RepeatBudget
 from chalicelib.foundation.http import connection_pool, deadline_connections
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
@@ -287,12 +288,31 @@ REFUSED: Mapping[str, tuple[int, bytes]] = {
 def test_a_call_that_may_be_repeated_is_so_once(reason: str, called: Callable[..., Any]) -> None:
     pauses: list[float] = []
     with called(answers(REFUSED[reason], (200, b"{}"), REFUSED[reason])) as server:
-        assert send_twice("kms", "Decrypt", {}, pauses.append) == {}
+        assert send_twice("kms", "Decrypt", {}, pauses.append, RepeatBudget()) == {}
         with pytest.raises(ErrorResponse):
-            send_twice("kms", "Decrypt", {}, pauses.append)
+            send_twice("kms", "Decrypt", {}, pauses.append, RepeatBudget())
 
     assert (len(server.requests), len(pauses)) == (4, 2)
     assert all(0 <= pause <= 1 for pause in pauses)
+
+
+def test_throttled_calls_are_repeated_within_the_budget(called: Callable[..., Any]) -> None:
+    budget, throttled = RepeatBudget(COST), REFUSED["throttled"]
+    with called(answers(throttled, (200, b"{}"), throttled, throttled, throttled)) as server:
+        assert send_twice("kms", "Decrypt", {}, lambda seconds: None, budget) == {}  # which gives the repeat back
+        for _ in range(2):
+            with pytest.raises(ErrorResponse):
+                send_twice("kms", "Decrypt", {}, lambda seconds: None, budget)
+
+    assert len(server.requests) == 2 + 2 + 1
+
+
+def test_a_throttled_call_waits_as_long_as_aws_asks(called: Callable[..., Any]) -> None:
+    pauses: list[float] = []
+    with called(answers((400, b'{"__type":"ThrottlingException"}', b"Retry-After: 1\r\n"), (200, b"{}"))):
+        send_twice("kms", "Decrypt", {}, pauses.append, RepeatBudget())
+
+    assert pauses == [1]
 
 
 def test_a_lost_answer_is_asked_for_again_once(called: Callable[..., Any]) -> None:

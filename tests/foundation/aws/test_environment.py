@@ -111,7 +111,7 @@ def forget() -> None:
         environment._endpoint,
         environment._asked_of_botocore,
         environment._proxy_of,
-        environment._session,
+        environment._source,
     ):
         remembered.cache_clear()
 
@@ -198,7 +198,7 @@ def test_the_credentials_of_the_environment_are_taken_as_they_are_now(monkeypatc
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "another")
     monkeypatch.delenv("AWS_SESSION_TOKEN")
     assert credentials() == Credentials("another", "secret", None)
-    assert environment._session.cache_info().misses == 0
+    assert environment._source.cache_info().misses == 0
 
 
 def test_without_credentials_nothing_is_signed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,7 +303,7 @@ def test_a_source_that_does_not_answer_may_do_so_later(monkeypatch: pytest.Monke
 
 def test_a_source_that_hangs_ends_with_the_time_limit_of_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
     is_over = threading.Event()
-    monkeypatch.setattr(Session, "get_credentials", lambda session: is_over.wait(PATIENCE_SECONDS))
+    monkeypatch.setattr(Session, "get_credentials", lambda session: is_over.wait(PATIENCE_SECONDS) and None)
 
     with time_limit(lambda: 0.0, limit_under_test(0.1)):
         try:
@@ -320,6 +320,7 @@ def test_under_a_time_limit_credentials_and_errors_of_their_source_are_the_same(
         with serving(container(timedelta(hours=6))) as server:
             monkeypatch.setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", f"http://127.0.0.1:{server.port}/")
             assert credentials().access_key == "key-1"
+        environment._source.cache_clear()
         monkeypatch.setattr(Session, "get_credentials", Mock(side_effect=ProfileNotFound(profile="mine")))
         with pytest.raises(NotConfigured, match="mine"):
             credentials()

@@ -83,7 +83,7 @@ def pauses() -> list[float]:
 
 @pytest.fixture
 def store(client: Recorder, pauses: list[float]) -> Store:
-    return Store(client, PREFIX, pause=pauses.append)
+    return Store(client, PREFIX, pause=pauses.append, budget=RepeatBudget())
 
 
 @pytest.fixture
@@ -209,10 +209,10 @@ def test_unprocessed_keys_are_asked_for_again(pauses: list[float]) -> None:
     assert len(pauses) == 2
 
 
-def test_keys_that_stay_unprocessed_are_an_outage(pauses: list[float]) -> None:
+def test_keys_that_stay_unprocessed_are_throttled(pauses: list[float]) -> None:
     client = HalfAnswers(stuck=True)
 
-    with pytest.raises(StoreUnavailable, match="left keys unprocessed"):
+    with pytest.raises(Throttled, match="left keys unprocessed"):
         Store(client, PREFIX, pause=pauses.append).get(ROWS, {"claim": "one"})
     assert len(client.asked) == ATTEMPTS
 
@@ -357,7 +357,7 @@ THROTTLES = [
 
 
 @pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES])
-def test_a_conflict_is_tried_again_as_the_same_transaction(
+def test_a_busy_transaction_is_tried_again_with_its_token(
     store: Store, client: Recorder, pauses: list[float], key: Item, failure: ErrorResponse
 ) -> None:
     client.failures = [failure] * (ATTEMPTS - 1)
@@ -381,13 +381,15 @@ def test_each_transaction_has_a_token_of_its_own(store: Store, client: Recorder)
     assert len({request["ClientRequestToken"] for _, request in client.calls}) == 2
 
 
-@pytest.mark.parametrize("failure", [*CONFLICTS, *THROTTLES])
-def test_a_conflict_that_stays_is_one_typed_exception(
-    store: Store, client: Recorder, key: Item, failure: ErrorResponse
+@pytest.mark.parametrize(
+    ("failure", "expected"), [*((each, Conflict) for each in CONFLICTS), *((each, Throttled) for each in THROTTLES)]
+)
+def test_a_conflict_or_throttle_that_stays_is_a_typed_exception(
+    store: Store, client: Recorder, key: Item, failure: ErrorResponse, expected: type[StoreError]
 ) -> None:
     client.failures = [failure] * ATTEMPTS
 
-    with pytest.raises(Conflict if failure in CONFLICTS else Throttled):
+    with pytest.raises(expected):
         store.transact([Put(ROWS, key)])
     assert len(client.calls) == ATTEMPTS
 

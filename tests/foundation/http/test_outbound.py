@@ -657,7 +657,12 @@ def test_a_connection_is_kept_and_used_again() -> None:
 def test_headers_and_body_are_sent_together(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[bytes] = []
     send = http.client.HTTPConnection.send
-    monkeypatch.setattr(http.client.HTTPConnection, "send", lambda self, data: (sent.append(data), send(self, data)))
+
+    def note(connection: http.client.HTTPConnection, data: bytes) -> None:
+        sent.append(data)
+        send(connection, data)
+
+    monkeypatch.setattr(http.client.HTTPConnection, "send", note)
 
     with serving(good) as server:
         Outbound(public_only=False, total_seconds=AMPLE).post(server.url, BODY, {}, repeat=False)

@@ -10,7 +10,15 @@ import pytest
 from chalicelib.cards import jobs
 from chalicelib.cards.authorization import authorization_record
 from chalicelib.cards.payments import pending_index
-from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER
+from chalicelib.delivery.delivery_record import (
+    CLAIMED_SECONDS,
+    DUE,
+    FAILED,
+    FAILED_OF_CLIENT,
+    OF_BANK,
+    OF_CLIENT,
+    OF_MANAGER,
+)
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.openbanking.flows import consent_expiry
@@ -197,7 +205,17 @@ def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_i
 
 @pytest.mark.parametrize(
     "index",
-    [DUE, FAILED, OF_BANK, OF_CLIENT, OF_MANAGER, NOTIFY, pending_index.DUE, authorization_record.DUE],
+    [
+        DUE,
+        FAILED,
+        FAILED_OF_CLIENT,
+        OF_BANK,
+        OF_CLIENT,
+        OF_MANAGER,
+        NOTIFY,
+        pending_index.DUE,
+        authorization_record.DUE,
+    ],
     ids=lambda index: f"{index.table} {index.name}",
 )
 def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:
