@@ -107,21 +107,26 @@ def test_without_eq_instances_are_compared_by_identity(dataclass: Decorator) -> 
 
 
 @each_way
-def test_a_subclass_adds_fields_and_keeps_methods_that_are_written_out(dataclass: Decorator) -> None:
-    @dataclass(frozen=True, slots=True)
+@pytest.mark.parametrize("options", [{"frozen": frozen, "slots": slots} for frozen in (0, 1) for slots in (0, 1)])
+def test_a_subclass_adds_fields_and_keeps_methods_that_are_written_out(dataclass: Decorator, options: Any) -> None:
+    @dataclass(**options)
     class Base:
         a: int
 
         def __repr__(self) -> str:
             return f"<{self.a}>"
 
-    @dataclass(frozen=True, slots=True)
+    @dataclass(**options)
     class Derived(Base):
         b: int = 1
+        names: list[str] = field(default_factory=list)
 
     assert repr(Base(1)) == "<1>"
-    assert (Derived(1).b, Derived(1, 2).b, Base(3).a) == (1, 2, 3)
+    assert (Derived(1).a, Derived(1).b, Derived(1, 2).b, Base(3).a) == (1, 1, 2, 3)
     assert Derived(1) == Derived(1, 1) != Base(1)
+    first, second = Derived(1), Derived(1)
+    assert first.names == []
+    assert first.names is not second.names
 
 
 def test_no_method_is_generated_before_it_is_called(monkeypatch: pytest.MonkeyPatch) -> None:

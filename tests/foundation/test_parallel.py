@@ -9,8 +9,9 @@ import pytest
 
 from chalicelib.foundation import log, parallel
 from chalicelib.foundation.http.connection_pool import CONNECTIONS_PER_HOST
-from chalicelib.foundation.parallel import WIDTH, together
-from tests.patience import PATIENCE_SECONDS
+from chalicelib.foundation.parallel import WIDTH, in_time, together
+from chalicelib.foundation.time_limit import time_limit
+from tests.patience import PATIENCE_SECONDS, limit_under_test
 
 
 def test_answers_come_in_the_order_of_the_calls() -> None:
@@ -59,6 +60,30 @@ def test_what_is_logged_meanwhile_belongs_to_the_callers_request() -> None:
     finally:
         log.clear()
     assert together([log.request_id] * 3) == [None] * 3
+
+
+def test_a_call_that_knows_no_limit_ends_with_that_of_the_request() -> None:
+    is_over = threading.Event()
+    try:
+        with time_limit(lambda: 0.0, limit_under_test(0.1)), pytest.raises(TimeoutError):
+            in_time(lambda: is_over.wait(PATIENCE_SECONDS))
+    finally:
+        is_over.set()
+
+
+def test_a_call_in_time_has_its_result_its_error_and_its_caller_s_log_context() -> None:
+    def fail() -> None:
+        raise LookupError("missing")
+
+    log.bind(request_id="a-request")
+    try:
+        assert in_time(log.request_id) == "a-request"  # without a limit, in the same thread
+        with time_limit(lambda: 0.0, PATIENCE_SECONDS):
+            assert in_time(log.request_id) == "a-request"
+            with pytest.raises(LookupError, match="missing"):
+                in_time(fail)
+    finally:
+        log.clear()
 
 
 def test_a_connection_is_kept_for_every_call_under_way() -> None:

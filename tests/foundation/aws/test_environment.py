@@ -181,8 +181,12 @@ def test_without_a_region_there_is_nobody_to_call() -> None:
         endpoint("dynamodb")
 
 
-def test_an_endpoint_is_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    use(monkeypatch, REGION | {"AWS_ENDPOINT_URL": "localhost:4566"})
+@pytest.mark.parametrize(
+    "address",
+    ["localhost:4566", "ftp://localhost/", "http://localhost:99999", "http://localhost:0", "http://localhost/a//b/../"],
+)
+def test_an_endpoint_is_an_address(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    use(monkeypatch, REGION | {"AWS_ENDPOINT_URL": address})
 
     with pytest.raises(NotConfigured, match="AWS_ENDPOINT_URL is no address"):
         endpoint("dynamodb")

@@ -628,10 +628,29 @@ def test_after_a_dropped_call_a_refused_repeat_does_not_count_as_never_reached(m
         post("http://127.0.0.1:1/bank", repeat=True)
 
 
-@pytest.mark.parametrize("url", ["", "bank", "http://", "ftp://127.0.0.1/", f"http://{'a' * 64}.example.com/"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("", "bank", "http://", "ftp://127.0.0.1/", f"http://{'a' * 64}.example.com/"),
+        *("http://127.0.0.1:99999/", "http://127.0.0.1:x/", "http://[::1/"),
+    ],
+)
 def test_an_address_that_cannot_be_used_was_never_reached(url: str) -> None:
     with pytest.raises(NotReached):
         post(url)
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [("", "/"), ("?a=b&c=%20d", "/?a=b&c=%20d"), ("/a b/%41?q=a b", "/a%20b/%41?q=a%20b"), ("/ä#part", "/%C3%A4")],
+)
+def test_paths_and_queries_are_sent_in_characters_of_addresses(path: str, sent: str) -> None:
+    with serving(good) as server:
+        Outbound(public_only=False, total_seconds=AMPLE).post(
+            server.url.removesuffix("/bank") + path, BODY, {}, repeat=False
+        )
+
+    assert server.requests[0][1].split(b" ")[1].decode() == sent
 
 
 def test_an_error_holds_nothing_of_the_request() -> None:

@@ -1156,6 +1156,8 @@ def test_the_keys_of_card_data_are_made_with_the_others_and_rotated(fresh: boots
             "AWS refuses these credentials (Scan: UnrecognizedClientException)",
         ),
         (ErrorResponse("Scan", "InternalFailure"), "AWS refused Scan: InternalFailure"),
+        (ErrorResponse("Scan", "ThrottlingException"), "DynamoDB takes no more calls of this table for now"),
+        (ErrorResponse("Scan", "TransactionConflictException"), "the record was changed concurrently: try again"),
     ],
 )
 def test_aws_that_cannot_be_used_is_one_sentence(
