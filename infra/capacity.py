@@ -43,7 +43,7 @@ REQUESTS = {
 """The requests whose limits are computed, each with its title in ``infra/capacity.csv``."""
 SECRET_READERS = ("relayed read", "payment")  # each environment reads a secret once a minute
 JOURNEYS = {
-    "**an authorization**": ("authorize", "init_authorization", "consent", "exchange of a code"),
+    "**a consent, with its tokens**": ("authorize", "init_authorization", "consent", "exchange of a code"),
     "**a payment, up to the event about its end**": (
         "payment with a key",
         "payment status report, with an event",

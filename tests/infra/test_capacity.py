@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from decimal import Decimal
 
@@ -11,10 +12,12 @@ from chalicelib.delivery.slots import WORKERS
 from infra import capacity
 from infra.capacity import Figures
 from infra.deploy.functions import API, BY_NAME
+from infra.repository import ROOT
 
 PAGE = capacity.PAGE.read_text(encoding="utf-8")
 FIGURES = capacity.read_figures(PAGE)
-READ, PAYMENT = "relayed read", "payment with a key"
+READ, PAYMENT, READ_OF_ACCOUNTS = "relayed read", "payment with a key", "relayed read: accounts"
+MEASURED = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
 
 
 def assuming(**values: int) -> Figures:
@@ -30,6 +33,21 @@ def rate(figures: Figures, request: str, name: str) -> Decimal:
 
 def test_the_costs_and_rates_of_the_page_follow_from_its_figures() -> None:
     assert capacity.replace_tables(PAGE, capacity.tables(FIGURES)) == PAGE, "`make capacity` writes them anew"
+
+
+def test_processor_times_are_those_of_the_measured_requests() -> None:
+    """Floor times ratio, in multiples of the floor of a relayed read."""
+    titles = {"relayed read": READ_OF_ACCOUNTS, "payment": PAYMENT, "`createCard`": "createCard for a new holder"}
+    row = re.compile(r"^\| ([^|]+) \| ([\d.]+); \d+ \| [\d.; ]+ \| ([\d.]+); ", re.MULTILINE)
+    measured = {
+        titles.get(name, name): (Decimal(floor), Decimal(ratio)) for name, floor, ratio in row.findall(MEASURED)
+    }
+    floor_of_a_read, _ = measured[READ_OF_ACCOUNTS]
+
+    assert len(measured) == 7
+    for title, (floor, ratio) in measured.items():
+        assert FIGURES.work[title].processor == round(floor * ratio / floor_of_a_read, 2), title
+    assert FIGURES.values["processor time of the floor"] == floor_of_a_read
 
 
 def test_the_page_has_the_memory_of_the_functions() -> None:

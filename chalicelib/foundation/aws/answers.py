@@ -1,7 +1,7 @@
 """Answers of AWS's JSON protocols.
 
 https://smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html; DynamoDB adds ``x-amz-crc32``, SQS
-``x-amzn-query-error`` with the code of its older protocol.
+``x-amzn-query-error`` with the code of its older protocol. Zipped answers, which nobody asks for, are understood.
 """
 
 from __future__ import annotations

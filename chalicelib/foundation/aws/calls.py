@@ -207,6 +207,6 @@ def _headers(call: Call) -> dict[str, str]:
         "User-Agent": USER_AGENT,
     }
     trace = os.environ.get("_X_AMZN_TRACE_ID")
-    if trace and "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # Lambda ends loops of queues and functions by it
+    if trace and "AWS_LAMBDA_FUNCTION_NAME" in os.environ:  # Lambda detects loops by it
         headers["X-Amzn-Trace-Id"] = quote(trace, safe=_UNQUOTED)
     return headers

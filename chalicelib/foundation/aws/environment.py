@@ -56,10 +56,10 @@ class Credentials(NamedTuple):
 
 
 def endpoint(service: str) -> Endpoint:
-    """Where a service is called. Raises: NotConfigured: there is no region, or an address that is none."""
+    """Where a service is called. Raises: NotConfigured: there is no region, or an address that cannot be used."""
     read = os.environ.get
     configured = read(SERVICES[service].endpoint_variable) or read("AWS_ENDPOINT_URL")
-    region = read("AWS_REGION") or read("AWS_DEFAULT_REGION")
+    region = read("AWS_REGION") or read("AWS_DEFAULT_REGION") or None
     return _endpoint(service, region, configured, read(_IGNORES_ENDPOINTS), tuple(map(read, _LEFT_TO_BOTOCORE)))
 
 
@@ -71,7 +71,8 @@ def _endpoint(
         return _endpoint_of_botocore(service, region, configured, ignored, left)
     if configured and (ignored or "").lower() != "true":
         if not _is_endpoint(configured):
-            raise NotConfigured("AWS_ENDPOINT_URL is no address that begins with http:// or https://")
+            names = f"{SERVICES[service].endpoint_variable} or AWS_ENDPOINT_URL"
+            raise NotConfigured(f"{names} must be an http:// or https:// address without port 0, // and .. in its path")
         return Endpoint(configured.rstrip("/") + "/", region)
     if _ORDINARY_REGION.fullmatch(region):
         return Endpoint(f"https://{service}.{region}.amazonaws.com/", region)
@@ -79,7 +80,7 @@ def _endpoint(
 
 
 def _is_endpoint(url: str) -> bool:
-    """Whether calls can be sent to an address, and signed: with a port that there is, and without dots in its path."""
+    """Whether calls can be sent to an address, and signed: its port is not 0, and its path is as AWS signs it."""
     try:
         parts = urlsplit(url)
         return has_web_scheme(url) and parts.port != 0 and not _UNSIGNABLE.search(parts.path)

@@ -22,11 +22,11 @@ class AwsError(Exception):
 
 
 class NotConfigured(AwsError):
-    """Nothing was sent, because there are no credentials or no region."""
+    """Nothing was sent, because a setting is missing or wrong, or the credentials are refused."""
 
 
 class NotSent(AwsError):
-    """Nothing was sent: there was no connection, no time, or no answer of who has the credentials."""
+    """Nothing was sent: there was no connection, no time, or no answer of the source of credentials."""
 
 
 class NoAnswer(AwsError):

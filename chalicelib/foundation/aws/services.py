@@ -17,7 +17,7 @@ class Service:
         json_version: the version of its JSON protocol.
         connect_seconds: the time to connect outside a time limit.
         read_seconds: the time from the sending to the answer outside a time limit.
-        list_method: a method of boto3's client that needs no arguments.
+        list_method: a method of boto3's client without arguments, by which botocore is asked for the endpoint.
     """
 
     endpoint_variable: str
@@ -34,6 +34,6 @@ SERVICES: Mapping[str, Service] = {
     "secretsmanager": Service("AWS_ENDPOINT_URL_SECRETS_MANAGER", "secretsmanager", "1.1", 2, 6, "list_secrets"),
     "sqs": Service("AWS_ENDPOINT_URL_SQS", "AmazonSQS", "1.0", 1, 2, "list_queues"),
 }
-"""By the name in hosts and signatures. Callers of queues are waited for, and the sweeper sends messages that were not
-accepted: their limits are short.
+"""By the name in hosts and signatures. SQS has short limits: somebody waits while a message is sent, and the sweeper
+sends it later if that fails.
 """

@@ -25,7 +25,7 @@ _UNSIGNED = ("user-agent", "x-amzn-trace-id")
 """Headers that proxies and tracing may change."""
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _TOLERATED_SECONDS = 240
-"""AWS refuses signatures that are 5 minutes old, or ahead of its time."""
+"""AWS refuses signatures more than 5 minutes from its time; a minute less, for the way."""
 _skew_seconds = 0.0
 """How far this machine's clock is behind AWS's, as far as known."""
 
@@ -80,6 +80,7 @@ def is_out_of_date(headers: Mapping[str, str], date: str) -> bool:
         there = parsedate_to_datetime(date)
     except ValueError:
         return False
+    there = there.replace(tzinfo=there.tzinfo or UTC)
     signed = datetime.strptime(headers["X-Amz-Date"], _TIMESTAMP).replace(tzinfo=UTC)
     if abs((there - signed).total_seconds()) <= _TOLERATED_SECONDS:
         return False

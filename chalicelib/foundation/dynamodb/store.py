@@ -3,17 +3,17 @@
 Callers use short table names (``clients``); this module adds the stage's prefix. Items are plain dictionaries of
 strings, integers, ``Decimal``, bytes, booleans, ``None``, lists and dictionaries; floats are refused.
 
-Only the store repeats a call. After a lost response, in transport or by a DynamoDB failure,
-the call is sent again where this is safe, for up to ``PATIENCE`` seconds:
+Only the store repeats calls of DynamoDB, apart from one whose signature was refused. After a lost response, in
+transport or by a DynamoDB failure, the call is sent again where this is safe, for up to ``PATIENCE`` seconds:
 
 - Reads, and puts and deletes without a condition, are idempotent. The repeat overwrites any write made in between,
   as if the call had come later.
 - Conditional puts: if an earlier attempt was applied, the repeat's condition fails. A failed condition counts as
   success if the stored item equals the new one: there is nothing else that the put would have written.
-- Transactions are repeated with their token until the deadline. DynamoDB recognises the token, completes a transaction
+- Transactions are repeated with their token, at most 20 times. DynamoDB recognises the token, completes a transaction
   that is still in progress, and applies it once. Some emulators do not, so a condition that fails in a repeat counts
   as success if the item of a conditional put is stored.
-- Updates and conditional deletes are repeated only if they were never sent. They have no token, and their result does
+- Updates and conditional deletes are not repeated after a lost response. They have no token, and their result does
   not identify the writer: a number could be added twice, and another caller may have deleted the item. Use a
   transaction if the outcome must be known.
 

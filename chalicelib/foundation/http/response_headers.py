@@ -11,7 +11,7 @@ _NAME = re.compile("[!-9;-~]+")
 _SPACE = " \t"
 _ENCODING = "iso-8859-1"
 _MOST_LINES, _LONGEST_LINE = 100, 65_536
-"""The limits of ``http.client``."""
+"""About the limits of ``http.client``."""
 
 
 class ResponseHeaders:
@@ -24,7 +24,7 @@ class ResponseHeaders:
         return self._fields
 
     def get(self, name: str, default: str | None = None) -> str | None:
-        """The first value of a name, in any case."""
+        """The first value of a name, whatever the case of its letters."""
         name = name.lower()
         return next((value for each, value in self._fields if each.lower() == name), default)
 
@@ -35,8 +35,8 @@ def read_headers(file: Any, **_: Any) -> ResponseHeaders:
     A line that begins with a space continues the value before it (RFC 9112, 5.2). Options that another version of
     ``http.client`` may pass are ignored.
 
-    Raises: http.client.HTTPException: there are too many, one is too long, or a line is no header, after which nobody
-        could say where the response ends.
+    Raises: http.client.HTTPException: there are too many, one is too long, or a line is no header or has a control
+        character, after which nobody could say where the response ends.
     """
     fields: list[tuple[str, str]] = []
     for line in _lines(file):

@@ -188,7 +188,7 @@ def test_without_a_region_there_is_nobody_to_call() -> None:
 def test_an_endpoint_is_an_address(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     use(monkeypatch, REGION | {"AWS_ENDPOINT_URL": address})
 
-    with pytest.raises(NotConfigured, match="AWS_ENDPOINT_URL is no address"):
+    with pytest.raises(NotConfigured, match="AWS_ENDPOINT_URL must be an http"):
         endpoint("dynamodb")
 
 
