@@ -83,6 +83,13 @@ def test_tables_are_made_once_and_outlive_a_restart(tmp_path: Path) -> None:
         assert ("Item" in client.get_item(TableName="causeway-local-users", Key=key)) is bool(turn)
         client.put_item(TableName="causeway-local-users", Item=key)
         indexes = client.describe_table(TableName="causeway-local-deliveries")["Table"]["GlobalSecondaryIndexes"]
-        assert {index["IndexName"] for index in indexes} == {"bank", "client", "due", "failed", "manager"}
+        assert {index["IndexName"] for index in indexes} == {
+            "bank",
+            "client",
+            "client-failed",
+            "due",
+            "failed",
+            "manager",
+        }
         client.close()
         engine.stop()

@@ -340,7 +340,8 @@ def test_a_page_with_a_filter_examines_a_limited_number_of_consents(
 
     found = [ids(page["consents"]) for page in pages(world, bic="BETADEF1", limit=1)]
 
-    assert found == [*[[]] * empty, [rare]]
+    assert found[: empty + 1] == [*[[]] * empty, [rare]]
+    assert found[empty + 1 :] in ([], [[]])  # DynamoDB does not say that the row at a query's limit is the last
 
 
 def test_a_page_with_a_filter_takes_a_second_query_for_the_rest_that_it_examines(world: World) -> None:
