@@ -87,7 +87,9 @@ class TokenFlow:
         pair, operations = self.consents.first_pair(consent, confirmation)
         try:
             self._write(operations)
-        except ConditionFailed:
+        except ConditionFailed as failure:
+            if 1 not in failure.failed:  # the consent has ended
+                raise refusals.CODE_EXPIRED() from None
             raise self._end_misused_consent(consent, refusals.CODE_USED) from None
         return self._answer(consent, pair, confirmation)
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from chalicelib.openbanking.protocol import refusals
+from tests.log_lines import Lines
 from tests.world import World, basic
 
 VERSIONS = pytest.mark.parametrize("version", [1, 2])
@@ -294,6 +295,16 @@ def test_two_refreshes_at_once_fetch_one_pair(world: World) -> None:
 
     assert late.status == 200
     assert late.body == done[0].body
+
+
+def test_a_code_whose_consent_ends_meanwhile_has_expired_and_was_not_misused(world: World, lines: Lines) -> None:
+    consented = world.approve(1)
+
+    with world.meanwhile("transact", lambda: world.bank(1, "/token/revoke", {"access_token": consented.bank_token})):
+        late = world.tpp("POST", "/tpp/token", {"code": consented.query["code"]})
+
+    assert (late.status, late.body["error_description"]) == (400, "the authorization code has expired")
+    assert "misused_token" not in lines.text
 
 
 def test_a_refresh_that_is_overtaken_by_a_revocation_brings_nothing(world: World) -> None:
