@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import os
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +43,7 @@ from tests.bench.sampled import shares
 from tests.bench.scene import scene
 from tests.bench.transfers import Transfers
 from tests.bench.works import MEASURED
+from tests.silence import silent
 
 _GOALS = "relayed read warm: 2.2 and 0.8"
 _SHARED = ("relayed read: accounts", "refresh")
@@ -54,27 +52,12 @@ _LATENCY_GOALS = {"GET /tpp/consent": 2, "GET /tpp/accounts": 6, "refresh": 5}
 """The medians to be reached on dynoxide, in milliseconds."""
 
 
-@contextlib.contextmanager
-def _silent() -> Iterator[None]:
-    """The service's log lines are made, but go nowhere."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    with open(os.devnull, "w") as nowhere:  # noqa: PTH123
-        os.dup2(nowhere.fileno(), 1)
-        try:
-            yield
-        finally:
-            sys.stdout.flush()
-            os.dup2(kept, 1)
-            os.close(kept)
-
-
 def _requests(*, all_of_them: bool = False) -> None:
     """The requests of ``MEASURED`` by the floor, the boto3 script and the service, warm and cold; others only warm."""
     print(f"{'processor time':56}   floor, boto3 ÷ floor, Causeway ÷ floor, Causeway ÷ boto3   (goals: {_GOALS})")
     with scene() as found, cold_start.unpacked() as packages:
         for title in found.works.all if all_of_them else MEASURED:
-            with _silent():
+            with silent():
                 request = recorded.record(found.stub, title, found.works.all[title])
                 warm = recorded.measure(request)
                 parts = shares(request.request, 500) if title in _SHARED else {}
@@ -98,7 +81,7 @@ def _sdk_imports() -> None:
 
 
 def _pages() -> None:
-    with _silent():
+    with silent():
         found = dict(pages.measured())
     for place, seconds in found.items():
         print(f"{place:50} {seconds * 1000:5.1f} ms   (goal: {pages.GOAL * 1000:.0f} ms)")
@@ -116,7 +99,7 @@ def _explorer() -> None:
 def _cards() -> None:
     for action, goal in cards.GOALS.items():
         for what, share in cards.SHARES.items():
-            with _silent():
+            with silent():
                 measured = cards.ratio(action, share)
             aim = f"   (goal: {goal})" if what == cards.COUNTED else ""
             print(f"{action:12} {what:40} {measured:5.1f} times json.loads + json.dumps{aim}")
@@ -134,16 +117,16 @@ def _on_dynamodb_local() -> None:
 
 
 def _by_clients(what: str, of: str, ours: Make, place: Callable[[], int], script: Make) -> None:
-    with _silent():
+    with silent():
         places = [place() for _ in range(against_bare.MANY)]
     for count, clients in itertools.product((1, against_bare.MANY), against_bare.CLIENTS):
-        with _silent():
+        with silent():
             measured = against_bare.speed(ours, script, places[:count], clients)
         print(f"{what} by {clients:2} clients from {count:2} {of}   {measured}   (goal: {against_bare.GOAL})")
 
 
 def _reports(hub: Hub, credentials: Mapping[str, str]) -> None:
-    with _silent():
+    with silent():
         pages = reports.compared(reports.Reports(hub, credentials))
     for name, each in pages.items():
         for rows, page in zip(reports.SIZES, each, strict=True):
@@ -213,20 +196,20 @@ def _idle() -> None:
 
 
 def _backlog(count: int) -> None:
-    with _silent():
+    with silent():
         measured = backlog.drained(count)
     print(f"a backlog of {count} events for one receiver drains at {measured}   (goal: {backlog.GOAL})")
 
 
 def _emulator() -> None:
-    with _silent():
+    with silent():
         paces = list(emulator.measured())
     for what, pace, goal in paces:
         print(f"{what} by {emulator.CLIENTS} clients on the built-in emulator   {pace:5.1f} a second   (goal: {goal})")
 
 
 def _moved_day() -> None:
-    with _silent():
+    with silent():
         measured = moved_day.move_a_day()
     what = f"clock advance 1d, {moved_day.DELIVERIES} deliveries to {moved_day.BANKS} banks that are gone"
     print(f"{what}   {measured}   (goal: {moved_day.GOAL} s)")

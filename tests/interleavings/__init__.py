@@ -1,0 +1,1 @@
+"""Two requests at the same time, in every order of their calls of DynamoDB."""

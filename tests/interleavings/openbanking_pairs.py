@@ -1,0 +1,127 @@
+"""Pairs of open banking requests, each prepared in a world of its own."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.interleavings.scheduler import Request
+from tests.openbanking.circuits import Reader
+from tests.openbanking.payer import Payer
+from tests.openbanking.unattended import Reader as UnattendedReader
+from tests.openbanking.unattended import limit_reads
+from tests.world import World
+
+Pair = tuple[Request, Request]
+BANK = 1
+
+
+def redeem_redeem(world: World) -> Pair:
+    code = world.approve(BANK).query["code"]
+    return (redeem := _redemption(world, code)), redeem
+
+
+def refresh_refresh(world: World) -> Pair:
+    return (refresh := _refresh(world, world.tokens(BANK))), refresh
+
+
+def redeem_revoke_by_bank(world: World) -> Pair:
+    consented = world.approve(BANK)
+    return _redemption(world, consented.query["code"]), _revocation_by_bank(world, consented.bank_token)
+
+
+def refresh_revoke_by_bank(world: World) -> Pair:
+    consented = world.approve(BANK)
+    tokens = _redemption(world, consented.query["code"])().body
+    return _refresh(world, tokens), _revocation_by_bank(world, consented.bank_token)
+
+
+def refresh_revoke(world: World) -> Pair:
+    tokens = world.tokens(BANK)
+    return _refresh(world, tokens), lambda: world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
+
+
+def read_revoke_by_bank(world: World) -> Pair:
+    reader = Reader(world, BANK)
+    consented = world.approve(BANK)
+    reader.bearer = _redemption(world, consented.query["code"])().body["access_token"]
+    return reader.ask, _revocation_by_bank(world, consented.bank_token)
+
+
+def consent_consent(world: World) -> Pair:
+    body = world.consent_body(BANK, world.authorize(BANK)["redirect_url"])
+    return (consent := lambda: world.bank(BANK, "/consent", body)), consent
+
+
+def pay_pay_with_one_key(world: World) -> Pair:
+    payer = Payer(world, 2)
+    return (pay := lambda: payer.pay("a-key")), pay
+
+
+def pay_pay_with_one_request_id(world: World) -> Pair:
+    payer = Payer(world, 2)
+    payer.request_id = str(uuid.uuid4())
+    return payer.pay, payer.pay
+
+
+def pay_pay_with_a_one_time_consent(world: World) -> Pair:
+    payer = Payer(world, 2, consent_type="one_time")
+    return payer.pay, payer.pay
+
+
+def report_report(world: World) -> Pair:
+    payer = Payer(world, 2)
+    payer.pay()
+    return (lambda: payer.report("ACSP")), (lambda: payer.report("ACSC"))
+
+
+def pay_report(world: World) -> Pair:
+    payer = Payer(world, 2)
+    return payer.pay, lambda: payer.report("ACSC")
+
+
+def read_read_with_one_left(world: World) -> Pair:
+    limit_reads(world, limit=1)
+    reader = UnattendedReader(world)
+    return reader.read, reader.read
+
+
+def archive_client_refresh(world: World) -> Pair:
+    def archive() -> bool:
+        return world.hub.openbanking.clients.archive(world.client.client_id).is_archived
+
+    return archive, _refresh(world, world.tokens(BANK))
+
+
+def rotate_secret_refresh(world: World) -> Pair:
+    return _rotation(world), _refresh(world, world.tokens(BANK))
+
+
+def rotate_secret_rotate_secret(world: World) -> Pair:
+    return _rotation(world), _rotation(world)
+
+
+PAIRS: Mapping[str, Callable[[World], Pair]] = {
+    name.replace("_", " "): value
+    for name, value in dict(globals()).items()
+    if callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
+}
+
+
+def _rotation(world: World) -> Request:
+    """A new secret for a client that has none; the number of its secrets afterwards."""
+    return lambda: len(world.hub.openbanking.clients.rotate_secret(world.client.client_id, 60).client.secrets)
+
+
+def _redemption(world: World, code: str) -> Request:
+    return lambda: world.tpp("POST", "/tpp/token", {"code": code})
+
+
+def _refresh(world: World, tokens: Mapping[str, Any]) -> Request:
+    body = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"]}
+    return lambda: world.tpp("POST", "/tpp/token", body)
+
+
+def _revocation_by_bank(world: World, bank_token: str) -> Request:
+    return lambda: world.bank(BANK, "/token/revoke", {"access_token": bank_token})

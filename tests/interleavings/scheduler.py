@@ -1,0 +1,201 @@
+"""Requests that are made at the same time, one call of DynamoDB after the other, in the order of a schedule.
+
+Each request is a thread, which waits before every call until it is its turn; only one is running at a time. So a
+schedule, the numbers of the requests whose calls come one after the other, always has the same effect. Calls that a
+request makes together are made in order (``parallel.WIDTH`` is 1).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal, cast
+from unittest.mock import patch
+
+from chalicelib.foundation import parallel
+from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe
+from chalicelib.foundation.aws.errors import NoAnswer
+from tests.patience import PATIENCE_SECONDS
+from tests.resources import for_stage
+
+Request = Callable[[], Any]
+Schedule = tuple[int, ...]
+Item = tuple[str, str]
+"""A table, and the key of an item; of a query, the values that it compares keys with."""
+
+
+FaultKind = Literal["lost", "crash before", "crash after"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to a call, by the number of its request and its number there, from 0.
+
+    Its answer is lost after it was carried out, or its request ends with its process, before the call or after it.
+    """
+
+    request: int
+    call: int
+    kind: FaultKind
+
+    def __str__(self) -> str:
+        return f"{self.request}.{self.call} {self.kind}"
+
+    @classmethod
+    def read(cls, text: str) -> Fault:
+        """The fault that is shown so."""
+        place, _, kind = text.partition(" ")
+        request, _, call = place.partition(".")
+        return cls(int(request), int(call), cast("FaultKind", kind))
+
+
+class Crashed(BaseException):
+    """A request ended with its process."""
+
+
+@dataclass(frozen=True)
+class Played:
+    """A schedule that was played.
+
+    Attributes:
+        schedule: the number of the request that made each call.
+        choices: the numbers of the requests that could have made it.
+        items: the items that each request read or wrote.
+        results: what each request returned, or its exception.
+    """
+
+    schedule: Schedule
+    choices: Sequence[Sequence[int]]
+    items: Sequence[set[Item]]
+    results: Sequence[Any]
+
+    @property
+    def shared_items(self) -> set[Item]:
+        """The items that all requests read or wrote."""
+        return set.intersection(*self.items)
+
+
+@dataclass
+class _Turns:
+    """Whose turn it is: a request is ``running``, ``waiting`` for its turn, ``crashed`` until it ends, or ``done``."""
+
+    schedule: Schedule
+    fault: Fault | None
+    states: dict[int, str]
+    items: list[set[Item]]
+    made: list[int] = field(default_factory=list)
+    choices: list[list[int]] = field(default_factory=list)
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    here: threading.local = field(default_factory=threading.local)
+
+    def see(self, call: Call, proceed: Proceed) -> Members:
+        number = getattr(self.here, "number", None)
+        if number is not None and self.states[number] == "crashed":
+            raise Crashed
+        if number is not None and call.service == "dynamodb":
+            self.items[number] |= set(_items_of(call.operation, call.body))
+            self._change(number, "waiting")
+            with self.changed:
+                self._wait_until(lambda: self.states[number] == "running")
+                index = self.made.count(number) - 1
+            if self.fault is not None and (self.fault.request, self.fault.call) == (number, index):
+                return self._fail(self.fault.kind, call, proceed)
+        return proceed(call)
+
+    def _fail(self, kind: str, call: Call, proceed: Proceed) -> Members:
+        if kind != "crash before":
+            proceed(call)
+        if kind == "lost":
+            raise NoAnswer(call.operation)
+        self.states[self.here.number] = "crashed"
+        raise Crashed
+
+    def run(self, number: int, request: Request, results: list[Any]) -> None:
+        self.here.number = number
+        try:
+            results[number] = request()
+        except (Exception, Crashed) as error:
+            results[number] = error
+        self._change(number, "done")
+
+    def start(self, number: int, thread: threading.Thread) -> None:
+        """Start a request, which goes on to its first call."""
+        self.states[number] = "running"
+        thread.start()
+        with self.changed:
+            self._wait_until(lambda: self.states[number] != "running")
+
+    def control(self) -> None:
+        """Let one request after the other make its next call, until all are done."""
+        with self.changed:
+            while True:
+                self._wait_until(lambda: not {"running", "crashed"} & {*self.states.values()})
+                waiting = [number for number, state in self.states.items() if state == "waiting"]
+                if not waiting:
+                    return
+                wanted = self.schedule[len(self.made)] if len(self.made) < len(self.schedule) else waiting[0]
+                chosen = wanted if wanted in waiting else waiting[0]
+                self.made.append(chosen)
+                self.choices.append(waiting)
+                self.states[chosen] = "running"
+                self.changed.notify_all()
+
+    def _change(self, number: int, state: str) -> None:
+        with self.changed:
+            self.states[number] = state
+            self.changed.notify_all()
+
+    def _wait_until(self, is_so: Callable[[], bool]) -> None:
+        assert self.changed.wait_for(is_so, PATIENCE_SECONDS), "a request does not go on"
+
+
+def play(requests: Sequence[Request], schedule: Schedule, fault: Fault | None = None) -> Played:
+    """Make requests at the same time. After the end of ``schedule``, the first that can goes on."""
+    turns = _Turns(schedule, fault, {}, [set() for _ in requests])
+    results: list[Any] = [None] * len(requests)
+    threads = [
+        threading.Thread(target=turns.run, args=(number, request, results), daemon=True)
+        for number, request in enumerate(requests)
+    ]
+    with observe(turns.see), patch.object(parallel, "WIDTH", 1):
+        for number, thread in enumerate(threads):
+            turns.start(number, thread)
+        turns.control()
+    return Played(tuple(turns.made), turns.choices, turns.items, results)
+
+
+def play_all(play_one: Callable[[Schedule], Played]) -> Iterator[Played]:
+    """Play every schedule once; ``play_one`` begins with the same storage each time."""
+    beginnings: list[Schedule] = [()]
+    while beginnings:
+        beginning = beginnings.pop()
+        played = play_one(beginning)
+        yield played
+        for position in range(len(beginning), len(played.schedule)):
+            others = [each for each in played.choices[position] if each != played.schedule[position]]
+            beginnings += [(*played.schedule[:position], each) for each in others]
+
+
+def _items_of(operation: str, body: Mapping[str, Any]) -> Iterator[Item]:
+    """The items that a call reads or writes."""
+    for table, wanted in body.get("RequestItems", {}).items():
+        yield from ((table, str(key)) for key in wanted["Keys"])
+    for each in body.get("TransactItems", ()):
+        yield from _items_of(*next(iter(each.items())))
+    if "Key" in body:
+        yield body["TableName"], str(body["Key"])
+    if "Item" in body:
+        yield body["TableName"], str({name: body["Item"][name] for name in _key_names()[body["TableName"]]})
+    if operation == "Query":
+        yield body["TableName"], str(body["ExpressionAttributeValues"])
+
+
+@cache
+def _key_names() -> Mapping[str, Sequence[str]]:
+    """The names of each table's key attributes."""
+    return {
+        table["TableName"]: [key["AttributeName"] for key in table["KeySchema"]]
+        for table in for_stage("local").tables()
+    }
