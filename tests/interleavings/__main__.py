@@ -13,12 +13,14 @@ from moto import mock_aws
 from infra import command
 from infra.local.resources import create_resources
 from tests import lean_emulator
-from tests.interleavings.openbanking_pairs import PAIRS
+from tests.interleavings import card_pairs, openbanking_pairs
 from tests.interleavings.outcomes import outcome
 from tests.interleavings.playing import PlayedPair
 from tests.interleavings.scheduler import Fault
 from tests.silence import silent
 from tests.world import World
+
+PAIRS = openbanking_pairs.PAIRS | card_pairs.PAIRS
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -102,7 +102,7 @@ def rotate_secret_rotate_secret(world: World) -> Pair:
     return _rotation(world), _rotation(world)
 
 
-PAIRS: Mapping[str, Callable[[World], Pair]] = {
+PAIRS: dict[str, Callable[[World], Pair]] = {
     name.replace("_", " "): value
     for name, value in dict(globals()).items()
     if callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")

@@ -7,12 +7,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.foundation import jsontext
+from tests.cards.scenes import Envelope
 from tests.interleavings.scheduler import Played
 from tests.world import Answer, World
 
-_RANDOM = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[A-Za-z0-9_-]{20,}")
+_NAMES = r"\w*id|\w*reference|trans_link|auth_code|pan|pin|cvc2|acs_password|account_number"
+_NUMBERS = rf'(?:{_NAMES})\\*":\s*(?:\d+|\\*"\w*)'
+_RANDOM = re.compile(rf"{_NUMBERS}|[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}|[A-Za-z0-9_-]{{20,}}")
 """Identifiers, tokens and codes."""
 _IN_PROGRESS = "is still in progress"
+_TRY_AGAIN = (8001, 8003)
+"""Codes of the card API: in progress, and in conflict with others."""
 
 
 def outcome(world: World, played: Played) -> str:
@@ -28,15 +33,27 @@ def answer(result: Any) -> str:
 
 def in_progress(results: Sequence[Any]) -> Sequence[int]:
     """The numbers of the requests that were asked to come again, since another one is still in progress."""
-    return [
-        number
-        for number, result in enumerate(results)
-        if isinstance(result, Answer) and result.status == 409 and _IN_PROGRESS in result.text
-    ]
+    return [number for number, result in enumerate(results) if _is_in_progress(result)]
+
+
+def _is_in_progress(result: Any) -> bool:
+    match result:
+        case Answer(409, _, text):
+            return _IN_PROGRESS in text
+        case Envelope():
+            return result.status_code in _TRY_AGAIN or (result.data or {}).get("response_code") == "91"
+        case _:
+            return False
 
 
 def _content(result: Any) -> Any:
-    return [result.status, result.text] if isinstance(result, Answer) else repr(result)
+    match result:
+        case Answer(status, _, text):
+            return [status, text]
+        case Envelope(raw):
+            return raw
+        case _:
+            return repr(result)
 
 
 def _numbered(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import get_args
 from tests.interleavings.outcomes import answer, in_progress, outcome
 from tests.interleavings.scheduler import Crashed, Fault, FaultKind, Played, Request, Schedule, play, play_all
 from tests.openbanking.faults import Snapshot
-from tests.world import World
+from tests.world import GROWING, World
 
 _LONGEST = 1000
 """More calls than a request makes."""
@@ -44,7 +44,7 @@ class PlayedPair:
     def __init__(self, world: World, prepare: Prepare) -> None:
         self._world = world
         self._requests = prepare(world)
-        self._before = Snapshot(world)
+        self._before = Snapshot(world, (*GROWING, "clients"))
         self.play(())  # caches are filled
         in_turn = [self.play((first,) * _LONGEST) for first in (0, 1)]
         self._alone = [answer(self._play([request], ()).results[0]) for request in self._requests]

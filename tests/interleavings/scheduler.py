@@ -148,7 +148,7 @@ class _Turns:
             self.changed.notify_all()
 
     def _wait_until(self, is_so: Callable[[], bool]) -> None:
-        assert self.changed.wait_for(is_so, PATIENCE_SECONDS), "a request does not go on"
+        assert self.changed.wait_for(is_so, PATIENCE_SECONDS), "a request waits for another one, and not for storage"
 
 
 def play(requests: Sequence[Request], schedule: Schedule, fault: Fault | None = None) -> Played:

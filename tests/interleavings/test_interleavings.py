@@ -9,12 +9,13 @@ import pytest
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records.consents import Consents
-from tests.interleavings.openbanking_pairs import PAIRS
+from tests.interleavings import card_pairs, openbanking_pairs
 from tests.interleavings.playing import PlayedPair
 from tests.interleavings.scheduler import Crashed, Fault, Schedule, play, play_all
 from tests.world import World
 
 pytestmark = pytest.mark.dynamodb
+PAIRS = openbanking_pairs.PAIRS | card_pairs.PAIRS
 
 
 @pytest.mark.parametrize("title", PAIRS)
