@@ -14,6 +14,7 @@ from chalicelib.cards.protocol.values import API_VERSION, CREDIT_TYPES
 from infra.event_receiver import EventReceiver
 from infra.tour.guide import Guide, TourFailed
 
+_WRONG_PINS = ("1357", "2468", "9876", "8642", "5913", "3795")
 _EURO, _GERMANY, _SEPA, _PURCHASE, _CASH, _PIN_CHECK, _PIN = 978, 276, 2, 0, 1, 39, "7391"
 _SHOPS = {"Corner Shop": "5411", "Riverside Grill": "5812", "Hotel Lindenhof": "7011", "Lantern Books": "5942"}
 _SHOPS |= {"Museum of Lanterns": "7991", "Cash machine": "6011"}
@@ -75,8 +76,8 @@ class CardTour:
         call("setPin", Status.PIN_TOO_SIMPLE, **card, pin="1234")
         call("setPin", **card, pin=_PIN)
         step("Three wrong PINs at a terminal block the PIN")
-        for pin, code in (("1357", "55"), ("2468", "55"), ("9876", "75"), (_PIN, "75")):
-            self._authorize("Cash machine", 0, code, transaction_type=_PIN_CHECK, pin=pin)
+        self._enter_wrong_pins()
+        self._authorize("Cash machine", 0, "75", transaction_type=_PIN_CHECK, pin=_PIN)
         step("The programme manager unblocks the PIN, and the correct PIN works again")
         call("unblockPin", **card)
         self._authorize("Cash machine", 0, transaction_type=_PIN_CHECK, pin=_PIN)
@@ -133,12 +134,28 @@ class CardTour:
         _require(envelope.get("status_code") == refused, f"{action} returned {envelope.get('message', 'success')}")
         return envelope.get("data", envelope)
 
+    def _enter_wrong_pins(self) -> None:
+        """Enter wrong PINs until the third in a row. One in 10,000 has the verification value of the right one, and is
+        accepted: then three more are needed.
+        """
+        refused = 0
+        for pin in _WRONG_PINS:
+            answer = self._respond("Cash machine", 0, transaction_type=_PIN_CHECK, pin=pin)
+            refused = 0 if answer["response_code"] == "00" else refused + 1
+            if refused == 3:
+                break
+        _require(answer["response_code"] == "75", f"the third wrong PIN got {answer['response_code']} instead of 75")
+
     def _authorize(self, shop: str, amount: int, code: str = "00", **members: Any) -> Any:
         """Ask for an authorization. Raises: TourFailed, if its response code is not ``code``."""
-        use = {"transaction_type": _PURCHASE, **_members(shop, amount), **self._card, **members}
-        answer = self._call("simulateAuthorization", **use)
+        answer = self._respond(shop, amount, **members)
         _require(answer["response_code"] == code, f"{shop} got {answer['response_code']} instead of {code}")
         return answer
+
+    def _respond(self, shop: str, amount: int, **members: Any) -> Any:
+        """The network's answer to a request of a shop."""
+        use = {"transaction_type": _PURCHASE, **_members(shop, amount), **self._card, **members}
+        return self._call("simulateAuthorization", **use)
 
     def _clear(self, shop: str, amount: int, held: Mapping[str, Any] | None = None, **members: Any) -> Any:
         """Clear an amount, with or without an authorization. Returns the clearing."""

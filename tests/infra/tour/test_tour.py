@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
@@ -16,6 +17,7 @@ from causeway.errors import ConnectionLost
 from causeway.tpp import Tpp
 from infra.local import background, stackfile
 from infra.tour import play
+from infra.tour.cards import CardTour
 from infra.tour.guide import Guide, format_json
 from tests.http_servers import serving
 
@@ -147,3 +149,13 @@ def test_a_tour_whose_own_stack_does_not_start_ends_with_one_line(
     assert capsys.readouterr().err == (
         "The tour ended early: the stack ended before it was ready: causeway: port 8000 is taken.\n"
     )
+
+
+def test_a_wrong_pin_that_is_accepted_is_followed_by_three_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    none: Any = SimpleNamespace(wait_for_event=None)
+    codes = iter(["55", "55", "00", "55", "55", "75"])
+    monkeypatch.setattr(CardTour, "_respond", lambda *_, **__: {"response_code": next(codes)})
+
+    CardTour("", none, none, none, none)._enter_wrong_pins()
+
+    assert next(codes, None) is None
