@@ -14,7 +14,6 @@ from tests.interleavings.playing import PlayedPair
 from tests.interleavings.scheduler import Crashed, Fault, Schedule, play, play_all
 from tests.world import World
 
-pytestmark = pytest.mark.dynamodb
 PAIRS = openbanking_pairs.PAIRS | card_pairs.PAIRS
 
 
