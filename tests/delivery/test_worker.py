@@ -15,7 +15,7 @@ from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
-from chalicelib.foundation.dynamodb.store import Conflict, Operation, StoreError, StoreUnavailable, Throttled
+from chalicelib.foundation.dynamodb.store import Busy, Conflict, Operation, StoreUnavailable, Throttled
 from chalicelib.foundation.http import header_capture
 from tests.delivery.deliveries import DECIDED, Receiver, begun, buried, fail, record
 from tests.log_lines import Lines
@@ -800,20 +800,21 @@ def test_a_dead_letter_queue_that_fails_does_not_keep_the_outcome_from_being_wri
     assert (world.delivery(recorded).state, world.delivery(recorded).attempts) == ("due", 1)
 
 
-@pytest.mark.parametrize("busy", [Conflict, Throttled])
+@pytest.fixture(params=[Conflict, Throttled])
+def busy(request: pytest.FixtureRequest) -> Busy:
+    """What storage says when too many others want an item."""
+    error: Busy = request.param("others want it")
+    return error
+
+
 def test_an_outcome_is_written_without_the_slot_when_too_many_others_want_that(
-    world: World,
-    worker: Worker,
-    receiver: Receiver,
-    recorded: str,
-    monkeypatch: pytest.MonkeyPatch,
-    busy: type[StoreError],
+    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, busy: Busy
 ) -> None:
     real = world.hub.store.transact
 
     def transact(operations: Sequence[Operation]) -> None:
         if receiver.got and any(getattr(each, "key", {}).get("part", "").startswith("slot#") for each in operations):
-            raise busy("others want it")
+            raise busy
         real(operations)
 
     monkeypatch.setattr(world.hub.store, "transact", transact)
@@ -822,20 +823,14 @@ def test_an_outcome_is_written_without_the_slot_when_too_many_others_want_that(
     assert world.delivery(recorded).state == "delivered"
 
 
-@pytest.mark.parametrize("busy", [Conflict, Throttled])
 def test_a_delivery_whose_slots_too_many_want_is_put_off_and_no_error_of_the_queue(
-    world: World,
-    worker: Worker,
-    receiver: Receiver,
-    recorded: str,
-    monkeypatch: pytest.MonkeyPatch,
-    busy: type[StoreError],
+    world: World, worker: Worker, receiver: Receiver, recorded: str, monkeypatch: pytest.MonkeyPatch, busy: Busy
 ) -> None:
     real = world.hub.store.transact
 
     def transact(operations: Sequence[Operation]) -> None:
         if len(operations) > 1:
-            raise busy("others want it")
+            raise busy
         real(operations)
 
     with monkeypatch.context() as patch:

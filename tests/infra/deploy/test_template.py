@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -10,15 +11,8 @@ import pytest
 from chalicelib.cards import jobs
 from chalicelib.cards.authorization import authorization_record
 from chalicelib.cards.payments import pending_index
-from chalicelib.delivery.delivery_record import (
-    CLAIMED_SECONDS,
-    DUE,
-    FAILED,
-    FAILED_OF_CLIENT,
-    OF_BANK,
-    OF_CLIENT,
-    OF_MANAGER,
-)
+from chalicelib.delivery import delivery_record
+from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.openbanking.flows import consent_expiry
@@ -203,19 +197,14 @@ def test_a_payment_is_finished_by_somebody_else_when_no_function_that_asks_for_i
     assert BY_NAME["finish"].timeout < pending_index.ASKING_SECONDS
 
 
+def indexes_of(module: ModuleType) -> list[ShardedIndex]:
+    """Every sharded index that a module of records has."""
+    return [each for each in vars(module).values() if isinstance(each, ShardedIndex)]
+
+
 @pytest.mark.parametrize(
     "index",
-    [
-        DUE,
-        FAILED,
-        FAILED_OF_CLIENT,
-        OF_BANK,
-        OF_CLIENT,
-        OF_MANAGER,
-        NOTIFY,
-        pending_index.DUE,
-        authorization_record.DUE,
-    ],
+    [*indexes_of(delivery_record), NOTIFY, pending_index.DUE, authorization_record.DUE],
     ids=lambda index: f"{index.table} {index.name}",
 )
 def test_an_index_by_time_is_made_as_it_is_read(index: ShardedIndex) -> None:
