@@ -34,5 +34,7 @@ def _value_size(value: Mapping[str, Any]) -> int:
             return 3 + sum(1 + len(name.encode()) + _value_size(inner) for name, inner in content.items())
         case "L":
             return 3 + sum(1 + _value_size(inner) for inner in content)
-        case _:
+        case "BOOL" | "NULL":
             return 1
+        case _:
+            raise ValueError(f"the size of a value of the type {kind} is not known here")

@@ -1,4 +1,4 @@
-"""Programs that print figures, and not the service's log lines."""
+"""Hides the service's log lines in programs that print figures."""
 
 from __future__ import annotations
 

@@ -140,11 +140,13 @@ class CardTour:
         """
         refused = 0
         for pin in _WRONG_PINS:
-            answer = self._respond("Cash machine", 0, transaction_type=_PIN_CHECK, pin=pin)
-            refused = 0 if answer["response_code"] == "00" else refused + 1
-            if refused == 3:
-                break
-        _require(answer["response_code"] == "75", f"the third wrong PIN got {answer['response_code']} instead of 75")
+            code = self._respond("Cash machine", 0, transaction_type=_PIN_CHECK, pin=pin)["response_code"]
+            expected = "75" if refused == 2 else "55"
+            _require(code in ("00", expected), f"a wrong PIN got {code} instead of {expected}")
+            if code == "75":
+                return
+            refused = 0 if code == "00" else refused + 1
+        raise TourFailed("no three wrong PINs in a row were refused")
 
     def _authorize(self, shop: str, amount: int, code: str = "00", **members: Any) -> Any:
         """Ask for an authorization. Raises: TourFailed, if its response code is not ``code``."""

@@ -35,6 +35,7 @@ NOT_IN_CI = {
     "install-dynoxide": "builds a program for this machine",
     "localstack": "ends with Ctrl-C; installs programs",
     "chaos": "takes as long as one likes; tests have a short one",
+    "interleavings": "takes minutes; make test plays each pair, with one fault",
     "mutants": "takes hours",
     "conformance": "needs a bank; tests have several",
     "docs": "lint fails if the SDK would change; every other target renders by itself",

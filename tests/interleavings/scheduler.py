@@ -172,6 +172,7 @@ def play_all(play_one: Callable[[Schedule], Played]) -> Iterator[Played]:
     while beginnings:
         beginning = beginnings.pop()
         played = play_one(beginning)
+        assert played.schedule[: len(beginning)] == beginning, "the same calls come in the same order each time"
         yield played
         for position in range(len(beginning), len(played.schedule)):
             others = [each for each in played.choices[position] if each != played.schedule[position]]

@@ -66,9 +66,7 @@ def test_two_requests_of_four_calls_have_seventy_orders_each_played_once_and_aga
         assert (tuple(made), played.results) == (played.schedule, [0, 1])
         return played.schedule
 
-    played = [
-        each.schedule for each in play_all(lambda schedule: play([lambda: request(0), lambda: request(1)], schedule))
-    ]
+    played = [each.schedule for each in play_all(lambda schedule: play(requests, schedule))]
 
     assert len(played) == len({*played}) == 70
     assert [play_one(schedule) for schedule in played[:10]] == played[:10]

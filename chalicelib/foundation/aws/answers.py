@@ -1,7 +1,7 @@
 """Answers of AWS's JSON protocols.
 
 https://smithy.io/2.0/aws/protocols/aws-json-1_0-protocol.html; DynamoDB adds ``x-amz-crc32``, SQS
-``x-amzn-query-error`` with the code of its older protocol. Zipped answers, which nobody asks for, are understood.
+``x-amzn-query-error`` with the code of its older protocol. Gzip is decoded, although it is not requested.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _QUOTING = {"InvalidSignatureException", "SignatureDoesNotMatch"}
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came over the wire, complete; headers by lower-case name."""
+    """A complete response of HTTP; headers by lower-case name."""
 
     status: int
     headers: Mapping[str, str]

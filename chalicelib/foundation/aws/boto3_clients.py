@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
+from chalicelib.foundation.aws import environment
 from chalicelib.foundation.version import USER_AGENT
 
 
@@ -15,4 +15,4 @@ def client(service: str) -> Any:
 
     repeats = {"mode": "standard", "total_max_attempts": 2}
     config = Config(connect_timeout=2, read_timeout=6, retries=repeats, tcp_keepalive=True, user_agent=USER_AGENT)
-    return boto3.client(service, region_name=os.environ.get("AWS_REGION"), config=config)
+    return boto3.client(service, region_name=environment.region(), config=config)

@@ -59,8 +59,12 @@ def endpoint(service: str) -> Endpoint:
     """Where a service is called. Raises: NotConfigured: there is no region, or an address that cannot be used."""
     read = os.environ.get
     configured = read(SERVICES[service].endpoint_variable) or read("AWS_ENDPOINT_URL")
-    region = read("AWS_REGION") or read("AWS_DEFAULT_REGION") or None
-    return _endpoint(service, region, configured, read(_IGNORES_ENDPOINTS), tuple(map(read, _LEFT_TO_BOTOCORE)))
+    return _endpoint(service, region(), configured, read(_IGNORES_ENDPOINTS), tuple(map(read, _LEFT_TO_BOTOCORE)))
+
+
+def region() -> str | None:
+    """The region of this process's calls; ``None`` if the environment has none."""
+    return next(filter(None, map(os.environ.get, _REGIONS)), None)
 
 
 @lru_cache(maxsize=64)
@@ -130,7 +134,7 @@ class _StoppedError(Exception):
 
 
 def credentials(*, instead_of: Credentials | None = None) -> Credentials:
-    """What the next call is signed with, ``instead_of`` those that AWS said have expired.
+    """The credentials of the next call, ``instead_of`` those that AWS said have expired.
 
     Raises:
         NotConfigured: there are none, or they are refused.

@@ -83,7 +83,7 @@ class ShardedIndex:
     def next_time(self, store: Store, until: int, *, since: int = 0) -> int | None:
         """The earliest time in the index from ``since`` on, if it is not after ``until``."""
         rows = self.rows(store, since=since, until=until, limit=1) if since <= until else []
-        return int(rows[0][self.time]) if rows else None
+        return self._time_of(rows[0]) if rows else None
 
     def _pages(
         self,

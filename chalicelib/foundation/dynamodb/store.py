@@ -10,7 +10,7 @@ transport or by a DynamoDB failure, the call is sent again where this is safe, f
   as if the call had come later.
 - Conditional puts: if an earlier attempt was applied, the repeat's condition fails. A failed condition counts as
   success if the stored item equals the new one: there is nothing else that the put would have written.
-- Transactions are repeated with their token, at most 20 times. DynamoDB recognises the token, completes a transaction
+- Transactions are sent up to 20 times with their token. DynamoDB recognises the token, completes a transaction
   that is still in progress, and applies it once. Some emulators do not, so a condition that fails in a repeat counts
   as success if the item of a conditional put is stored.
 - Updates and conditional deletes are not repeated after a lost response. They have no token, and their result does

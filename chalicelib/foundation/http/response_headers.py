@@ -11,7 +11,7 @@ _NAME = re.compile("[!-9;-~]+")
 _SPACE = " \t"
 _ENCODING = "iso-8859-1"
 _MOST_LINES, _LONGEST_LINE = 100, 65_536
-"""About the limits of ``http.client``."""
+"""The limits of ``http.client``, which counts the empty line, too."""
 
 
 class ResponseHeaders:
