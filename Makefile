@@ -62,13 +62,13 @@ test-clock: environment ## Move the clock of a stack by a year in steps of a day
 	@exec $(PYTHON) -m pytest -m year tests/e2e
 
 test-pages: rendered ## Visit all states of all pages in Chromium: accessibility, light and dark, small screens
-	@exec $(PYTHON) -m pytest tests/browser
+	@exec $(PYTHON) -m pytest --numprocesses 2 --dist worksteal tests/browser
 
 test-dynamodb: rendered ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
 	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e"
 
-test-dynoxide: rendered ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide)
-	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e"
+test-dynoxide: rendered ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide): TESTS=
+	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e" $(TESTS)
 
 install-dynoxide: run-environment ## Build and install dynoxide, a fast DynamoDB engine, which make run then uses (cargo)
 	@exec $(PYTHON) -m infra.local.dynoxide

@@ -16,6 +16,7 @@ import pytest
 
 from causeway import tpp as sdk
 from chalicelib import bootstrap
+from chalicelib.openbanking.protocol.tpp_calls import EventsQuery
 from chalicelib.openbanking.records.client_record import Client
 from infra.psu_browser import confirm_payment
 from tests.documents import blocks
@@ -38,8 +39,11 @@ class Poller:
     environ: dict[str, str]
 
     def cause(self, count: int) -> list[str]:
-        """The ids of new test events."""
-        return [self.operator.openbanking.tpp_events.send_test(self.client) for _ in range(count)]
+        """The ids of new test events in their order, which is not that of the calls within one millisecond."""
+        events = self.operator.openbanking.tpp_events
+        caused = {events.send_test(self.client) for _ in range(count)}
+        listed = events.list_events(self.client, EventsQuery(limit=100))
+        return [entry["id"] for entry in listed["events"] if entry["id"] in caused]
 
 
 @pytest.fixture
