@@ -39,8 +39,12 @@ IP_VERSIONS = (4, 6)
 
 @cache
 def matches(module: str, globs: tuple[str, ...]) -> bool:
-    """Whether a module's path matches one of ``globs``; ``**`` stands for any number of folders, none included."""
-    path = SOURCES[module].relative_to(ROOT).as_posix()
+    """Whether a module's path matches one of ``globs``."""
+    return path_matches(SOURCES[module].relative_to(ROOT).as_posix(), globs)
+
+
+def path_matches(path: str, globs: tuple[str, ...]) -> bool:
+    """Whether a path matches one of ``globs``; ``**`` stands for any number of folders, none included."""
     return any(_pattern(glob).fullmatch(path) for glob in globs)
 
 
