@@ -29,7 +29,7 @@ $(foreach path,$(TEST_PATHS),$(if $(wildcard $(path)),,$(error TESTS: $(path) do
 
 export PORT ENGINE LOCALSTACK TLS
 
-.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos interleavings mutants conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
+.PHONY: help environment run-environment stage-python run tour test test-faults test-sdk test-clock test-pages test-dynamodb test-dynoxide install-dynoxide test-emulator localstack test-openapi chaos interleavings mutants shape conformance docs contract release screenshots bench capacity volume lint format lock sdk package rehearse deploy clean
 
 help: ## List all targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -90,6 +90,9 @@ interleavings: rendered ## Play every order of the storage calls of two requests
 
 mutants: rendered ## Put defects into core modules; the tests must notice them: SEED=2026 COUNT=100
 	@exec $(PYTHON) -m tests.mutants --seed $(SEED) --count $(COUNT)
+
+shape: environment ## Print figures of the code's shape, each with its goal: NAMES=1 lists what they count
+	@exec $(PYTHON) -m tests.shape $(if $(NAMES),--names)
 
 conformance: run-environment ## Check a bank's implementation and write a report: BANK=bank.yaml ONLY=accounts,*.signature-*
 	@exec $(PYTHON) -m infra.conformance $(if $(BANK),"$(BANK)") $(if $(ONLY),--only "$(ONLY)")

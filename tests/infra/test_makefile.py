@@ -37,6 +37,7 @@ NOT_IN_CI = {
     "chaos": "takes as long as one likes; tests have a short one",
     "interleavings": "takes minutes; make test plays each pair, with one fault",
     "mutants": "takes hours",
+    "shape": "prints figures; a test holds each below its ceiling",
     "conformance": "needs a bank; tests have several",
     "docs": "lint fails if the SDK would change; every other target renders by itself",
     "contract": "a test fails if it would change something",

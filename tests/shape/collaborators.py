@@ -1,0 +1,113 @@
+"""Classes and factories that keep nothing but other objects of the containers."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from tests.shape.modules import Function, Module, matching
+from tests.shape.names import Names, parameters
+from tests.source_code import BOOTSTRAP
+
+_CONTAINERS = ("chalicelib/**/*container.py", *BOOTSTRAP)
+_PROPERTIES = {"property", "functools.cached_property"}
+_DATACLASS = "dataclass"
+_PARTIAL = "functools.partial"
+
+
+class Collaborators:
+    """What of ``modules`` is of the containers, and what consists of such objects only."""
+
+    def __init__(self, modules: Sequence[Module]) -> None:
+        self._names = Names(modules)
+        self._containers = matching(modules, _CONTAINERS)
+        self._others = [module for module in modules if module not in self._containers]
+        classes = self._names.classes().keys()
+        self.made = {name for module in self._containers for name in self._made(module)} & classes
+        """The classes that the containers make or are given, and the containers, by their full names.
+
+        These are the types of their properties, of the parameters of their ``__init__``, and what they call or hand to
+        ``partial``.
+        """
+
+    def dataclasses(self) -> list[str]:
+        """Dataclasses with fields, all of which are annotated with what containers make, and have no default."""
+        return [
+            module.place(each, each.name)
+            for module in self._others
+            for each in module.classes
+            if any(map(_is_dataclass, each.decorator_list)) and self._are_made(module, _fields(each))
+        ]
+
+    def classes(self) -> list[str]:
+        """Classes whose ``__init__`` takes only what containers make, and assigns parameters only."""
+        return [
+            module.place(each, each.name)
+            for module in self._others
+            for each in module.classes
+            for init in each.body
+            if isinstance(init, ast.FunctionDef) and init.name == "__init__"
+            if self._take_made(module, init) and _assigns_names_only(init)
+        ]
+
+    def factories(self) -> list[str]:
+        """Functions that take only what containers make, and return a function inside them, a lambda or a partial."""
+        return [
+            module.place(each, each.name)
+            for module in self._others
+            for each in module.functions
+            if self._take_made(module, each) and any(self._is_function(module, each, node) for node in _returned(each))
+        ]
+
+    def _made(self, module: Module) -> Iterator[str]:
+        resolve = self._names.resolve
+        yield from (f"{module.name}.{each.name}" for each in module.classes)
+        for node in module.nodes:
+            match node:
+                case ast.FunctionDef(name="__init__"):
+                    for each in parameters(node):
+                        yield from resolve(module, each.annotation)
+                case ast.FunctionDef(decorator_list=[*decorators], returns=returns):
+                    if any(resolve(module, each) & _PROPERTIES for each in decorators):
+                        yield from resolve(module, returns)
+                case ast.Call(func=function, args=arguments):
+                    called = resolve(module, function)
+                    yield from called
+                    yield from resolve(module, arguments[0]) if _PARTIAL in called else ()
+
+    def _are_made(self, module: Module, annotations: Sequence[ast.expr | None]) -> bool:
+        """Whether there are annotations, and each names classes that containers make, and nothing else."""
+        found = [self._names.resolve(module, each) for each in annotations]
+        return bool(found) and all(each and each <= self.made for each in found)
+
+    def _take_made(self, module: Module, function: Function) -> bool:
+        return self._are_made(module, [each.annotation for each in parameters(function)])
+
+    def _is_function(self, module: Module, factory: Function, returned: ast.expr) -> bool:
+        inside = {node.name for node in ast.walk(factory) if isinstance(node, Function) and node is not factory}
+        match returned:
+            case ast.Name(id=name):
+                return name in inside
+            case ast.Call(func=called):
+                return _PARTIAL in self._names.resolve(module, called)
+        return isinstance(returned, ast.Lambda)
+
+
+def _is_dataclass(decorator: ast.expr) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(called).rpartition(".")[2] == _DATACLASS
+
+
+def _fields(node: ast.ClassDef) -> list[ast.expr | None]:
+    """The annotations of the fields; ``None`` for one with a default."""
+    return [each.annotation if each.value is None else None for each in node.body if isinstance(each, ast.AnnAssign)]
+
+
+def _assigns_names_only(init: ast.FunctionDef) -> bool:
+    assigned = [node.value for node in ast.walk(init) if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign)]
+    return all(isinstance(value, ast.Name) for value in assigned)
+
+
+def _returned(function: Function) -> list[ast.expr]:
+    """What a function returns; what functions inside it return counts, too."""
+    return [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]

@@ -1,0 +1,89 @@
+"""What flows and records know of storage: calls of the store, its errors, and the table of idempotency."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from tests.shape.modules import Module, matching
+from tests.shape.names import Names, parameters
+from tests.source_code import FLOWS, within
+
+_STORE = "chalicelib.foundation.dynamodb.store.Store"
+_WRITES = {"transact", "put", "update", "delete"}
+_NAMES = {"store", "_store"}
+_STORE_ERROR = "chalicelib.foundation.dynamodb.errors.StoreError"
+_OWN_ERRORS = ("chalicelib.foundation", "chalicelib.delivery", "chalicelib.demo_bank")
+"""Rooms that handle errors of the store as their own subject."""
+_SUPPRESS = "contextlib.suppress"
+_IDEMPOTENCY = "idempotency"
+
+
+def store_writes(modules: Sequence[Module]) -> list[str]:
+    """Where flows write by themselves.
+
+    That is ``transact``, ``put``, ``update`` or ``delete`` of what is named ``store`` or ``_store``, or annotated as a
+    ``Store``, in ``**/flows/**`` and ``**/*_flow.py``. A method that is handed on counts as one that is called.
+    """
+    names = Names(modules)
+    return [found for module in matching(modules, FLOWS) for found in _writes(module, names)]
+
+
+def _writes(module: Module, names: Names) -> Iterator[str]:
+    stores = _NAMES | set(_annotated_stores(module, names))
+    for node in module.nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method):
+                if name in stores and method in _WRITES:
+                    yield module.place(node, ast.unparse(node))
+
+
+def _annotated_stores(module: Module, names: Names) -> Iterator[str]:
+    annotated = [each for function in module.functions for each in parameters(function)]
+    fields = [node for node in module.nodes if isinstance(node, ast.AnnAssign)]
+    for name, annotation in (
+        *((each.arg, each.annotation) for each in annotated),
+        *((ast.unparse(each.target).rpartition(".")[2], each.annotation) for each in fields),
+    ):
+        if _STORE in names.resolve(module, annotation):
+            yield name
+
+
+def store_error_handlers(modules: Sequence[Module]) -> list[str]:
+    """Where errors of the store are handled outside ``foundation``, ``delivery`` and ``demo_bank``.
+
+    That is an ``except`` or a ``suppress`` that names ``StoreError`` or a subclass of it, by whatever name, alias or
+    tuple; one that names only ``Exception`` is about everything, and does not count.
+    """
+    names = Names(modules)
+    errors = names.subclasses(_STORE_ERROR)
+    others = [module for module in modules if not within(module.name, *_OWN_ERRORS)]
+    return [found for module in others for found in _handlers(module, names, errors)]
+
+
+def _handlers(module: Module, names: Names, errors: set[str]) -> Iterator[str]:
+    for node in module.nodes:
+        match node:
+            case ast.ExceptHandler(type=ast.expr() as wanted):
+                handled = [wanted]
+            case ast.Call(func=function, args=handled) if _SUPPRESS in names.resolve(module, function):
+                pass
+            case _:
+                continue
+        found = {name for each in handled for name in names.resolve(module, each)} & errors
+        if found:
+            yield module.place(node, ", ".join(sorted(name.rpartition(".")[2] for name in found)))
+
+
+def idempotency_modules(modules: Sequence[Module]) -> list[str]:
+    """The modules that have ``idempotency`` in their own name."""
+    return [module.path for module in modules if _IDEMPOTENCY in module.name.rpartition(".")[2]]
+
+
+def idempotency_tables(modules: Sequence[Module]) -> list[str]:
+    """The modules that spell the name of the table ``idempotency``, as a string of its own."""
+    return [module.path for module in modules if any(map(_is_idempotency, module.nodes))]
+
+
+def _is_idempotency(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value == _IDEMPOTENCY

@@ -1,0 +1,105 @@
+"""Classes and factories of nothing but other objects of the containers are found."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.shape.collaborators import Collaborators
+from tests.shape.modules import Module
+
+CONTAINER = Module(
+    "chalicelib/cards/container.py",
+    """
+from functools import cached_property, partial
+from chalicelib.cards.parts import Clock, Limits, Relay, Settings, Store
+
+class CardContainer:
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+
+    @cached_property
+    def store(self) -> Store:
+        return open_store()
+
+    @cached_property
+    def relay(self) -> Relay:
+        return Relay(self.store, partial(Limits, Clock()))
+
+    def amount(self) -> Money: ...
+""",
+)
+PARTS = "class Clock: ...\nclass Limits: ...\nclass Money: ...\nclass Relay: ...\nclass Settings: ...\nclass Store: ..."
+MODULES = [CONTAINER, Module("chalicelib/cards/parts.py", PARTS)]
+IMPORTS = (
+    "from functools import partial\nfrom chalicelib.foundation.lazy_dataclasses import dataclass\n"
+    "from chalicelib.cards.parts import Clock, Money, Settings, Store\n"
+)
+
+
+def with_(source: str) -> Collaborators:
+    return Collaborators([*MODULES, Module("chalicelib/cards/flows/one.py", IMPORTS + source)])
+
+
+def test_containers_make_what_they_are_given_what_they_call_and_their_properties() -> None:
+    names = {name.rpartition(".")[2] for name in Collaborators(MODULES).made}
+
+    assert names == {"CardContainer", "Clock", "Limits", "Relay", "Settings", "Store"}
+
+
+@pytest.mark.parametrize(
+    "fields", ["store: Store", "store: Store\n    clock: Clock | None", "settings: Settings\n    store: 'Store'"]
+)
+def test_a_dataclass_of_collaborators_is_found(fields: str) -> None:
+    found = with_(f"@dataclass(frozen=True)\nclass Flow:\n    {fields}")
+
+    assert found.dataclasses() == ["chalicelib/cards/flows/one.py:5 Flow"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    ["store: Store\n    amount: Money", "store: Store\n    seen: int", "store: Store = None", "pass", "'Nothing.'"],
+)
+def test_a_dataclass_with_a_state_of_its_own_does_not_count(fields: str) -> None:
+    assert with_(f"@dataclass\nclass Flow:\n    {fields}").dataclasses() == []
+
+
+def test_a_class_that_is_no_dataclass_has_no_fields() -> None:
+    assert with_("class Flow:\n    store: Store").dataclasses() == []
+
+
+def test_a_class_that_takes_collaborators_is_found() -> None:
+    found = with_("class Flow:\n    def __init__(self, store: Store) -> None:\n        self._store = store")
+
+    assert found.classes() == ["chalicelib/cards/flows/one.py:4 Flow"]
+
+
+@pytest.mark.parametrize(
+    "init",
+    [
+        "def __init__(self, amount: Money) -> None: self.amount = amount",
+        "def __init__(self, store: Store) -> None: self.cache = {}",
+        "def __init__(self, store) -> None: self.store = store",
+        "def __init__(self) -> None: ...",
+        "def use(self, store: Store) -> None: ...",
+    ],
+)
+def test_a_class_that_takes_or_keeps_something_else_does_not_count(init: str) -> None:
+    assert with_(f"class Flow:\n    {init}").classes() == []
+
+
+@pytest.mark.parametrize(
+    "body", ["def flow(): ...\n    return flow", "return lambda: store", "return partial(act, store)"]
+)
+def test_a_factory_of_collaborators_is_found(body: str) -> None:
+    found = with_(f"def new_flow(store: Store):\n    {body}")
+
+    assert found.factories() == ["chalicelib/cards/flows/one.py:4 new_flow"]
+
+
+@pytest.mark.parametrize("source", ["def act(store: Store): return store", "def act(): return lambda: 1"])
+def test_a_function_that_returns_something_else_is_no_factory(source: str) -> None:
+    assert with_(source).factories() == []
+
+
+def test_containers_themselves_do_not_count() -> None:
+    assert Collaborators(MODULES).classes() == []

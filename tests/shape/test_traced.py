@@ -1,0 +1,83 @@
+"""Files, switches and functions of what runs are counted; two requests stay the same whenever they are traced."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.shape.traced import Trace, card_authorization, relayed_read, trace
+from tests.source_code import ROOT
+from tests.world import World
+
+OTHER = """
+def leaf(): return 1
+def spread(): yield from (1, 2)
+"""
+ENTRY = """
+def here(): return there()
+def there(): return 1
+def across(): return leaf() + leaf()
+def between(): return sum(map(leaf_of, (1, 2)))
+def leaf_of(number): return leaf()
+def iterated(): return [number for number in spread()]
+def anonymous(): return (lambda: leaf())()
+"""
+
+
+def compiled(path: str, source: str, names: dict[str, Any]) -> dict[str, Any]:
+    exec(compile(source, str(ROOT / path), "exec"), names)  # noqa: S102 - the sources above
+    return names
+
+
+@pytest.fixture
+def names() -> dict[str, Callable[[], object]]:
+    return compiled("chalicelib/entry.py", ENTRY, compiled("chalicelib/other.py", OTHER, {}))
+
+
+@pytest.mark.parametrize(
+    ("called", "counts"),
+    [
+        ("leaf", (1, 1, 1)),
+        ("here", (1, 1, 2)),
+        ("across", (2, 3, 2)),
+        ("between", (2, 3, 3)),
+        ("iterated", (2, 2, 2)),
+        ("anonymous", (2, 2, 2)),
+    ],
+)
+def test_files_switches_and_functions_of_a_call_count(
+    names: dict[str, Callable[[], object]], called: str, counts: tuple[int, int, int]
+) -> None:
+    found = trace(names[called])
+
+    assert (len(found.files), found.switches, len(found.functions)) == counts
+
+
+def test_a_function_is_named_by_file_line_and_name(names: dict[str, Callable[[], object]]) -> None:
+    found = trace(names["across"])
+
+    assert found.functions == {"chalicelib/entry.py:4 across", "chalicelib/other.py:2 leaf"}
+    assert found.files == {"chalicelib/entry.py", "chalicelib/other.py"}
+
+
+def test_what_is_not_of_chalicelib_does_not_count() -> None:
+    assert trace(compiled("tests/entry.py", ENTRY, {})["here"]).files == set()
+
+
+def test_a_trace_ends_with_its_call() -> None:
+    before = sys.getprofile()
+    with pytest.raises(ZeroDivisionError):
+        trace(lambda: 1 / 0)
+
+    assert sys.getprofile() is before
+
+
+@pytest.mark.parametrize("request_of", [relayed_read, card_authorization])
+def test_a_warm_request_runs_through_the_same_code_again(world: World, request_of: Callable[[World], Trace]) -> None:
+    one, other = request_of(world), request_of(world)
+
+    assert "chalicelib/foundation/dynamodb/store.py" in one.files
+    assert (one.files, one.switches, one.functions) == (other.files, other.switches, other.functions)

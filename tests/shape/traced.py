@@ -1,0 +1,115 @@
+"""How much of the code one request runs through: files, calls from one file to another, and functions."""
+
+from __future__ import annotations
+
+import gc
+import inspect
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+from unittest.mock import patch
+
+from chalicelib.foundation.crypto import signatures
+from tests.bench.authorizations import Authorizations
+from tests.openbanking.examples import ANSWERS
+from tests.source_code import ROOT
+from tests.world import World, always
+
+_FOLDER = f"{ROOT / 'chalicelib'}/"
+_WARM_UP = 3
+"""Requests before the traced one: caches are filled, modules imported and connections made."""
+
+
+@dataclass
+class Trace:
+    """What runs of ``chalicelib`` in one thread.
+
+    Attributes:
+        files: the files of the functions.
+        switches: how often a function is called by one of another file, or from outside, the entry included. What runs
+            between them, as a library or a comprehension, does not count, nor does a generator that goes on.
+        functions: the functions by file, line and name, without comprehensions and lambdas.
+    """
+
+    functions: set[str] = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
+    switches: int = 0
+    _generators: dict[int, FrameType] = field(default_factory=dict)
+    """By their ids, which are theirs for as long as they are kept."""
+
+    def profile(self, frame: FrameType, event: str, argument: Any) -> None:
+        """Take note of an event of ``sys.setprofile``."""
+        if event == "call" and _is_function(frame) and not self._goes_on(frame):
+            code = frame.f_code
+            path = code.co_filename.removeprefix(f"{ROOT}/")
+            self.files.add(path)
+            self.functions.add(f"{path}:{code.co_firstlineno} {code.co_qualname}")
+            self.switches += _file_of_caller(frame) != code.co_filename
+
+    def _goes_on(self, frame: FrameType) -> bool:
+        """Whether this is a generator that has run before."""
+        if id(frame) in self._generators:
+            return True
+        if frame.f_code.co_flags & inspect.CO_GENERATOR:
+            self._generators[id(frame)] = frame
+        return False
+
+
+def trace(call: Callable[[], object]) -> Trace:
+    """What runs of ``chalicelib`` in this thread while ``call`` does. Garbage is not collected meanwhile."""
+    traced, before, collects = Trace(), sys.getprofile(), gc.isenabled()
+    gc.disable()
+    sys.setprofile(traced.profile)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+        if collects:
+            gc.enable()
+    return traced
+
+
+def relayed_read(world: World) -> Trace:
+    """A warm ``GET /tpp/accounts`` at a bank of version 1, from the application's entry to its answer."""
+    world.banks[1].answers["/accounts"] = always({"status": "success", **ANSWERS[1]["/accounts"]})
+    bearer = world.tokens(1)["access_token"]
+
+    def read() -> None:
+        assert world.tpp("GET", "/tpp/accounts", bearer=bearer).status == 200
+
+    with patch("chalicelib.openbanking.bank_client.bank_client.sign", signatures.sign):
+        return _warm(read)
+
+
+def card_authorization(world: World) -> Trace:
+    """A warm authorization of a purchase that is approved, from the dispatcher's ``answer``."""
+    authorize = Authorizations(world.hub, world.card_credentials)
+    card = authorize.card()
+
+    def approve() -> None:
+        world.clock.advance(1)
+        assert authorize(card)
+
+    return _warm(approve)
+
+
+def _warm(act: Callable[[], None]) -> Trace:
+    for _ in range(_WARM_UP):
+        act()
+    return trace(act)
+
+
+def _is_function(frame: FrameType) -> bool:
+    """Whether a frame is that of a function with a name in ``chalicelib``."""
+    code = frame.f_code
+    return code.co_filename.startswith(_FOLDER) and not code.co_name.startswith("<")
+
+
+def _file_of_caller(frame: FrameType) -> str | None:
+    """The file of the nearest caller in ``chalicelib``, ``None`` if there is none."""
+    caller = frame.f_back
+    while caller is not None and not caller.f_code.co_filename.startswith(_FOLDER):
+        caller = caller.f_back
+    return caller.f_code.co_filename if caller is not None else None
