@@ -6,6 +6,7 @@ One is played again by its id: ``--replay "redeem redeem:0110"``, or ``"redeem r
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from moto import mock_aws
@@ -13,14 +14,15 @@ from moto import mock_aws
 from infra import command
 from infra.local.resources import create_resources
 from tests import lean_emulator
-from tests.interleavings import card_pairs, openbanking_pairs
-from tests.interleavings.outcomes import outcome
-from tests.interleavings.playing import PlayedPair
+from tests.interleavings.all_pairs import PAIRS
+from tests.interleavings.playing import Findings, pair_of
 from tests.interleavings.scheduler import Fault
 from tests.silence import silent
 from tests.world import World
 
-PAIRS = openbanking_pairs.PAIRS | card_pairs.PAIRS
+
+class NotReplayable(Exception):
+    """An id names no schedule of a pair."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,32 +36,48 @@ def main(arguments: list[str] | None = None) -> int:
     with mock_aws():
         create_resources(emulated=True, dynamodb_apart=False)
         world = World.first()
-        return _replay(world, options.replay) if options.replay else _play_all(world)
+        if options.replay is None:
+            return _play_all(world)
+        try:
+            replay(world.again(), options.replay)
+        except NotReplayable as error:
+            print(f"{options.replay}: {error}", file=sys.stderr)
+            return 2
+    return 0
 
 
 def _play_all(first: World) -> int:
-    wrong = 0
+    total, started, unrelated = Findings(), time.monotonic(), 0
     for title, prepare in PAIRS.items():
-        world, started = first.again(), time.monotonic()
-        with world.installed(), silent():
-            found = PlayedPair(world, prepare).play_all_with_faults()
-        wrong += len(found.wrong)
-        print(
-            f"{title:40} {found.played:6} schedules, {found.shared:6} of one item, {time.monotonic() - started:5.1f} s"
-        )
-        for schedule, came_to in found.wrong.items():
-            print(f"  {title}:{schedule} comes to {came_to}\n  and not to one of {found.allowed}")
-    print("as one after the other" if not wrong else f"{wrong} schedules come to something else")
-    return 1 if wrong else 0
+        world, began = first.again(), time.monotonic()
+        with world.installed(), silent(), pair_of(world, prepare) as pair:
+            found = pair.play_all_with_faults()
+        print(f"{title:40} {found.played:6} schedules, {found.shared:6} of one item, {time.monotonic() - began:5.1f} s")
+        for schedule, difference in found.wrong.items():
+            print(f"  {title}:{schedule} differs from one after the other:\n{difference}")
+        if not found.shared:
+            print("  the requests have nothing to do with each other")
+        total, unrelated = total + found, unrelated + (not found.shared)
+    print(f"{len(PAIRS)} pairs, {total.played} schedules, {time.monotonic() - started:.0f} s")
+    print(f"{len(total.wrong)} schedules differ from one after the other")
+    return 1 if total.wrong or unrelated else 0
 
 
-def _replay(first: World, identifier: str) -> int:
-    title, digits, *faults = identifier.split(":")
-    world = first.again()
-    with world.installed():
-        pair = PlayedPair(world, PAIRS[title])
-        print(outcome(world, pair.play(tuple(map(int, digits)), *map(Fault.read, faults))))
-    return 0
+def replay(world: World, identifier: str) -> None:
+    """Play a schedule again, and print its outcome. Raises: NotReplayable."""
+    title, _, name = identifier.partition(":")
+    if title not in PAIRS:
+        raise NotReplayable(f"there is no pair {title!r}; there are: {', '.join(PAIRS)}")
+    digits, _, text = name.partition(":")
+    try:
+        schedule, fault = tuple(map(int, digits)), Fault.read(text) if text else None
+    except ValueError:
+        raise NotReplayable("a schedule is the numbers of requests, such as 0110 or 0110:0.1 lost") from None
+    with world.installed(), pair_of(world, PAIRS[title]) as pair:
+        played = pair.play(schedule, fault)
+        if played.schedule != schedule or (fault and not played.reaches(fault)):
+            raise NotReplayable(f"stale: the calls of this pair come as {''.join(map(str, played.schedule))} now")
+        print(*pair.outcome(played).lines, sep="\n")
 
 
 if __name__ == "__main__":

@@ -5,46 +5,53 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.cards.scenes import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, PIN, Envelope, Scene
-from tests.interleavings.scheduler import Request
+from tests.interleavings.pairs import Pair, Pairs
 from tests.world import World
 
-Pair = tuple[Request, Request]
 Act = Callable[[Scene], Envelope]
+pair = Pairs()
 
 
+@pair
 def authorize_authorize_the_last_money(world: World) -> Pair:
     scene = Scene(world)
     use = _use(scene.spendable(10_00).card_id)
     return _at_once(scene, use, use)
 
 
+@pair
 def authorize_block_card(world: World) -> Pair:
     scene = Scene(world)
     card = scene.spendable(10_00).card_id
     return _at_once(scene, _use(card), lambda each: each.do("changeCardStatus", card_id=card, status="T"))
 
 
+@pair
 def clear_reverse(world: World) -> Pair:
     scene, link = _authorized(world)
     return _at_once(scene, _clearing(link), _reversal(link))
 
 
+@pair
 def clear_clear(world: World) -> Pair:
     scene, link = _authorized(world)
     return _at_once(scene, _clearing(link), _clearing(link))
 
 
+@pair
 def reverse_reverse(world: World) -> Pair:
     scene, link = _authorized(world)
     return _at_once(scene, _reversal(link), _reversal(link))
 
 
+@pair
 def transfer_transfer_the_last_money(world: World) -> Pair:
     scene = Scene(world)
     address = scene.funded(10_00)
     return _at_once(scene, *[lambda each: each.transfer(address, 8_00)] * 2)
 
 
+@pair
 def transfer_close_account(world: World) -> Pair:
     scene = Scene(world)
     address = scene.funded(10_00)
@@ -54,6 +61,7 @@ def transfer_close_account(world: World) -> Pair:
     )
 
 
+@pair
 def create_create_with_one_reference(world: World) -> Pair:
     scene = Scene(world)
     order = {"card_program_id": EVERYDAY, "card_country_ison": GERMANY, "card_virtual": 1, "card_currency_ison": [EUR]}
@@ -61,18 +69,12 @@ def create_create_with_one_reference(world: World) -> Pair:
     return _at_once(scene, *[lambda each: each.do("createCard", **order)] * 2)
 
 
+@pair
 def set_pin_wrong_pin(world: World) -> Pair:
     scene = Scene(world)
     card = scene.spendable(10_00, card_virtual=0, card_pin=PIN).card_id
     (wrong,) = scene.wrong_pins(card, 1)
     return _at_once(scene, lambda each: each.do("setPin", card_id=card, pin="8264"), _use(card, pin=wrong))
-
-
-PAIRS: dict[str, Callable[[World], Pair]] = {
-    name.replace("_", " "): value
-    for name, value in dict(globals()).items()
-    if callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
-}
 
 
 def _at_once(scene: Scene, first: Act, second: Act) -> Pair:

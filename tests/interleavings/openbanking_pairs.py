@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from tests.interleavings.pairs import Pair, Pairs
 from tests.interleavings.scheduler import Request
 from tests.openbanking.circuits import Reader
 from tests.openbanking.payer import Payer
@@ -13,35 +14,41 @@ from tests.openbanking.unattended import Reader as UnattendedReader
 from tests.openbanking.unattended import limit_reads
 from tests.world import World
 
-Pair = tuple[Request, Request]
 BANK = 1
+pair = Pairs()
 
 
+@pair
 def redeem_redeem(world: World) -> Pair:
     code = world.approve(BANK).query["code"]
     return (redeem := _redemption(world, code)), redeem
 
 
+@pair
 def refresh_refresh(world: World) -> Pair:
     return (refresh := _refresh(world, world.tokens(BANK))), refresh
 
 
+@pair
 def redeem_revoke_by_bank(world: World) -> Pair:
     consented = world.approve(BANK)
     return _redemption(world, consented.query["code"]), _revocation_by_bank(world, consented.bank_token)
 
 
+@pair
 def refresh_revoke_by_bank(world: World) -> Pair:
     consented = world.approve(BANK)
     tokens = _redemption(world, consented.query["code"])().body
     return _refresh(world, tokens), _revocation_by_bank(world, consented.bank_token)
 
 
+@pair
 def refresh_revoke(world: World) -> Pair:
     tokens = world.tokens(BANK)
     return _refresh(world, tokens), lambda: world.tpp("POST", "/tpp/token/revoke", {"token": tokens["access_token"]})
 
 
+@pair
 def read_revoke_by_bank(world: World) -> Pair:
     reader = Reader(world, BANK)
     consented = world.approve(BANK)
@@ -49,44 +56,52 @@ def read_revoke_by_bank(world: World) -> Pair:
     return reader.ask, _revocation_by_bank(world, consented.bank_token)
 
 
+@pair
 def consent_consent(world: World) -> Pair:
     body = world.consent_body(BANK, world.authorize(BANK)["redirect_url"])
     return (consent := lambda: world.bank(BANK, "/consent", body)), consent
 
 
+@pair
 def pay_pay_with_one_key(world: World) -> Pair:
     payer = Payer(world, 2)
     return (pay := lambda: payer.pay("a-key")), pay
 
 
+@pair
 def pay_pay_with_one_request_id(world: World) -> Pair:
     payer = Payer(world, 2)
     payer.request_id = str(uuid.uuid4())
     return payer.pay, payer.pay
 
 
+@pair
 def pay_pay_with_a_one_time_consent(world: World) -> Pair:
     payer = Payer(world, 2, consent_type="one_time")
     return payer.pay, payer.pay
 
 
+@pair
 def report_report(world: World) -> Pair:
     payer = Payer(world, 2)
     payer.pay()
     return (lambda: payer.report("ACSP")), (lambda: payer.report("ACSC"))
 
 
+@pair
 def pay_report(world: World) -> Pair:
     payer = Payer(world, 2)
     return payer.pay, lambda: payer.report("ACSC")
 
 
+@pair
 def read_read_with_one_left(world: World) -> Pair:
     limit_reads(world, limit=1)
     reader = UnattendedReader(world)
     return reader.read, reader.read
 
 
+@pair
 def archive_client_refresh(world: World) -> Pair:
     def archive() -> bool:
         return world.hub.openbanking.clients.archive(world.client.client_id).is_archived
@@ -94,19 +109,14 @@ def archive_client_refresh(world: World) -> Pair:
     return archive, _refresh(world, world.tokens(BANK))
 
 
+@pair
 def rotate_secret_refresh(world: World) -> Pair:
     return _rotation(world), _refresh(world, world.tokens(BANK))
 
 
+@pair
 def rotate_secret_rotate_secret(world: World) -> Pair:
     return _rotation(world), _rotation(world)
-
-
-PAIRS: dict[str, Callable[[World], Pair]] = {
-    name.replace("_", " "): value
-    for name, value in dict(globals()).items()
-    if callable(value) and getattr(value, "__module__", "") == __name__ and not name.startswith("_")
-}
 
 
 def _rotation(world: World) -> Request:

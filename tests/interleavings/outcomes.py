@@ -1,49 +1,74 @@
-"""What two requests come to: their answers, and what banks received, without identifiers and times."""
+"""What two requests come to: their answers, what others received, and what is stored, without random values."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
+from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE
 from chalicelib.foundation import jsontext
+from chalicelib.openbanking.protocol.refusals import STILL_RUNNING
+from tests.cards.contest import UNDECIDED
 from tests.cards.scenes import Envelope
-from tests.interleavings.scheduler import Played
 from tests.world import Answer, World
 
 _NAMES = r"\w*id|\w*reference|trans_link|auth_code|pan|pin|cvc2|acs_password|account_number"
 _NUMBERS = rf'(?:{_NAMES})\\*":\s*(?:\d+|\\*"\w*)'
 _RANDOM = re.compile(rf"{_NUMBERS}|[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}|[A-Za-z0-9_-]{{20,}}")
 """Identifiers, tokens and codes."""
-_IN_PROGRESS = "is still in progress"
-_TRY_AGAIN = (8001, 8003)
-"""Codes of the card API: in progress, and in conflict with others."""
 
 
-def outcome(world: World, played: Played) -> str:
-    """The answers of the requests in their order, and the calls of banks; random values are numbered as they come."""
-    called = [(version, each.path) for version, side in world.banks.items() for each in side.received]
-    return _numbered([[_content(result) for result in played.results], called])
+class Outcome(NamedTuple):
+    """What requests come to.
+
+    Attributes:
+        answers: in the order of the requests, as from ``answers``.
+        received: the paths that banks and the client were called at, with the number of different calls: one that is
+            repeated with its id is the same.
+        stored: the changes in the tables.
+    """
+
+    answers: str
+    received: tuple[str, ...]
+    stored: tuple[str, ...]
+
+    @property
+    def lines(self) -> Sequence[str]:
+        return [self.answers, *self.received, *self.stored]
 
 
-def answer(result: Any) -> str:
-    """One answer, likewise."""
-    return _numbered(_content(result))
+def received(world: World) -> tuple[str, ...]:
+    """The calls that banks and the client have received, as in ``Outcome``."""
+    calls = Counter(path for path, _ in {*_received(world)})
+    return tuple(sorted(f"{path}: {number}" for path, number in calls.items()))
 
 
-def in_progress(results: Sequence[Any]) -> Sequence[int]:
-    """The numbers of the requests that were asked to come again, since another one is still in progress."""
-    return [number for number, result in enumerate(results) if _is_in_progress(result)]
+def answers(results: Sequence[Any]) -> str:
+    """Answers without random values, which are numbered as they come: equal ones remain so."""
+    names: dict[str, str] = {}
+    return _RANDOM.sub(
+        lambda found: names.setdefault(found[0], f"#{len(names)}"), jsontext.dumps([*map(_content, results)])
+    )
 
 
-def _is_in_progress(result: Any) -> bool:
+def is_to_come_again(result: Any) -> bool:
+    """Whether an answer asks for the request again: another one is in progress, or in its way."""
     match result:
         case Answer(409, _, text):
-            return _IN_PROGRESS in text
+            return STILL_RUNNING.sentence in text
         case Envelope():
-            return result.status_code in _TRY_AGAIN or (result.data or {}).get("response_code") == "91"
+            return result.status_code in UNDECIDED or (result.data or {}).get("response_code") == NOT_AVAILABLE
         case _:
             return False
+
+
+def _received(world: World) -> Iterator[tuple[str, str]]:
+    """Each call's path and id."""
+    for side in world.banks.values():
+        yield from ((each.path, each.headers["X-Request-Id"]) for each in side.received)
+    yield from (("event", each.headers["webhook-id"]) for each in world.receiver.received)
 
 
 def _content(result: Any) -> Any:
@@ -54,8 +79,3 @@ def _content(result: Any) -> Any:
             return raw
         case _:
             return repr(result)
-
-
-def _numbered(value: Any) -> str:
-    names: dict[str, str] = {}
-    return _RANDOM.sub(lambda found: names.setdefault(found[0], f"#{len(names)}"), jsontext.dumps(value))

@@ -3,6 +3,9 @@
 Each request is a thread, which waits before every call until it is its turn; only one is running at a time. So a
 schedule, the numbers of the requests whose calls come one after the other, always has the same effect. Calls that a
 request makes together are made in order (``parallel.WIDTH`` is 1).
+
+Two calls in a row that touch no common item, or only read it, have the same effect the other way round. Of the
+schedules that differ only so, one is played: that with the lowest number first.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 from unittest.mock import patch
 
 from chalicelib.foundation import parallel
@@ -24,7 +27,7 @@ Request = Callable[[], Any]
 Schedule = tuple[int, ...]
 Item = tuple[str, str]
 """A table, and the key of an item; of a query, the values that it compares keys with."""
-
+_READS = ("BatchGetItem", "ConditionCheck", "GetItem", "Query")
 
 FaultKind = Literal["lost", "crash before", "crash after"]
 
@@ -45,9 +48,11 @@ class Fault:
 
     @classmethod
     def read(cls, text: str) -> Fault:
-        """The fault that is shown so."""
+        """The fault that is shown so. Raises: ValueError."""
         place, _, kind = text.partition(" ")
         request, _, call = place.partition(".")
+        if kind not in get_args(FaultKind):
+            raise ValueError(f"there is no fault {kind!r}")
         return cls(int(request), int(call), cast("FaultKind", kind))
 
 
@@ -56,12 +61,28 @@ class Crashed(BaseException):
 
 
 @dataclass(frozen=True)
+class Footprint:
+    """What a call reads and writes; of a query, the whole table counts."""
+
+    read: frozenset[Item]
+    written: frozenset[Item]
+    queried: frozenset[str]
+
+    def commutes(self, other: Footprint) -> bool:
+        """Whether two calls of different requests have the same effect in both orders."""
+        return not (self.written & other.written or self._reads_from(other) or other._reads_from(self))
+
+    def _reads_from(self, other: Footprint) -> bool:
+        return bool(self.read & other.written or self.queried & {table for table, _ in other.written})
+
+
+@dataclass(frozen=True)
 class Played:
     """A schedule that was played.
 
     Attributes:
         schedule: the number of the request that made each call.
-        choices: the numbers of the requests that could have made it.
+        choices: the numbers of the requests that could have made it, without those that come first in another schedule.
         items: the items that each request read or wrote.
         results: what each request returned, or its exception.
     """
@@ -76,6 +97,10 @@ class Played:
         """The items that all requests read or wrote."""
         return set.intersection(*self.items)
 
+    def reaches(self, fault: Fault) -> bool:
+        """Whether a request makes the call that a fault strikes."""
+        return self.schedule.count(fault.request) > fault.call
+
 
 @dataclass
 class _Turns:
@@ -85,6 +110,8 @@ class _Turns:
     fault: Fault | None
     states: dict[int, str]
     items: list[set[Item]]
+    footprints: dict[int, Footprint] = field(default_factory=dict)
+    last: Footprint | None = None
     made: list[int] = field(default_factory=list)
     choices: list[list[int]] = field(default_factory=list)
     changed: threading.Condition = field(default_factory=threading.Condition)
@@ -95,7 +122,8 @@ class _Turns:
         if number is not None and self.states[number] == "crashed":
             raise Crashed
         if number is not None and call.service == "dynamodb":
-            self.items[number] |= set(_items_of(call.operation, call.body))
+            self.footprints[number] = _footprint_of(call)
+            self.items[number] |= self.footprints[number].read | self.footprints[number].written
             self._change(number, "waiting")
             with self.changed:
                 self._wait_until(lambda: self.states[number] == "running")
@@ -135,12 +163,18 @@ class _Turns:
                 waiting = [number for number, state in self.states.items() if state == "waiting"]
                 if not waiting:
                     return
-                wanted = self.schedule[len(self.made)] if len(self.made) < len(self.schedule) else waiting[0]
-                chosen = wanted if wanted in waiting else waiting[0]
+                choices = [number for number in waiting if not self._comes_first_elsewhere(number)]
+                wanted = self.schedule[len(self.made)] if len(self.made) < len(self.schedule) else None
+                chosen = wanted if wanted in waiting else (choices or waiting)[0]
                 self.made.append(chosen)
-                self.choices.append(waiting)
+                self.choices.append(choices)
+                self.last = self.footprints[chosen]
                 self.states[chosen] = "running"
                 self.changed.notify_all()
+
+    def _comes_first_elsewhere(self, number: int) -> bool:
+        """Whether a request's call has the same effect before the last one, where its lower number belongs."""
+        return bool(self.last and number < self.made[-1] and self.footprints[number].commutes(self.last))
 
     def _change(self, number: int, state: str) -> None:
         with self.changed:
@@ -167,30 +201,46 @@ def play(requests: Sequence[Request], schedule: Schedule, fault: Fault | None = 
 
 
 def play_all(play_one: Callable[[Schedule], Played]) -> Iterator[Played]:
-    """Play every schedule once; ``play_one`` begins with the same storage each time."""
+    """Play every schedule once, up to the order of calls that commute; ``play_one`` begins with the same storage."""
     beginnings: list[Schedule] = [()]
     while beginnings:
         beginning = beginnings.pop()
         played = play_one(beginning)
         assert played.schedule[: len(beginning)] == beginning, "the same calls come in the same order each time"
-        yield played
+        if all(played.choices):
+            yield played
         for position in range(len(beginning), len(played.schedule)):
             others = [each for each in played.choices[position] if each != played.schedule[position]]
             beginnings += [(*played.schedule[:position], each) for each in others]
 
 
-def _items_of(operation: str, body: Mapping[str, Any]) -> Iterator[Item]:
-    """The items that a call reads or writes."""
+def _footprint_of(call: Call) -> Footprint:
+    accesses = [*_accesses_of(call.operation, call.body)]
+    read = frozenset(item for operation, item in accesses if operation in _READS)
+    written = frozenset(item for operation, item in accesses if operation not in _READS)
+    queried = {call.body["TableName"]} if call.operation in ("Query", "Scan") else set()
+    return Footprint(read, written, frozenset(queried))
+
+
+def _accesses_of(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, Item]]:
+    """The items that a call reads or writes, each with the operation."""
     for table, wanted in body.get("RequestItems", {}).items():
-        yield from ((table, str(key)) for key in wanted["Keys"])
+        yield from ((operation, _item(table, key)) for key in wanted["Keys"])
     for each in body.get("TransactItems", ()):
-        yield from _items_of(*next(iter(each.items())))
+        yield from _accesses_of(*next(iter(each.items())))
     if "Key" in body:
-        yield body["TableName"], str(body["Key"])
+        yield operation, _item(body["TableName"], body["Key"])
     if "Item" in body:
-        yield body["TableName"], str({name: body["Item"][name] for name in _key_names()[body["TableName"]]})
+        yield (
+            operation,
+            _item(body["TableName"], {name: body["Item"][name] for name in _key_names()[body["TableName"]]}),
+        )
     if operation == "Query":
-        yield body["TableName"], str(body["ExpressionAttributeValues"])
+        yield operation, _item(body["TableName"], body["ExpressionAttributeValues"])
+
+
+def _item(table: str, key: Mapping[str, Any]) -> Item:
+    return table, str(sorted(key.items()))
 
 
 @cache

@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records.consents import Consents
-from tests.interleavings import card_pairs, openbanking_pairs
-from tests.interleavings.playing import PlayedPair
-from tests.interleavings.scheduler import Crashed, Fault, Schedule, play, play_all
+from tests.interleavings.__main__ import NotReplayable, replay
+from tests.interleavings.all_pairs import PAIRS
+from tests.interleavings.playing import PlayedPair, pair_of
+from tests.interleavings.scheduler import Crashed, Fault, Request, Schedule, play, play_all
 from tests.world import World
 
-PAIRS = openbanking_pairs.PAIRS | card_pairs.PAIRS
+
+@pytest.fixture
+def redeem_redeem(world: World) -> Iterator[PlayedPair]:
+    with pair_of(world, PAIRS["redeem redeem"]) as pair:
+        yield pair
 
 
 @pytest.mark.parametrize("title", PAIRS)
 def test_every_order_has_an_outcome_of_one_after_the_other(world: World, title: str) -> None:
-    pair = PlayedPair(world, PAIRS[title])
-    found = pair.play_all() + pair.play_all(random.Random(title).choice(pair.faults()))
+    with pair_of(world, PAIRS[title]) as pair:
+        found = pair.play_all() + pair.play_all(random.Random(title).choice(pair.faults))
 
-    assert found.wrong == {}, found.allowed
+    assert found.wrong == {}
     assert found.shared > 0, "the requests have nothing to do with each other"
 
 
-def test_a_fault_strikes_one_call_of_one_request(world: World) -> None:
-    pair = PlayedPair(world, PAIRS["redeem redeem"])
-    whole = pair.play((0, 0, 1, 1, 1))
+def test_a_fault_strikes_one_call_of_one_request(redeem_redeem: PlayedPair) -> None:
+    whole = redeem_redeem.play((0, 0, 1, 1, 1))
 
-    lost = pair.play((), Fault(0, 1, "lost"))
-    before, after = (pair.play((), Fault(0, 1, kind)) for kind in ("crash before", "crash after"))
+    lost = redeem_redeem.play((), Fault(0, 1, "lost"))
+    before, after = (redeem_redeem.play((), Fault(0, 1, kind)) for kind in ("crash before", "crash after"))
 
     assert lost.schedule.count(0) > whole.schedule.count(0)  # the store looks for what it wrote
     assert lost.results[0].status == 200
@@ -40,25 +45,33 @@ def test_a_fault_strikes_one_call_of_one_request(world: World) -> None:
     assert Fault.read(str(Fault(1, 3, "crash after"))) == Fault(1, 3, "crash after")
 
 
-def test_a_condition_that_is_left_out_is_found(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_condition_that_is_left_out_is_found(redeem_redeem: PlayedPair, monkeypatch: pytest.MonkeyPatch) -> None:
     def first_pair(consents: Consents, consent: object, confirmation: object = None) -> object:
         return consents._put_pair(consent, {"code_redeemed_at": 1}, Attr("consent_id").exists(), confirmation)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Consents, "first_pair", first_pair)
 
-    assert PlayedPair(world, PAIRS["redeem redeem"]).play_all().wrong != {}
+    assert redeem_redeem.play_all().wrong != {}
+
+
+@pytest.mark.parametrize(
+    ("identifier", "reason"),
+    [
+        ("redeem transfer:01", "there is no pair"),
+        ("redeem redeem:0a", "a schedule is"),
+        ("redeem redeem:00111:0.1 found", "a schedule is"),
+        ("redeem redeem:00", "stale"),
+        ("redeem redeem:00111:0.9 lost", "stale"),
+    ],
+)
+def test_an_id_that_names_no_schedule_is_not_replayed(world: World, identifier: str, reason: str) -> None:
+    with pytest.raises(NotReplayable, match=reason):
+        replay(world, identifier)
 
 
 def test_two_requests_of_four_calls_have_seventy_orders_each_played_once_and_again(world: World) -> None:
     made: list[int] = []
-
-    def request(number: int) -> int:
-        for _ in range(4):
-            world.hub.store.get("idempotency", {"claim": new_id()})
-            made.append(number)
-        return number
-
-    requests = [lambda: request(0), lambda: request(1)]
+    requests = [_writer(world, made, number, lambda: "one item") for number in (0, 1)]
 
     def play_one(schedule: Schedule) -> Schedule:
         made.clear()
@@ -70,3 +83,23 @@ def test_two_requests_of_four_calls_have_seventy_orders_each_played_once_and_aga
 
     assert len(played) == len({*played}) == 70
     assert [play_one(schedule) for schedule in played[:10]] == played[:10]
+
+
+def test_calls_that_touch_different_items_are_played_in_one_order(world: World) -> None:
+    requests = [_writer(world, [], number, new_id) for number in (0, 1)]
+
+    played = [each.schedule for each in play_all(lambda schedule: play(requests, schedule))]
+
+    assert played == [(0, 0, 0, 0, 1, 1, 1, 1)]
+
+
+def _writer(world: World, made: list[int], number: int, claim: Callable[[], str]) -> Request:
+    """A request that puts four items, and notes its number each time."""
+
+    def request() -> int:
+        for _ in range(4):
+            world.hub.store.put("idempotency", {"claim": claim(), "number": number})
+            made.append(number)
+        return number
+
+    return request
