@@ -137,9 +137,15 @@ class AuthorizationFlow:
         number = context.items([number_key(self.card_data.lookup(request.pan))])[0]
         if number is None:
             return None, None
-        retired = number.get("retired")
-        by_number = retired and DECLINED_BY_NUMBER.get(retired, UNKNOWN_NUMBER)
-        return read_by_number(read, context.can_see, context.catalogue, number), by_number
+        card_context = read_by_number(read, context.can_see, context.catalogue, number)
+        if (retired := number.get("retired")) is not None:
+            return card_context, DECLINED_BY_NUMBER.get(retired, UNKNOWN_NUMBER)
+        if card_context is not None and self._number(card_context.card) != request.pan:
+            return self._read_card_context(request, context)  # it was replaced between the two reads
+        return card_context, None
+
+    def _number(self, card: Card) -> str:
+        return self.card_data.open(card.id, "pan", card.pan)
 
     def _read_and_reserve(self, context: RequestContext) -> Read:
         """A read that reserves a row for the request's message, once."""

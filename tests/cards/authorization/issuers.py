@@ -144,9 +144,14 @@ def reissued(scene: Scene, status: str = "A") -> Buyer:
     """A card that was issued anew with another number; the buyer knows the old one."""
     user = held(scene)
     scene.data("changeCardStatus", card_id=user.card_id, status=status)
-    new = DELIVERY | {"order_shipping_method": 1, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
-    scene.data("reissueCard", card_id=user.card_id, **new)
+    reissue(user)
     return user
+
+
+def reissue(user: Buyer) -> None:
+    """Issue a card anew with another number."""
+    new = DELIVERY | {"order_shipping_method": 1, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
+    user.scene.data("reissueCard", card_id=user.card_id, **new)
 
 
 # -- what is written down

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
-from tests.cards.authorization.issuers import advised, code, held, messages, reissued
+from tests.cards.authorization.issuers import advised, code, held, messages, reissue, reissued
 from tests.cards.scenes import EUR, GBP, LEFT_OUT, Envelope, Scene
 
 
@@ -35,6 +36,22 @@ def test_an_old_number_declines_before_the_card_is_activated_and_is_written_down
     assert code(user) == "78"
     assert [row["response_code"] for row in messages(user)] == [expected, "78"]
     assert issuer.data("getCardDetails", card_id=user.card_id)["invalid_pin_tries"] == 0
+
+
+def test_a_number_that_is_replaced_while_its_card_is_read_declines(issuer: Scene) -> None:
+    user, world = held(issuer), issuer.world
+
+    def replace() -> None:
+        reissue(user)
+        issuer.data("activateCard", card_id=user.card_id)
+
+    with ExitStack() as after_the_number:
+        second = world.meanwhile("batch_get", replace)
+        after_the_number.enter_context(world.meanwhile("batch_get", lambda: after_the_number.enter_context(second)))
+        answer = user.asked(10_00, card_id=LEFT_OUT, pan=user.card.pan)
+
+    assert answer["response_code"] == "14"
+    assert code(user) == "00"
 
 
 def test_an_advice_may_be_about_an_old_number(issuer: Scene) -> None:
