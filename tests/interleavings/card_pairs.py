@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+from chalicelib.cards.protocol.values import HOLD_SECONDS
+from chalicelib.cards.storage.record import without_none
+from tests.cards.cases import FEE
 from tests.cards.scenes import EUR, EVERYDAY, GERMANY, HOLDER_BLOCK, PIN, Envelope, Scene
 from tests.interleavings.pairs import Pair, Pairs
 from tests.world import World
 
-Act = Callable[[Scene], Envelope]
+CASH = 1
+Act = Callable[[Scene], Envelope | int]
 pair = Pairs()
 
 
@@ -17,6 +22,32 @@ def authorize_authorize_the_last_money(world: World) -> Pair:
     scene = Scene(world)
     use = _use(scene.spendable(10_00).card_id)
     return _at_once(scene, use, use)
+
+
+@pair
+def authorize_authorize_the_last_time(world: World) -> Pair:
+    scene = Scene(world)
+    card = scene.spendable(1000_00, card_limit_group_id=203).card_id
+    use = _use(card, transaction_type=CASH)
+    for _ in range(4):  # of five that are allowed in a week
+        use(scene)
+    return _at_once(scene, use, use)
+
+
+@pair
+def authorize_reissue(world: World) -> Pair:
+    scene = Scene(world)
+    card = scene.spendable(10_00)
+    reissue = {"card_id": card.card_id, "card_name_line_3": "ZOE ONEIL", "generate_new_pan": 1}
+    return _at_once(scene, _use(None, pan=card.pan), lambda each: each.do("reissueCard", **reissue))
+
+
+@pair
+def authorize_fee(world: World) -> Pair:
+    scene = Scene(world)
+    card = scene.spendable(10_00).card_id
+    fee = FEE | {"card_id": card, "account_currency": EUR}
+    return _at_once(scene, _use(card), lambda each: each.do("createCustomFee", **fee))
 
 
 @pair
@@ -39,9 +70,36 @@ def clear_clear(world: World) -> Pair:
 
 
 @pair
+def clear_a_part_expire(world: World) -> Pair:
+    scene, link = _authorized(world)
+    scene.clock.advance(HOLD_SECONDS)
+    return _at_once(scene, _clearing(link, 3_00), _expiry)
+
+
+@pair
+def reverse_a_part_expire(world: World) -> Pair:
+    scene, link = _authorized(world)
+    scene.clock.advance(HOLD_SECONDS)
+    return _at_once(scene, _reversal(link, amount=3_00), _expiry)
+
+
+@pair
 def reverse_reverse(world: World) -> Pair:
     scene, link = _authorized(world)
     return _at_once(scene, _reversal(link), _reversal(link))
+
+
+@pair
+def refund_refund(world: World) -> Pair:
+    scene, link, _ = _cleared(world)
+    return _at_once(scene, _refund(link), _refund(link))
+
+
+@pair
+def dispute_refund(world: World) -> Pair:
+    scene, link, transaction = _cleared(world)
+    dispute = {"transaction_id": transaction, "step": "opened"}
+    return _at_once(scene, lambda each: each.sim("simulateDispute", **dispute), _refund(link))
 
 
 @pair
@@ -82,9 +140,9 @@ def _at_once(scene: Scene, first: Act, second: Act) -> Pair:
     return (lambda: first(scene)), (lambda: second(beside))
 
 
-def _use(card_id: int, **members: str) -> Act:
+def _use(card_id: int | None, **members: Any) -> Act:
     use = {"card_id": card_id, "transaction_type": 0, "amount": 8_00, "currency_ison": EUR, **members}
-    return lambda scene: scene.sim("simulateAuthorization", **use)
+    return lambda scene: scene.sim("simulateAuthorization", **without_none(use))
 
 
 def _authorized(world: World) -> tuple[Scene, str]:
@@ -93,9 +151,25 @@ def _authorized(world: World) -> tuple[Scene, str]:
     return scene, str(scene.purchase(scene.spendable(10_00).card_id, 8_00)["trans_link"])
 
 
-def _clearing(link: str) -> Act:
-    return lambda scene: scene.sim("simulateClearing", trans_link=link, amount=8_00, currency_ison=EUR)
+def _cleared(world: World) -> tuple[Scene, str, int]:
+    """A purchase of 8 euros that was collected, by its link and its transaction."""
+    scene, link = _authorized(world)
+    cleared = scene.data("simulateClearing", trans_link=link, amount=8_00, currency_ison=EUR)
+    return scene, link, cleared["transaction_id"]
 
 
-def _reversal(link: str) -> Act:
-    return lambda scene: scene.sim("simulateReversal", trans_link=link)
+def _clearing(link: str, amount: int = 8_00) -> Act:
+    return lambda scene: scene.sim("simulateClearing", trans_link=link, amount=amount, currency_ison=EUR)
+
+
+def _reversal(link: str, **members: int) -> Act:
+    return lambda scene: scene.sim("simulateReversal", trans_link=link, **members)
+
+
+def _refund(link: str) -> Act:
+    return lambda scene: scene.sim("simulateRefund", trans_link=link, amount=8_00, currency_ison=EUR)
+
+
+def _expiry(scene: Scene) -> int:
+    """Two runs of the job: what others change meanwhile is left to the next one."""
+    return sum(scene.hub.cards.flows.hold_expiry.expire() for _ in range(2))

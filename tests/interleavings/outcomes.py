@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from chalicelib.cards.authorization.authorizer import NOT_AVAILABLE
+from chalicelib.delivery.journal import NotResendable
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.refusals import STILL_RUNNING
 from tests.cards.contest import UNDECIDED
@@ -60,6 +61,8 @@ def is_to_come_again(result: Any) -> bool:
             return STILL_RUNNING.sentence in text
         case Envelope():
             return result.status_code in UNDECIDED or (result.data or {}).get("response_code") == NOT_AVAILABLE
+        case NotResendable():
+            return True
         case _:
             return False
 
