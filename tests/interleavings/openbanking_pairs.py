@@ -136,14 +136,14 @@ def pay_deactivate_client(world: World) -> Pair:
 def report_stop_events(world: World) -> Pair:
     payer = Payer(world, 2)
     payer.pay()
-    return (lambda: payer.report("ACSC")), _change(world, events_url="")
+    return (lambda: payer.report("ACSC")), _change(world, events_url=None)
 
 
 @pair
 def query_report(world: World) -> Pair:
     payer = Payer(world, 2)
     payer.pay()
-    payer.side.answers["/v2_payment_status"] = always({"paymentStatus": "ACSP"})
+    payer.side.answers["/v2_payment_single_status"] = always({"transaction_status": "ACSP"})
     return payer.status, lambda: payer.report("ACSC")
 
 

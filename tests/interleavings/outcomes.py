@@ -16,8 +16,11 @@ from tests.cards.scenes import Envelope
 from tests.world import Answer, World
 
 _NAMES = r"\w*id|\w*reference|trans_link|auth_code|pan|pin|cvc2|acs_password|account_number"
-_NUMBERS = rf'(?:{_NAMES})\\*":\s*(?:\d+|\\*"\w*)'
-_RANDOM = re.compile(rf"{_NUMBERS}|[0-9a-f]{{8}}(?:-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}|[A-Za-z0-9_-]{{20,}}")
+_RANDOM = re.compile(
+    rf'\b(?:{_NAMES})\\*":\s*(?:\d+|\\*"\w*)'
+    r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+    r'|(?![A-Z_]+\\*")[\w-]{20,}+(?!\\*":)'  # names and codes are longer, too
+)
 """Identifiers, tokens and codes."""
 
 
