@@ -14,11 +14,13 @@ from moto import mock_aws
 from infra import command
 from infra.local.resources import create_resources
 from tests import lean_emulator
-from tests.interleavings.all_pairs import PAIRS
+from tests.interleavings import card_pairs, delivery_pairs, openbanking_pairs
 from tests.interleavings.playing import Findings, pair_of
 from tests.interleavings.scheduler import Fault
 from tests.silence import silent
 from tests.world import World
+
+PAIRS = openbanking_pairs.pair | card_pairs.pair | delivery_pairs.pair
 
 
 class NotReplayable(Exception):

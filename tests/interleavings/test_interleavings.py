@@ -10,8 +10,7 @@ import pytest
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records.consents import Consents
-from tests.interleavings.__main__ import NotReplayable, replay
-from tests.interleavings.all_pairs import PAIRS
+from tests.interleavings.__main__ import PAIRS, NotReplayable, replay
 from tests.interleavings.playing import PlayedPair, pair_of
 from tests.interleavings.scheduler import Crashed, Fault, Request, Schedule, play, play_all
 from tests.world import World
