@@ -17,6 +17,7 @@ from chalicelib.delivery.tasks import Handlers, Tasks
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.container import Infrastructure
+from chalicelib.foundation.requests.engine import Engine
 
 Senders = Mapping[Kind, Sender]
 
@@ -42,6 +43,10 @@ class DeliveryContainer:
     @cached_property
     def outbox(self) -> Outbox:
         return Outbox(self.bodies, self.queue, self.shared.clock)
+
+    @cached_property
+    def engine(self) -> Engine:
+        return Engine(self.shared.store, self.outbox.dispatch)
 
     @cached_property
     def tasks(self) -> Tasks:

@@ -21,6 +21,8 @@ from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 TABLE = "deliveries"
+ROW_KEY = ("delivery_id", "part")
+"""The members of the key of every row."""
 RECORD, BODY = "record", "body"
 CLAIMED_SECONDS = 60
 """Maximum duration of an attempt, twice a function's time-out; after it, the worker is considered dead."""

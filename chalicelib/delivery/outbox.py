@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from chalicelib.delivery.delivery_record import BODY, Delivery, put_delivery
+from chalicelib.delivery.delivery_record import BODY, ROW_KEY, Delivery, put_delivery
 from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import log
@@ -20,6 +20,7 @@ from chalicelib.foundation.dynamodb.store import Put
 from chalicelib.foundation.identifiers import new_id, new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import WIDTH, pieces, together
+from chalicelib.foundation.requests.facts import Key
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,14 @@ class RecordedDeliveries:
     delivery_ids: tuple[str, ...] = ()
     operations: tuple[Put, ...] = ()
     event_ids: tuple[str, ...] = ()
+
+    @property
+    def proof(self) -> Key | None:
+        """The key of the first row, which only these writes create."""
+        if not self.operations:
+            return None
+        first = self.operations[0]
+        return first.table, {name: first.item[name] for name in ROW_KEY}
 
     def __add__(self, other: RecordedDeliveries) -> RecordedDeliveries:
         return RecordedDeliveries(

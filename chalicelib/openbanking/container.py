@@ -219,13 +219,13 @@ class OpenBankingContainer:
         from chalicelib.openbanking.flows.tokens import TokenFlow
 
         return TokenFlow(
-            self.shared.store,
             self.shared.clock,
             self.tpp_authentication,
             self.consents,
             self.bank_idempotency,
             self.tpp_events,
             self.delivery.outbox,
+            self.delivery.engine,
         )
 
     @cached_property

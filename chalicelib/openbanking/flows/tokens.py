@@ -9,13 +9,19 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put, Store, StoreUnavailable
+from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.foundation.identifiers import OpaqueToken, base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts, Key
+from chalicelib.foundation.requests.outcome import Outcome, Proof
 from chalicelib.openbanking.flows.bank_notifications import record_revoke_token
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents
@@ -29,11 +35,12 @@ from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from chalicelib.openbanking.protocol.tpp_events import ConsentRevoked
 from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import (
     Consent,
     Consents,
     Grant,
+    IssuedTokens,
     TokenPair,
     consent_key,
     grant_key,
@@ -41,6 +48,7 @@ from chalicelib.openbanking.records.consents import (
 )
 from chalicelib.statistics import current_call
 
+A = TypeVar("A")
 _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 
 
@@ -48,13 +56,13 @@ _VERIFIER = re.compile(r"[A-Za-z0-9._~-]{43,128}")
 class TokenFlow:
     """Issues and revokes tokens."""
 
-    store: Store
     clock: Clock
     tpp_authentication: TppAuthentication
     consents: Consents
     bank_idempotency: BankIdempotency
     tpp_events: TppEvents
     outbox: Outbox
+    engine: Engine
 
     def redeem(
         self, credentials: TppCredentials, code: str, redirect_uri: str | None, verifier: str | None
@@ -67,31 +75,29 @@ class TokenFlow:
         credential = OpaqueToken.parse(code, parts=1)
         keys = [consent_key(credential.ids[0]), grant_key(credential.ids[0])] if credential else []
         caller = self.tpp_authentication.authenticate_client_and_proof(credentials, keys)
-        consent, grant = _read_consent_and_grant(caller.items)
-        if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
-            raise refusals.CODE_INVALID()
-        if consent.client_id != caller.client.client_id:
-            raise _refuse(refusals.CODE_INVALID, caller.client, "the code is another client's")
-        current_call.record_concern(consent.bic, "authorization")
-        self.tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
-        confirmation = self.tpp_authentication.require_confirmation(caller)
-        if grant.dpop_jkt not in (None, caller.jkt):
-            raise _refuse(refusals.CODE_INVALID, caller.client, "the code is bound to another DPoP key")
-        if caller.client.security.is_fapi2:
-            _check_fapi2_redemption(caller.client, grant, redirect_uri)
-        _check_redemption(grant, redirect_uri, verifier)
-        if grant.code_redeemed_at is not None:
-            raise self._end_misused_consent(consent, refusals.CODE_USED)
-        if self.clock.time() >= grant.code_valid_until or not consent.is_valid(self.clock.time()):
-            raise refusals.CODE_EXPIRED()
-        pair, operations = self.consents.first_pair(consent, confirmation)
-        try:
-            self._write(operations)
-        except ConditionFailed as failure:
-            if 1 not in failure.failed:  # the consent has ended
-                raise refusals.CODE_EXPIRED() from None
-            raise self._end_misused_consent(consent, refusals.CODE_USED) from None
-        return self._answer(consent, pair, confirmation)
+
+        def decide(facts: Facts) -> Outcome[TokenAnswer]:
+            consent, grant = _find_consent_and_grant(facts, credential)
+            if credential is None or consent is None or grant is None or not credential.matches(grant.code_digest):
+                raise refusals.CODE_INVALID()
+            if consent.client_id != caller.client.client_id:
+                raise _refuse(refusals.CODE_INVALID, caller.client, "the code is another client's")
+            current_call.record_concern(consent.bic, "authorization")
+            self.tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
+            confirmation = self.tpp_authentication.require_confirmation(caller)
+            if grant.dpop_jkt not in (None, caller.jkt):
+                raise _refuse(refusals.CODE_INVALID, caller.client, "the code is bound to another DPoP key")
+            if caller.client.security.is_fapi2:
+                _check_fapi2_redemption(caller.client, grant, redirect_uri)
+            _check_redemption(grant, redirect_uri, verifier)
+            if grant.code_redeemed_at is not None:
+                return self._end_misused_consent(consent, caller.client, refusals.CODE_USED)
+            if self.clock.time() >= grant.code_valid_until or not consent.is_valid(self.clock.time()):
+                raise refusals.CODE_EXPIRED()
+            issued = self.consents.first_pair(consent, confirmation)
+            return self._issue(consent, issued, confirmation)
+
+        return self.engine.carry_out(decide, Facts(keys, caller.items))
 
     def refresh(self, credentials: TppCredentials, token: str) -> TokenAnswer:
         """Exchange a refresh token for the next pair; a repeat within 60 s returns the same pair.
@@ -102,42 +108,39 @@ class TokenFlow:
             Refusal.
         """
         credential = OpaqueToken.parse(token, parts=2)
-        keys: list[tuple[str, Item]] = []
+        keys: list[Key] = []
         if credential is not None:
             consent_id = credential.ids[0]
             keys = [consent_key(consent_id), grant_key(consent_id), token_key("refresh", credential)]
         caller = self.tpp_authentication.authenticate_client_and_proof(credentials, keys)
-        consent, grant = _read_consent_and_grant(caller.items)
-        if (
-            credential is None
-            or consent is None
-            or grant is None
-            or not credential.matches((caller.items[2] or {}).get("digest"))
-        ):
-            raise refusals.REFRESH_TOKEN_INVALID()
-        if consent.client_id != caller.client.client_id:
-            raise _refuse(refusals.REFRESH_TOKEN_INVALID, caller.client, "the refresh token is another client's")
-        current_call.record_concern(consent.bic, "authorization")
-        if not consent.is_valid(self.clock.time()):
-            raise refusals.REFRESH_TOKEN_INVALID()
-        self.tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
-        confirmation = self.tpp_authentication.require_confirmation(caller)
-        _check_binding(caller.client, grant, confirmation)
-        refresh_id = credential.ids[1]
-        if grant.refresh_id != refresh_id:
-            return self._repeat_answer(consent, grant, refresh_id, confirmation)
-        if caller.client.security.is_fapi2:
-            pair, operations = self.consents.next_access(consent, token, refresh_id, confirmation)
-        else:
-            pair, operations = self.consents.next_pair(consent, refresh_id, confirmation)
-        try:
-            self._write(operations)
-        except ConditionFailed as failure:
-            changed = failure.items[1]
-            if changed is None or 0 in failure.failed:  # the consent has ended
-                raise refusals.REFRESH_TOKEN_INVALID() from None
-            return self._repeat_answer(consent, Grant.from_item(changed), refresh_id, confirmation)
-        return self._answer(consent, pair, confirmation)
+
+        def decide(facts: Facts) -> Outcome[TokenAnswer]:
+            consent, grant = _find_consent_and_grant(facts, credential)
+            if (
+                credential is None
+                or consent is None
+                or grant is None
+                or not credential.matches((facts.item(token_key("refresh", credential)) or {}).get("digest"))
+            ):
+                raise refusals.REFRESH_TOKEN_INVALID()
+            if consent.client_id != caller.client.client_id:
+                raise _refuse(refusals.REFRESH_TOKEN_INVALID, caller.client, "the refresh token is another client's")
+            current_call.record_concern(consent.bic, "authorization")
+            if not consent.is_valid(self.clock.time()):
+                raise refusals.REFRESH_TOKEN_INVALID()
+            self.tpp_authentication.check_roles(caller.client, caller.presented, consent.services)
+            confirmation = self.tpp_authentication.require_confirmation(caller)
+            _check_binding(caller.client, grant, confirmation)
+            refresh_id = credential.ids[1]
+            if grant.refresh_id != refresh_id:
+                return self._repeat_answer(consent, caller.client, grant, refresh_id, confirmation)
+            if caller.client.security.is_fapi2:
+                issued = self.consents.next_access(consent, token, refresh_id, confirmation)
+            else:
+                issued = self.consents.next_pair(consent, refresh_id, confirmation)
+            return self._issue(consent, issued, confirmation)
+
+        return self.engine.carry_out(decide, Facts(keys, caller.items))
 
     def revoke_by_tpp(self, credentials: TppCredentials, token: str) -> RevokeAnswer:
         """End the consent to which the caller's token belongs; other tokens have no effect (RFC 7009 §2.2)."""
@@ -164,92 +167,84 @@ class TokenFlow:
         credential = OpaqueToken.parse(request.access_token, parts=1)
         if credential is None:
             raise refusals.TOKEN_MALFORMED()
-        item, kept = self.store.batch_get([consent_key(credential.ids[0]), claim.key])
-        stored: Success | None = self.bank_idempotency.find_answer(claim, kept)
-        if stored is not None:
-            return stored
-        consent = Consent.from_item(item) if item else None
-        if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
-            raise refusals.TOKEN_UNKNOWN()
-        answer: Success = {"status": "success"}
-        if consent.has_ended(self.clock.time()):
-            return self.bank_idempotency.store_answer(claim, answer)
-        event = self._record_revoked_event(consent, "bank", None)
-        try:
-            self.store.transact(
-                [
-                    self.consents.update_revoked(consent, "bank"),
-                    self.bank_idempotency.put_answer(claim, answer),
-                    *event.operations,
-                ]
-            )
-        except ConditionFailed as failure:
-            if 1 in failure.failed:
-                return self.bank_idempotency.find_answer(claim, failure.items[1]) or answer
-            return self.bank_idempotency.store_answer(claim, answer)
-        self._dispatch(consent, "bank", event)
-        return answer
+
+        def decide(facts: Facts) -> Outcome[Success]:
+            stored: Success | None = self.bank_idempotency.find_answer(claim, facts.item(claim.key))
+            if stored is not None:
+                return Outcome(stored)
+            consent = facts.find(Consent, consent_key(credential.ids[0]))
+            if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
+                raise refusals.TOKEN_UNKNOWN()
+            answer: Success = {"status": "success"}
+            answering = self.bank_idempotency.put_answer(claim, answer)
+            if consent.has_ended(self.clock.time()):
+                return Outcome(answer, [answering])
+            event = self._record_revoked_event(consent, "bank", facts.find(Client, client_key(consent.client_id)))
+            writes: list[Operation] = [self.consents.update_revoked(consent, "bank"), answering]
+            return Outcome(answer, writes, event, report=partial(_report_end, consent, "bank"))
+
+        return self.engine.carry_out(decide, self.engine.read([consent_key(credential.ids[0]), claim.key]))
 
     def end_consent(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
         """End a consent immediately and notify bank and TPP; does nothing if it is already revoked or expired.
 
         ``client`` is the consent's client, if already read.
         """
-        if consent.has_ended(self.clock.time()):
-            return
-        told = record_revoke_token(self.outbox, consent) + self._record_revoked_event(consent, by, client)
-        try:
-            self.store.transact([self.consents.update_revoked(consent, by), *told.operations])
-        except ConditionFailed:
-            return
-        self._dispatch(consent, by, told)
+        key = consent_key(consent.consent_id)
+
+        def decide(facts: Facts) -> Outcome[None]:
+            stored = facts.find(Consent, key) if facts.has(key) else consent
+            if stored is None or stored.has_ended(self.clock.time()):
+                return Outcome(None)
+            known = client or facts.find(Client, client_key(consent.client_id))
+            return self._end(stored, by, known, None)
+
+        self.engine.carry_out(decide, Facts())
 
     # -- inside
 
-    def _write(self, operations: list[Operation]) -> None:
-        """Write a new pair. If DynamoDB's response is lost, check whether the pair was written.
-
-        Otherwise the TPP would retry with the same code, which would count as misuse.
-        """
-        try:
-            self.store.transact(operations)
-        except StoreUnavailable:
-            token = next(operation for operation in operations if isinstance(operation, Put))
-            if self.store.get(token.table, {name: token.item[name] for name in ("consent_id", "part")}) is None:
-                raise
+    def _end(self, consent: Consent, by: EndedBy, client: Client | None, answer: A | Exception) -> Outcome[A]:
+        """The end of a consent, of which bank and TPP are notified."""
+        told = record_revoke_token(self.outbox, consent) + self._record_revoked_event(consent, by, client)
+        writes = [self.consents.update_revoked(consent, by)]
+        return Outcome(answer, writes, told, report=partial(_report_end, consent, by))
 
     def _record_revoked_event(self, consent: Consent, by: EndedBy, client: Client | None) -> RecordedDeliveries:
         """Record the event that notifies a client of its consent's end."""
-        client = client or self.tpp_events.find_client(consent.client_id)
         data = ConsentRevoked(consent_id=consent.consent_id, bic=consent.bic, revoked_by=by)
         return self.tpp_events.record(client, "consent.revoked", data)
 
-    def _dispatch(self, consent: Consent, by: EndedBy, told: RecordedDeliveries) -> None:
-        log.audit("consent ended", consent_id=consent.consent_id, by=by)
-        self.outbox.dispatch(told)
+    def _issue(self, consent: Consent, issued: IssuedTokens, confirmation: Confirmation | None) -> Outcome[TokenAnswer]:
+        """New tokens; the access token's row shows that they are stored."""
+        return Outcome(self._answer(consent, issued.pair, confirmation), issued.operations, proof=Proof(issued.key))
 
     def _repeat_answer(
-        self, consent: Consent, grant: Grant, refresh_id: str, confirmation: Confirmation | None
-    ) -> TokenAnswer:
+        self, consent: Consent, client: Client, grant: Grant, refresh_id: str, confirmation: Confirmation | None
+    ) -> Outcome[TokenAnswer]:
         """The answer of an earlier refresh, for a caller with the key of that pair. Raises: Refusal."""
         pair = self.consents.repeated_pair(grant, refresh_id)
         if pair is None:
-            raise self._end_misused_consent(consent, refusals.REFRESH_TOKEN_USED)
+            return self._end_misused_consent(consent, client, refusals.REFRESH_TOKEN_USED)
         if grant.cnf != confirmation:
             security_refusals.record(
                 "wrong_key", "token request refused", reason="the stored answer is bound to another key"
             )
             raise refusals.REFRESH_TOKEN_INVALID()
-        return self._answer(consent, pair, confirmation)
+        return Outcome(self._answer(consent, pair, confirmation))
 
-    def _end_misused_consent(self, consent: Consent, row: refusals.RefusalRow) -> Refusal:
+    def _end_misused_consent(self, consent: Consent, client: Client, row: refusals.RefusalRow) -> Outcome[TokenAnswer]:
         """End a consent whose code or refresh token was used before. A repeat after its end is not counted."""
-        if not consent.has_ended(self.clock.time()):
+        if consent.has_ended(self.clock.time()):
+            raise row()
+
+        def report() -> None:
             security_refusals.record(
                 "misused_token", "token request refused", client_id=consent.client_id, reason="used before"
             )
-        self.end_consent(consent, "service")
-        return row()
+            _report_end(consent, "service")
+
+        ending: Outcome[TokenAnswer] = self._end(consent, "service", client, row())
+        return replace(ending, report=report)
 
     def _answer(self, consent: Consent, pair: TokenPair, confirmation: Confirmation | None) -> TokenAnswer:
         log.bind(consent_id=consent.consent_id)
@@ -277,6 +272,10 @@ def describe_consent(consent: Consent) -> ConsentAnswer:
         "account_numbers": consent.accounts.get("account_numbers", []),
         "valid_until": timestamp(consent.valid_until),
     }
+
+
+def _report_end(consent: Consent, by: EndedBy) -> None:
+    log.audit("consent ended", consent_id=consent.consent_id, by=by)
 
 
 def _refuse(row: refusals.RefusalRow, client: Client, reason: str) -> Refusal:
@@ -310,10 +309,12 @@ def _check_binding(client: Client, grant: Grant, confirmation: Confirmation | No
         raise _refuse(refusals.REFRESH_TOKEN_INVALID, client, "the tokens are bound to another key")
 
 
-def _read_consent_and_grant(found: list[Item | None]) -> tuple[Consent | None, Grant | None]:
-    """The consent and the grant, from the first two items read."""
-    consent, grant = [*found, None, None][:2]
-    return Consent.from_item(consent) if consent else None, Grant.from_item(grant) if grant else None
+def _find_consent_and_grant(facts: Facts, credential: OpaqueToken | None) -> tuple[Consent | None, Grant | None]:
+    """The consent and the grant to which a credential belongs."""
+    if credential is None:
+        return None, None
+    consent_id = credential.ids[0]
+    return facts.find(Consent, consent_key(consent_id)), facts.find(Grant, grant_key(consent_id))
 
 
 def _check_redemption(grant: Grant, redirect_uri: str | None, verifier: str | None) -> None:

@@ -146,6 +146,18 @@ class TokenPair:
 
 
 @dataclass(frozen=True, slots=True)
+class IssuedTokens:
+    """New tokens, the writes that issue them, and the key of the access token's row.
+
+    The writes fail if the consent has ended, or the grant has changed.
+    """
+
+    pair: TokenPair
+    operations: Sequence[Operation]
+    key: tuple[str, Item]
+
+
+@dataclass(frozen=True, slots=True)
 class NewConsent:
     """A new consent, the writes that create it, and its two credentials, which are sent only once."""
 
@@ -222,37 +234,29 @@ class Consents:
         """The bank's token for this PSU, sent as ``X-Auth-Token``."""
         return self._vault.unseal(consent.bank_token_sealed, _context(consent.consent_id, "bank_token"))
 
-    def first_pair(
-        self, consent: Consent, confirmation: Confirmation | None = None
-    ) -> tuple[TokenPair, list[Operation]]:
-        """Issue tokens for an authorization code; the transaction fails if the code was already used.
+    def first_pair(self, consent: Consent, confirmation: Confirmation | None = None) -> IssuedTokens:
+        """Issue tokens for an authorization code; the writes fail if the code was already used.
 
-        The first operation is that on the consent, with the condition that it has not ended, the second updates the
-        grant. ``confirmation`` names the key to which the tokens are bound.
+        ``confirmation`` names the key to which the tokens are bound.
         """
         redemption = {"code_redeemed_at": self._clock.time()}
         return self._put_pair(consent, redemption, Attr("code_redeemed_at").not_exists(), confirmation)
 
-    def next_pair(
-        self, consent: Consent, refresh_id: str, confirmation: Confirmation | None = None
-    ) -> tuple[TokenPair, list[Operation]]:
-        """Issue tokens for the current refresh token; the transaction fails if the token was already used."""
+    def next_pair(self, consent: Consent, refresh_id: str, confirmation: Confirmation | None = None) -> IssuedTokens:
+        """Issue tokens for the current refresh token; the writes fail if the token was already used."""
         rotation = {"previous_refresh_id": refresh_id, "rotated_at": self._clock.time()}
         return self._put_pair(consent, rotation, Attr("refresh_id").eq(refresh_id), confirmation)
 
     def next_access(
         self, consent: Consent, refresh: str, refresh_id: str, confirmation: Confirmation | None
-    ) -> tuple[TokenPair, list[Operation]]:
+    ) -> IssuedTokens:
         """Issue an access token beside the current refresh token, which stays (FAPI 2.0 §5.3.2.1).
 
-        The transaction fails if the consent has ended, or ``refresh_id`` is not the current token.
+        The writes fail if ``refresh_id`` is not the current token.
         """
         pair, access = self._new_access(consent, refresh, confirmation)
-        return pair, [
-            self._update_last_use(consent),
-            Check(*grant_key(consent.consent_id), Attr("refresh_id").eq(refresh_id)),
-            access,
-        ]
+        check = Check(*grant_key(consent.consent_id), Attr("refresh_id").eq(refresh_id))
+        return IssuedTokens(pair, [self._update_last_use(consent), check, access], _key_of(access))
 
     def repeated_pair(self, grant: Grant, refresh_id: str) -> TokenPair | None:
         """The token pair issued for a rotated refresh token; ``None`` outside the repeat window."""
@@ -316,22 +320,20 @@ class Consents:
 
     def _put_pair(
         self, consent: Consent, changes: Mapping[str, Any], condition: Condition, confirmation: Confirmation | None
-    ) -> tuple[TokenPair, list[Operation]]:
+    ) -> IssuedTokens:
         refresh_id = new_id()
         refresh, refresh_digest = new_credential(consent.consent_id, refresh_id)
         pair, access = self._new_access(consent, refresh, confirmation)
         members = {name: getattr(pair, name) for name in TokenPair.__dataclass_fields__}
         sealed = self._vault.seal(jsontext.dumps(members), _context(consent.consent_id, "pair"))
-        return pair, [
+        change = {**changes, "refresh_id": refresh_id, "pair_sealed": sealed, **_bound_to(confirmation)}
+        writes: list[Operation] = [
             self._update_last_use(consent),
-            Update(
-                *grant_key(consent.consent_id),
-                set={**changes, "refresh_id": refresh_id, "pair_sealed": sealed, **_bound_to(confirmation)},
-                condition=condition,
-            ),
+            Update(*grant_key(consent.consent_id), set=change, condition=condition),
             access,
             _token(consent, f"refresh#{refresh_id}", refresh_digest, consent.valid_until),
         ]
+        return IssuedTokens(pair, writes, _key_of(access))
 
     def _update_last_use(self, consent: Consent) -> Update:
         """The write that records the day of a consent's use; it fails if the consent has ended."""
@@ -383,8 +385,12 @@ def _token(consent: Consent, part: str, token_digest: str, valid_until: int, bou
     return Put(TABLE, item, absent("consent_id"))
 
 
+def _key_of(token: Put) -> tuple[str, Item]:
+    return token.table, {name: token.item[name] for name in _KEY}
+
+
 def _lifetime(token: Item, expires_at: int) -> Update:
-    key = {name: token[name] for name in ("consent_id", "part")}
+    key = {name: token[name] for name in _KEY}
     return Update(TABLE, key, set={"expires_at": expires_at}, condition=Attr("consent_id").exists())
 
 

@@ -1,0 +1,1 @@
+"""One way through a request: read, decide, write; whoever comes second decides again."""

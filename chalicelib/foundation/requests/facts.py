@@ -1,0 +1,82 @@
+"""What was read for a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put
+
+Key = tuple[str, Item]
+"""A table's short name and an item's key."""
+_Name = tuple[str, tuple[tuple[str, Any], ...]]
+
+
+class Stored(Protocol):
+    """A record that is made of an item."""
+
+    @classmethod
+    def from_item(cls, item: Item) -> Any: ...
+
+
+R = TypeVar("R", bound=Stored)
+
+
+class NotRead(Exception):
+    """A decision needs items that were not read with the others; the engine reads them and asks again."""
+
+    def __init__(self, keys: Sequence[Key]) -> None:
+        self.keys = keys
+        super().__init__("a decision needs more items")
+
+
+class Facts:
+    """Items by their keys, ``None`` for those that do not exist."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, keys: Sequence[Key] = (), items: Sequence[Item | None] = ()) -> None:
+        self._items: Mapping[_Name, Item | None] = {_name(key): item for key, item in zip(keys, items, strict=True)}
+
+    def item(self, key: Key) -> Item | None:
+        """Raises: NotRead."""
+        name = _name(key)
+        if name not in self._items:
+            raise NotRead([key])
+        return self._items[name]
+
+    def has(self, key: Key) -> bool:
+        """Whether the item was read, or is known from a failed condition."""
+        return _name(key) in self._items
+
+    def find(self, kind: type[R], key: Key) -> R | None:
+        """The record under ``key``. Raises: NotRead."""
+        item = self.item(key)
+        found: R | None = None if item is None else kind.from_item(item)
+        return found
+
+    def with_items(self, keys: Sequence[Key], items: Sequence[Item | None]) -> Facts:
+        """These facts, and others, which replace those of the same keys."""
+        return self._with({_name(key): item for key, item in zip(keys, items, strict=True)})
+
+    def after(self, operations: Sequence[Operation], failure: ConditionFailed) -> Facts:
+        """The facts of the next decision: a failed condition comes with the item that is stored now."""
+        found = [(self._name_of(operations[position]), failure.items[position]) for position in failure.failed]
+        return self._with({name: item for name, item in found if name is not None})
+
+    def _with(self, items: Mapping[_Name, Item | None]) -> Facts:
+        facts = Facts()
+        facts._items = {**self._items, **items}
+        return facts
+
+    def _name_of(self, operation: Operation) -> _Name | None:
+        """The key of the item that an operation writes; that of a put is known only if it was read."""
+        if not isinstance(operation, Put):
+            return _name((operation.table, operation.key))
+        members = operation.item.items()
+        return next((name for name in self._items if name[0] == operation.table and set(name[1]) <= members), None)
+
+
+def _name(key: Key) -> _Name:
+    table, members = key
+    return table, tuple(sorted(members.items()))

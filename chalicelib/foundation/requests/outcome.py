@@ -1,0 +1,69 @@
+"""What a decision comes to: the answer, its writes, and the deliveries that it causes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from typing import Generic, Protocol, TypeVar
+
+from chalicelib.foundation.dynamodb.store import Item, Operation
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
+
+A = TypeVar("A")
+
+
+class Deliveries(Protocol):
+    """Deliveries to be recorded: their writes, and the key of a row that only these writes create, if there is one."""
+
+    @property
+    def operations(self) -> Sequence[Operation]: ...
+
+    @property
+    def proof(self) -> Key | None: ...
+
+
+class NoDeliveries:
+    """Nothing to deliver."""
+
+    operations: Sequence[Operation] = ()
+    proof: Key | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """An item that shows that an attempt was written: only it creates this item, or adds what ``is_own`` looks for."""
+
+    key: Key
+    is_own: Callable[[Item], bool] = lambda _: True
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[A]):
+    """A decision.
+
+    Attributes:
+        answer: the answer, or the error that is raised instead once everything is written.
+        writes: with their conditions; all or none are applied, together with those of ``deliveries``.
+        deliveries: what is sent because of it.
+        proof: what shows that it was written, if a response is lost; by default a row of ``deliveries``.
+        report: writes log lines and counts, once the writes are done.
+    """
+
+    answer: A | Exception
+    writes: Sequence[Operation] = ()
+    deliveries: Deliveries = field(default_factory=NoDeliveries)
+    proof: Proof | None = None
+    report: Callable[[], None] | None = None
+
+    @property
+    def operations(self) -> Sequence[Operation]:
+        """All writes."""
+        return [*self.writes, *self.deliveries.operations]
+
+    @property
+    def own_item(self) -> Proof | None:
+        """What shows that it was written."""
+        if self.proof is None and self.deliveries.proof is not None:
+            return Proof(self.deliveries.proof)
+        return self.proof
