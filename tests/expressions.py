@@ -174,8 +174,10 @@ def _begins(value: Value | None, prefix: Value | None) -> bool:
 def _contains(value: Value | None, member: Value | None) -> bool:
     if value is None or member is None:
         return False
-    (kind, content), (_, wanted) = plain(value), plain(member)
-    return plain(member) in content if kind == "L" else wanted in content
+    (kind, content), (of_member, wanted) = plain(value), plain(member)
+    if kind == "L":
+        return plain(member) in content
+    return kind in (of_member, f"{of_member}S") and kind in ("S", "B", "SS", "NS", "BS") and wanted in content
 
 
 def _compared(comparison: str, first: str, second: str, *, of_size: bool = False) -> Condition:

@@ -102,7 +102,7 @@ class OpenBankingContainer:
     def authorization_requests(self) -> AuthorizationRequests:
         from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
 
-        return AuthorizationRequests(self.shared.store, self.shared.vault, self.shared.clock)
+        return AuthorizationRequests(self.shared.vault, self.shared.clock)
 
     @cached_property
     def consents(self) -> Consents:
@@ -184,7 +184,7 @@ class OpenBankingContainer:
             self.consents,
             self.bank_idempotency,
             self.tpp_events,
-            self.delivery.outbox,
+            self.delivery.engine,
         )
 
     @cached_property
@@ -192,11 +192,7 @@ class OpenBankingContainer:
         from chalicelib.openbanking.flows.authorization_cancellation import AuthorizationCancellation
 
         return AuthorizationCancellation(
-            self.shared.settings.public_url,
-            self.shared.store,
-            self.authorization_requests,
-            self.tpp_events,
-            self.delivery.outbox,
+            self.shared.settings.public_url, self.authorization_requests, self.tpp_events, self.delivery.engine
         )
 
     @cached_property
@@ -205,7 +201,11 @@ class OpenBankingContainer:
         from chalicelib.openbanking.records.pushed_requests import PushedRequests
 
         return PushedAuthorization(
-            self.shared.store, self.shared.clock, self.authorization_flow, PushedRequests(self.shared.clock)
+            self.shared.store,
+            self.shared.clock,
+            self.authorization_flow,
+            PushedRequests(self.shared.clock),
+            self.delivery.engine,
         )
 
     @cached_property

@@ -21,6 +21,7 @@ from chalicelib.foundation.dynamodb.store import (
     Store,
     StoreError,
     StoreUnavailable,
+    Update,
 )
 from chalicelib.foundation.requests.facts import Facts, Key, NotRead
 from chalicelib.foundation.requests.outcome import Outcome
@@ -90,8 +91,18 @@ class Engine:
                 return
             case [Put(table, item, condition)]:
                 self._store.put(table, item, condition)
+            case [Update() as update] if outcome.is_repeatable:
+                self._update(update)
             case _:
                 self._store.transact(operations)
+
+    def _update(self, update: Update) -> None:
+        """Make an update that may be made twice; a transaction of its own would conflict with others."""
+        table, key, change = update.table, update.key, update.set
+        try:
+            self._store.update(table, key, set=change, remove=update.remove, add=update.add, condition=update.condition)
+        except StoreUnavailable:
+            self._store.transact([update])
 
     def _find_own(self, attempts: Sequence[Outcome[A]]) -> Outcome[A] | None:
         """The attempt that was written although its response was lost; ``None`` if none shows itself."""

@@ -47,6 +47,7 @@ class Outcome(Generic[A]):
         writes: with their conditions; all or none are applied, together with those of ``deliveries``.
         deliveries: what is sent because of it.
         proof: what shows that it was written, if a response is lost; by default a row of ``deliveries``.
+        is_repeatable: whether its one update changes nothing when it is made again, so that it needs no transaction.
         report: writes log lines and counts, once the writes are done.
     """
 
@@ -54,6 +55,7 @@ class Outcome(Generic[A]):
     writes: Sequence[Operation] = ()
     deliveries: Deliveries = field(default_factory=NoDeliveries)
     proof: Proof | None = None
+    is_repeatable: bool = False
     report: Callable[[], None] | None = None
 
     @property

@@ -8,14 +8,18 @@ and scopes. After the PSU's decision, the bank calls ``save_consent`` or redirec
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Literal
 
-from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
+from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
+from chalicelib.foundation.dynamodb.store import Operation, Store
 from chalicelib.foundation.identifiers import new_secret
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts, Key
+from chalicelib.foundation.requests.outcome import Outcome, Proof
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
@@ -32,7 +36,6 @@ from chalicelib.openbanking.records.authorization_requests import (
     AuthorizationRequest,
     AuthorizationRequests,
     NewAuthorizationRequest,
-    StateUsed,
     authorization_key,
     compute_authorization_id,
     parse_request_url,
@@ -41,7 +44,7 @@ from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, Ban
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client, client_key
-from chalicelib.openbanking.records.consents import Accounts, Consent, Consents
+from chalicelib.openbanking.records.consents import Accounts, Consent, Consents, consent_key
 from chalicelib.statistics import current_call
 
 Channel = Literal["client", "browser", "pushed"]
@@ -60,7 +63,7 @@ class AuthorizationCodeFlow:
     consents: Consents
     bank_idempotency: BankIdempotency
     tpp_events: TppEvents
-    outbox: Outbox
+    engine: Engine
 
     def authorize(
         self,
@@ -130,30 +133,24 @@ class AuthorizationCodeFlow:
             Refusal: the bank is gone, the state was used before, or the repeated request has ended.
         """
         bank = self._require_bank(new.bic or "")
-        try:
-            opened = self.authorization_requests.create(new, bank.authorization_url)
-        except StateUsed as used:
-            if not repeatable:
-                raise refusals.STATE_USED() from None
-            return self._open_again(used.authorization, new, bank)
-        log.info("authorization opened", authorization_id=opened.authorization_id, bic=bank.bic)
-        return opened
+        key = authorization_key(compute_authorization_id(new.client_id, new.state))
 
-    def _open_again(
-        self, before: AuthorizationRequest, new: NewAuthorizationRequest, bank: Bank
-    ) -> AuthorizationRequest:
-        """The open request that ``new`` repeats or, at another bank, replaces. Raises: Refusal."""
-        if before.repeats(new, bank.authorization_url):
-            if before.is_open(self.clock.time()):
-                return before
-            raise refusals.AUTHORIZATION_ENDED()
-        self._check_replaceable(before, new)
-        try:
-            opened = self.authorization_requests.replace(before, new, bank.authorization_url)
-        except StateUsed as used:  # by another window of the same user, or the bank has just saved a consent
-            return self._open_again(used.authorization, new, bank)
-        log.info("authorization replaced", authorization_id=opened.authorization_id, bic=bank.bic)
-        return opened
+        def decide(facts: Facts) -> Outcome[AuthorizationRequest]:
+            before = facts.find(AuthorizationRequest, key)
+            if before is not None and not repeatable:
+                raise refusals.STATE_USED()
+            if before is not None and before.repeats(new, bank.authorization_url):
+                if not before.is_open(self.clock.time()):
+                    raise refusals.AUTHORIZATION_ENDED()
+                return Outcome(before)
+            if before is not None:
+                self._check_replaceable(before, new)
+            put = self.authorization_requests.put_request(new, bank.authorization_url, before)
+            opened, event = AuthorizationRequest.from_item(put.item), "replaced" if before else "opened"
+            report = partial(log.info, f"authorization {event}", authorization_id=opened.authorization_id, bic=bank.bic)
+            return Outcome(opened, [put], report=report)
+
+        return self.engine.carry_out(decide, Facts([key], [None]))  # hardly any state is used twice
 
     def _check_replaceable(self, before: AuthorizationRequest, new: NewAuthorizationRequest) -> None:
         if not before.can_be_replaced_by(new):
@@ -163,35 +160,45 @@ class AuthorizationCodeFlow:
 
     def initiate(self, bank: Bank, request: InitAuthorization, claim: BankIdempotencyClaim) -> InitAuthorizationAnswer:
         """Return the TPP and the requested scopes to the bank. Raises: Refusal."""
-        kept, authorization, client = self._read_request(bank, request.request_url, claim)
-        stored: InitAuthorizationAnswer | None = kept
-        if stored is not None:
-            return stored
-        if not authorization.is_open(self.clock.time()):
-            raise refusals.REQUEST_URL_INVALID()
-        answer: InitAuthorizationAnswer = {
-            "tpp_name": client.title,
-            "tpp_registration_number": client.registration_number,
-            "scopes": list(authorization.scopes),
-            "cancel_url": self._cancel_url(authorization),
-        }
-        return self.bank_idempotency.store_answer(claim, answer)
+        keys = _keys_of(request.request_url)
+
+        def decide(facts: Facts) -> Outcome[InitAuthorizationAnswer]:
+            kept, authorization, client = self._find_request(facts, keys, bank, request.request_url, claim)
+            stored: InitAuthorizationAnswer | None = kept
+            if stored is not None:
+                return Outcome(stored)
+            if not authorization.is_open(self.clock.time()):
+                raise refusals.REQUEST_URL_INVALID()
+            answer: InitAuthorizationAnswer = {
+                "tpp_name": client.title,
+                "tpp_registration_number": client.registration_number,
+                "scopes": list(authorization.scopes),
+                "cancel_url": self._cancel_url(authorization),
+            }
+            return Outcome(answer, [self.bank_idempotency.put_answer(claim, answer)])
+
+        return self.engine.carry_out(decide, self.engine.read([*keys, claim.key]))
 
     def save_consent(self, bank: Bank, request: SaveConsent, claim: BankIdempotencyClaim) -> SaveConsentAnswer:
         """Save the consent that the PSU approved. Raises: Refusal."""
         scopes = _read_approved_scopes(bank.version, request.scopes)
-        kept, authorization, client = self._read_request(bank, request.request_url, claim)
-        stored: SaveConsentAnswer | None = kept
-        if stored is not None:
-            return stored
-        if authorization.status == "approved":
-            raise refusals.CONSENT_SAVED_BEFORE()
-        if not authorization.is_open(self.clock.time()):
-            raise refusals.REQUEST_URL_INVALID()
-        if scopes != set(authorization.scopes):
-            raise refusals.APPROVED_SCOPES_OTHER()
-        accounts = _read_approved_accounts(bank.version, request)
-        return self._write_consent(bank, client, authorization, accounts, claim)
+        keys = _keys_of(request.request_url)
+
+        def decide(facts: Facts) -> Outcome[SaveConsentAnswer]:
+            kept, authorization, client = self._find_request(facts, keys, bank, request.request_url, claim)
+            stored: SaveConsentAnswer | None = kept
+            if stored is not None:
+                return Outcome(stored)
+            if authorization.status == "approved":
+                raise refusals.CONSENT_SAVED_BEFORE()
+            if not authorization.is_open(self.clock.time()):
+                raise refusals.REQUEST_URL_INVALID()
+            if scopes != set(authorization.scopes):
+                raise refusals.APPROVED_SCOPES_OTHER()
+            accounts = _read_approved_accounts(bank.version, request)
+            return self._approve(bank, client, authorization, accounts, claim)
+
+        return self.engine.carry_out(decide, self.engine.read([*keys, claim.key]))
 
     # -- inside
 
@@ -231,21 +238,16 @@ class AuthorizationCodeFlow:
         if not self.settings.is_sandbox and request.code_challenge is None:
             raise refusals.CODE_CHALLENGE_MISSING()
 
-    def _read_request(
-        self, bank: Bank, url: str, claim: BankIdempotencyClaim
+    def _find_request(
+        self, facts: Facts, keys: Sequence[Key], bank: Bank, url: str, claim: BankIdempotencyClaim
     ) -> tuple[Any, AuthorizationRequest, Client]:
-        """The stored response for a repeat, the authorization request of ``url``, and its client."""
-        ids = parse_request_url(url)
-        if ids is None:
-            raise refusals.REQUEST_URL_INVALID()
-        keys = [authorization_key(ids[0]), client_key(ids[1]), claim.key]
-        item, client_item, kept = self.store.batch_get(keys)
-        stored = self.bank_idempotency.find_answer(claim, kept)
-        authorization = AuthorizationRequest.from_item(item) if item else None
+        """The stored response for a repeat, the authorization request of ``url``, and its client. Raises: Refusal."""
+        stored = self.bank_idempotency.find_answer(claim, facts.item(claim.key))
+        authorization = facts.find(AuthorizationRequest, keys[0])
         if authorization is None or authorization.bic != bank.bic or not authorization.has_request_url(url):
             raise refusals.REQUEST_URL_INVALID()
         log.bind(authorization_id=authorization.authorization_id)
-        client = Client.from_item(client_item) if client_item else None
+        client = facts.find(Client, keys[1])
         if client is None or not client.active:
             raise refusals.TPP_GONE()
         if stored is None and authorization.redirect_uri not in client.callback_urls:
@@ -254,37 +256,32 @@ class AuthorizationCodeFlow:
             raise refusals.REQUEST_URL_INVALID()  # the client's record has demanded it only since then
         return stored, authorization, client
 
-    def _write_consent(
+    def _approve(
         self,
         bank: Bank,
         client: Client,
         authorization: AuthorizationRequest,
         accounts: Accounts,
         claim: BankIdempotencyClaim,
-    ) -> SaveConsentAnswer:
+    ) -> Outcome[SaveConsentAnswer]:
+        """The new consent, with which the request ends."""
         code_seconds = CODE_SECONDS if client.security.is_fapi2 else None
         new = self.consents.new(authorization, accounts, bank.consent_days, code_seconds)
-        parameters = {"authorization_code": new.code, "code": new.code}
+        consent_id, parameters = new.consent.consent_id, {"authorization_code": new.code, "code": new.code}
         answer: SaveConsentAnswer = {
             "callback_url": authorization.return_url(parameters, self.settings.public_url),
             "access_token": new.bank_token,
             "valid_until": timestamp(new.consent.valid_until),
         }
-        approval = self.authorization_requests.update_to_approve(authorization, new.consent.consent_id)
-        event = self._record_authorised_event(client, authorization, new.consent)
-        try:
-            self.store.transact(
-                [approval, self.bank_idempotency.put_answer(claim, answer), *new.operations, *event.operations]
-            )
-        except ConditionFailed as failure:
-            stored: SaveConsentAnswer | None = self.bank_idempotency.find_answer(claim, failure.items[1])
-            if stored is not None:
-                return stored
-            approved = (failure.items[0] or {}).get("status") == "approved"
-            raise (refusals.CONSENT_SAVED_BEFORE if approved else refusals.REQUEST_URL_INVALID)() from None
-        log.info("consent saved", consent_id=new.consent.consent_id, bic=bank.bic)
-        self.outbox.dispatch(event)
-        return answer
+        approval = self.authorization_requests.update_to_approve(authorization, consent_id)
+        writes: list[Operation] = [approval, self.bank_idempotency.put_answer(claim, answer), *new.operations]
+        return Outcome(
+            answer,
+            writes,
+            self._record_authorised_event(client, authorization, new.consent),
+            proof=Proof(consent_key(consent_id)),
+            report=partial(log.info, "consent saved", consent_id=consent_id, bic=bank.bic),
+        )
 
     def _record_authorised_event(
         self, client: Client, authorization: AuthorizationRequest, consent: Consent
@@ -311,6 +308,14 @@ def describe_authorization(authorization: AuthorizationRequest, now: int) -> Aut
         "state": authorization.state,
         "expires_in": max(0, min(LIFETIME, authorization.valid_until - now)),
     }
+
+
+def _keys_of(request_url: str) -> list[Key]:
+    """The keys of the authorization request and the client that a URL names. Raises: Refusal."""
+    ids = parse_request_url(request_url)
+    if ids is None:
+        raise refusals.REQUEST_URL_INVALID()
+    return [authorization_key(ids[0]), client_key(ids[1])]
 
 
 def _read_approved_scopes(version: Version, scopes: Sequence[str]) -> set[str]:

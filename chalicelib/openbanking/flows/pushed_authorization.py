@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
 from chalicelib.openbanking.flows.tpp_authentication import require_active_client, require_client_id
 from chalicelib.openbanking.protocol import refusals
@@ -44,13 +47,14 @@ class PushedAuthorization:
     clock: Clock
     authorization_flow: AuthorizationCodeFlow
     pushed_requests: PushedRequests
+    engine: Engine
 
     def push(self, client: Client, request: AuthorizationParameters) -> PushedAnswer:
         """Check and store a client's request. Raises: Refusal."""
         new = self.authorization_flow.validate(client, request, "pushed")
         request_uri, put = self.pushed_requests.put_pushed(new)
-        self.store.put(put.table, put.item, put.condition)
-        return {"request_uri": request_uri, "expires_in": REQUEST_URI_SECONDS}
+        answer: PushedAnswer = {"request_uri": request_uri, "expires_in": REQUEST_URI_SECONDS}
+        return self.engine.carry_out(lambda _: Outcome(answer, [put]), Facts())
 
     def find(self, client_id: str, request_uri: str) -> FoundRequest:
         """The request of a ``request_uri``. Raises: Refusal: the reference is unknown, or another client's."""
@@ -100,17 +104,19 @@ class PushedAuthorization:
             raise _refuse(found.client.client_id, "it has expired")
 
     def _keep(self, pushed: PushedRequest) -> PushedRequest:
-        """The request as it is stored after its first opening."""
-        if pushed.kept_until is not None:
-            return pushed
-        update = self.pushed_requests.update_to_keep(pushed)
-        try:
-            item = self.store.update(update.table, update.key, set=update.set, condition=update.condition)
-        except ConditionFailed as failure:
-            if failure.item is None:
-                raise _refuse(pushed.request.client_id, "it is unknown") from None
-            item = failure.item
-        return PushedRequest.from_item(item)
+        """The request as it is stored after its first opening. Raises: Refusal."""
+        key = pushed_key(pushed.pushed_id)
+
+        def decide(facts: Facts) -> Outcome[PushedRequest]:
+            stored = facts.find(PushedRequest, key) if facts.has(key) else pushed
+            if stored is None:
+                raise _refuse(pushed.request.client_id, "it is unknown")
+            if stored.kept_until is not None or not stored.can_be_opened(self.clock.time()):
+                return Outcome(stored)
+            kept, update = self.pushed_requests.update_to_keep(stored)
+            return Outcome(kept, [update], is_repeatable=True)
+
+        return self.engine.carry_out(decide, Facts())
 
     def _find_open(self, request: NewAuthorizationRequest) -> AuthorizationRequest:
         """The open authorization request that an expired reference has led to. Raises: Refusal."""

@@ -18,7 +18,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import OpaqueToken, digest, new_credential
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.tpp_calls import ConsentType
@@ -35,14 +35,6 @@ CANCEL_URLS_KEPT = 5
 """How many replaced requests' cancel URLs are remembered; the oldest are forgotten first."""
 
 Status = Literal["open", "approved", "cancelled"]
-
-
-class StateUsed(Exception):
-    """The client has already used this state; ``authorization`` is the stored request."""
-
-    def __init__(self, authorization: AuthorizationRequest) -> None:
-        self.authorization = authorization
-        super().__init__("the state has already been used")
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,36 +192,19 @@ def parse_request_url(url: str) -> tuple[str, str] | None:
 
 
 class AuthorizationRequests:
-    """The authorization requests in DynamoDB."""
+    """Builds the writes of authorization requests."""
 
-    def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
         self._clock = clock
 
-    def create(self, new: NewAuthorizationRequest, authorization_url: str) -> AuthorizationRequest:
-        """Store a new request.
+    def put_request(
+        self, new: NewAuthorizationRequest, authorization_url: str, before: AuthorizationRequest | None
+    ) -> Put:
+        """The write that stores a request, instead of ``before`` if there is one.
 
-        Raises:
-            StateUsed: the client has already used the state.
+        It fails if the client has used the state before, or if ``before`` is no longer open or was replaced meanwhile.
         """
-        return self._put(new, authorization_url, absent("authorization_id"), ())
-
-    def replace(
-        self, before: AuthorizationRequest, new: NewAuthorizationRequest, authorization_url: str
-    ) -> AuthorizationRequest:
-        """Store a request instead of ``before``.
-
-        Raises:
-            StateUsed: ``before`` is no longer open, or was replaced meanwhile.
-        """
-        last = {"cancel_digest": before.cancel_digest, "api_version": before.api_version}
-        replaced = (*before.replaced, last)[-CANCEL_URLS_KEPT:]
-        return self._put(new, authorization_url, _is_open(before, self._clock.time()), replaced)
-
-    def _put(
-        self, new: NewAuthorizationRequest, authorization_url: str, condition: Condition, replaced: Sequence[Item]
-    ) -> AuthorizationRequest:
         authorization_id = compute_authorization_id(new.client_id, new.state)
         cancel, cancel_digest = new_credential(authorization_id)
         now = self._clock.time()
@@ -241,15 +216,10 @@ class AuthorizationRequests:
             "valid_until": now + LIFETIME,
             "cancel_digest": cancel_digest,
             "cancel_sealed": self._vault.seal(cancel, _context(authorization_id)),
-            "replaced": list(replaced),
+            "replaced": _cancel_urls(before) if before else [],
             "expires_at": now + KEPT_UNAPPROVED,
         }
-        try:
-            self._store.put(TABLE, item, condition)
-        except ConditionFailed as failure:
-            assert failure.item is not None
-            raise StateUsed(AuthorizationRequest.from_item(failure.item)) from None
-        return AuthorizationRequest.from_item(item)
+        return Put(TABLE, item, _is_open(before, now) if before else absent("authorization_id"))
 
     def cancel_credential(self, authorization: AuthorizationRequest) -> str:
         """The secret at the end of the cancel URL."""
@@ -277,6 +247,12 @@ class AuthorizationRequests:
 
 def _is_open(authorization: AuthorizationRequest, now: int) -> Condition:
     return _is_current(authorization) & Attr("status").eq("open") & Attr("valid_until").gt(now)
+
+
+def _cancel_urls(replaced: AuthorizationRequest) -> list[Item]:
+    """What is kept of the cancel URLs of a request that is replaced, and of those that it replaced."""
+    last = {"cancel_digest": replaced.cancel_digest, "api_version": replaced.api_version}
+    return [*replaced.replaced, last][-CANCEL_URLS_KEPT:]
 
 
 def _is_current(authorization: AuthorizationRequest) -> Condition:

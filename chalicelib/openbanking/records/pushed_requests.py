@@ -6,6 +6,8 @@ it again leads to the same request. A request without a bank is kept open for 30
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
@@ -76,11 +78,12 @@ class PushedRequests:
         }
         return f"{REQUEST_URI}{credential}", Put(table, item, absent("authorization_id"))
 
-    def update_to_keep(self, pushed: PushedRequest) -> Update:
-        """The write that keeps a request open for the choice of a bank, which fails unless it is the first in time."""
+    def update_to_keep(self, pushed: PushedRequest) -> tuple[PushedRequest, Update]:
+        """The request kept open for the choice of a bank, and the write, which fails unless it is the first in time."""
         now = self._clock.time()
-        return Update(
+        update = Update(
             *pushed_key(pushed.pushed_id),
             set={"kept_until": now + LIFETIME, "expires_at": now + 2 * LIFETIME},
             condition=Attr("kept_until").not_exists() & Attr("valid_until").gt(now),
         )
+        return replace(pushed, kept_until=now + LIFETIME), update

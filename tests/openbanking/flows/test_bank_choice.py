@@ -436,14 +436,15 @@ def test_two_windows_that_choose_the_same_bank_at_once_get_to_the_same_place(
     page = choices(open_page(world))
     world.call("GET", page[BIC[2]])
     requests, seen = world.hub.openbanking.authorization_flow.authorization_requests, list[str]()
-    real = requests.replace
+    real = requests.put_request
 
-    def replace_late(*arguments: Any) -> Any:
-        monkeypatch.undo()
-        seen.append(world.call("GET", page[other]).headers["location"])
-        return real(*arguments)
+    def put_late(new: Any, url: str, before: Any) -> Any:
+        if before is not None:
+            monkeypatch.undo()
+            seen.append(world.call("GET", page[other]).headers["location"])
+        return real(new, url, before)
 
-    monkeypatch.setattr(requests, "replace", replace_late)
+    monkeypatch.setattr(requests, "put_request", put_late)
     location = world.call("GET", page[other]).headers["location"]
 
     assert seen == [location]

@@ -354,7 +354,7 @@ def test_an_event_is_there_with_its_cause_or_not_at_all_and_never_twice(
     before = len(listening.recorded("event"))
 
     with listening.answer_lost("transact", applied=applied):
-        assert act() == 500
+        assert act() in ((200, 303) if applied else (500,))  # the service looks for what it has written
     assert len(listening.recorded("event")) - before == (1 if applied else 0)
 
     assert act() in (200, 303)
