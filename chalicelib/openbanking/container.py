@@ -112,7 +112,7 @@ class OpenBankingContainer:
     def bank_idempotency(self) -> BankIdempotency:
         from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
 
-        return BankIdempotency(self.shared.store, self.shared.vault, self.shared.clock)
+        return BankIdempotency(self.shared.vault, self.shared.clock)
 
     @cached_property
     def certificate_blocklist(self) -> CertificateBlocklist:
@@ -270,16 +270,14 @@ class OpenBankingContainer:
     def payment_outcomes(self) -> PaymentOutcomes:
         from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
 
-        return PaymentOutcomes(
-            self.shared.store, self.shared.clock, self.payments, self.orders, self.tpp_events, self.delivery.outbox
-        )
+        return PaymentOutcomes(self.shared.clock, self.payments, self.orders, self.tpp_events, self.delivery.engine)
 
     @cached_property
     def unresolved_orders(self) -> UnresolvedOrders:
         from chalicelib.openbanking.flows.unresolved_orders import UnresolvedOrders
 
         return UnresolvedOrders(
-            self.shared.store, self.shared.clock, self.payments, self.orders, self.tpp_events, self.delivery.outbox
+            self.shared.store, self.shared.clock, self.payments, self.orders, self.tpp_events, self.delivery.engine
         )
 
     @cached_property
@@ -326,9 +324,9 @@ class OpenBankingContainer:
             self.payments,
             self.bank_idempotency,
             self.tpp_events,
-            self.delivery.outbox,
             self.bank_client,
             self.payment_outcomes,
+            self.delivery.engine,
         )
 
     @cached_property
@@ -345,13 +343,14 @@ class OpenBankingContainer:
             limits,
             self.bank_client,
             self.payment_outcomes,
+            self.delivery.engine,
         )
 
     @cached_property
     def performance_reports(self) -> PerformanceReports:
         from chalicelib.openbanking.flows.performance_reports import PerformanceReports
 
-        return PerformanceReports(self.shared.store, self.bank_idempotency, self.statistics.reports)
+        return PerformanceReports(self.bank_idempotency, self.statistics.reports, self.delivery.engine)
 
     @cached_property
     def deferred_calls(self) -> DeferredCalls:

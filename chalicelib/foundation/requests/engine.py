@@ -14,9 +14,11 @@ from typing import Any, TypeVar
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import (
     ATTEMPTS,
+    Busy,
     ConditionFailed,
     Conflict,
     NeverSent,
+    Operation,
     Put,
     Store,
     StoreError,
@@ -42,24 +44,46 @@ class Engine:
         """The items of ``keys``, in one strongly consistent read."""
         return Facts(keys, self._store.batch_get(keys) if keys else [])
 
-    def carry_out(self, decide: Decide[A], facts: Facts) -> A:
+    def carry_out(
+        self, decide: Decide[A], facts: Facts, *, alongside: Sequence[Operation] = (), busy_attempts: int = 1
+    ) -> A:
         """Decide, write, dispatch, and answer.
 
+        Args:
+            alongside: writes of the caller, to be applied with those of the outcome.
+            busy_attempts: how often the outcome is written before DynamoDB counts as busy.
+
         Raises:
-            StoreError: nothing was written, or nobody knows; ``Conflict`` if others were faster at each attempt.
+            StoreError: nothing was written, or nobody knows: ``ConditionFailed`` if a write of ``alongside`` failed,
+                ``Conflict`` if others were faster at each attempt.
         """
         attempts: list[Outcome[A]] = []
         for number in range(ATTEMPTS):
             facts, outcome = self._decide(decide, facts)
             attempts.append(outcome)
             try:
-                written = self._write(outcome, attempts)
+                written = self._write(outcome, alongside, attempts)
             except ConditionFailed as failure:
+                if failure.failed[0] >= len(outcome.operations):
+                    raise
                 facts = facts.after(outcome.operations, failure)
                 self._wait(number)
+            except Busy:
+                if number + 1 >= busy_attempts:
+                    raise
             else:
                 return self._answer(written)
         raise Conflict("the records kept changing")
+
+    def carry_out_if_possible(
+        self, decide: Decide[A], facts: Facts, failed: str, *, alongside: Sequence[Operation] = (), **members: Any
+    ) -> A | None:
+        """As ``carry_out``, for what may be left undone: a storage error is logged as ``failed``, with ``members``."""
+        try:
+            return self.carry_out(decide, facts, alongside=alongside)
+        except StoreError:
+            log.exception(failed, **members)
+            return None
 
     def _decide(self, decide: Decide[A], facts: Facts) -> tuple[Facts, Outcome[A]]:
         """The decision, and the facts on which it rests: it may ask for more items once."""
@@ -69,10 +93,10 @@ class Engine:
             facts = facts.with_items(more.keys, self._store.batch_get(more.keys))
         return facts, decide(facts)
 
-    def _write(self, outcome: Outcome[A], attempts: Sequence[Outcome[A]]) -> Outcome[A]:
+    def _write(self, outcome: Outcome[A], alongside: Sequence[Operation], attempts: Sequence[Outcome[A]]) -> Outcome[A]:
         """Write an outcome; returns that of the attempt that was written. Raises: StoreError."""
         try:
-            self._apply(outcome)
+            self._apply([*outcome.operations, *alongside], is_repeatable=outcome.is_repeatable)
         except ConditionFailed as failure:
             if failure.repeated and (own := self._find_own(attempts)) is not None:
                 return own
@@ -85,13 +109,13 @@ class Engine:
             return own
         return outcome
 
-    def _apply(self, outcome: Outcome[A]) -> None:
-        match operations := outcome.operations:
+    def _apply(self, operations: Sequence[Operation], *, is_repeatable: bool) -> None:
+        match operations:
             case []:
                 return
             case [Put(table, item, condition)]:
                 self._store.put(table, item, condition)
-            case [Update() as update] if outcome.is_repeatable:
+            case [Update() as update] if is_repeatable:
                 self._update(update)
             case _:
                 self._store.transact(operations)

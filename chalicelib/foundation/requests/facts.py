@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from chalicelib.foundation.dynamodb.evaluation import holds
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Put
 
 Key = tuple[str, Item]
@@ -45,6 +46,11 @@ class Facts:
             raise NotRead([key])
         return self._items[name]
 
+    def require(self, *keys: Key) -> None:
+        """Have several items read at once. Raises: NotRead."""
+        if missing := [key for key in keys if not self.has(key)]:
+            raise NotRead(missing)
+
     def has(self, key: Key) -> bool:
         """Whether the item was read, or is known from a failed condition."""
         return _name(key) in self._items
@@ -54,6 +60,15 @@ class Facts:
         item = self.item(key)
         found: R | None = None if item is None else kind.from_item(item)
         return found
+
+    def known(self, kind: type[R], assumed: R, key: Key) -> R | None:
+        """The record under ``key``, ``assumed`` unless it is known better."""
+        return self.find(kind, key) if self.has(key) else assumed
+
+    def permits(self, write: Operation) -> bool:
+        """Whether a write's condition holds, as far as is known: for an item that was not read, it does."""
+        name = self._name_of(write)
+        return name is None or name not in self._items or holds(write.condition, self._items[name])
 
     def with_items(self, keys: Sequence[Key], items: Sequence[Item | None]) -> Facts:
         """These facts, and others, which replace those of the same keys."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from typing import Generic, Protocol, TypeVar
 
 from chalicelib.foundation.dynamodb.store import Item, Operation
@@ -23,11 +22,12 @@ class Deliveries(Protocol):
     def proof(self) -> Key | None: ...
 
 
-class NoDeliveries:
-    """Nothing to deliver."""
-
+class _NoDeliveries:
     operations: Sequence[Operation] = ()
     proof: Key | None = None
+
+
+NO_DELIVERIES = _NoDeliveries()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Outcome(Generic[A]):
 
     answer: A | Exception
     writes: Sequence[Operation] = ()
-    deliveries: Deliveries = field(default_factory=NoDeliveries)
+    deliveries: Deliveries = NO_DELIVERIES
     proof: Proof | None = None
     is_repeatable: bool = False
     report: Callable[[], None] | None = None

@@ -8,18 +8,17 @@ and scopes. After the PSU's decision, the bank calls ``save_consent`` or redirec
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Literal
 
 from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.dynamodb.store import Operation, Store
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.identifiers import new_secret
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts, Key
-from chalicelib.foundation.requests.outcome import Outcome, Proof
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import refusals
@@ -44,7 +43,7 @@ from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, Ban
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client, client_key
-from chalicelib.openbanking.records.consents import Accounts, Consent, Consents, consent_key
+from chalicelib.openbanking.records.consents import Accounts, Consent, Consents
 from chalicelib.statistics import current_call
 
 Channel = Literal["client", "browser", "pushed"]
@@ -146,9 +145,8 @@ class AuthorizationCodeFlow:
             if before is not None:
                 self._check_replaceable(before, new)
             put = self.authorization_requests.put_request(new, bank.authorization_url, before)
-            opened, event = AuthorizationRequest.from_item(put.item), "replaced" if before else "opened"
-            report = partial(log.info, f"authorization {event}", authorization_id=opened.authorization_id, bic=bank.bic)
-            return Outcome(opened, [put], report=report)
+            opened = AuthorizationRequest.from_item(put.item)
+            return Outcome(opened, [put], report=lambda: _report_opened(opened, before))
 
         return self.engine.carry_out(decide, Facts([key], [None]))  # hardly any state is used twice
 
@@ -175,7 +173,7 @@ class AuthorizationCodeFlow:
                 "scopes": list(authorization.scopes),
                 "cancel_url": self._cancel_url(authorization),
             }
-            return Outcome(answer, [self.bank_idempotency.put_answer(claim, answer)])
+            return self.bank_idempotency.answer(claim, answer)
 
         return self.engine.carry_out(decide, self.engine.read([*keys, claim.key]))
 
@@ -274,13 +272,12 @@ class AuthorizationCodeFlow:
             "valid_until": timestamp(new.consent.valid_until),
         }
         approval = self.authorization_requests.update_to_approve(authorization, consent_id)
-        writes: list[Operation] = [approval, self.bank_idempotency.put_answer(claim, answer), *new.operations]
-        return Outcome(
+        return self.bank_idempotency.answer(
+            claim,
             answer,
-            writes,
+            [approval, *new.operations],
             self._record_authorised_event(client, authorization, new.consent),
-            proof=Proof(consent_key(consent_id)),
-            report=partial(log.info, "consent saved", consent_id=consent_id, bic=bank.bic),
+            report=lambda: log.info("consent saved", consent_id=consent_id, bic=bank.bic),
         )
 
     def _record_authorised_event(
@@ -308,6 +305,14 @@ def describe_authorization(authorization: AuthorizationRequest, now: int) -> Aut
         "state": authorization.state,
         "expires_in": max(0, min(LIFETIME, authorization.valid_until - now)),
     }
+
+
+def _report_opened(opened: AuthorizationRequest, before: AuthorizationRequest | None) -> None:
+    members = {"authorization_id": opened.authorization_id, "bic": opened.bic}
+    if before is None:
+        log.info("authorization opened", **members)
+    else:
+        log.info("authorization replaced", **members)
 
 
 def _keys_of(request_url: str) -> list[Key]:

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store
+from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
@@ -33,13 +35,11 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
 from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
-from chalicelib.openbanking.records.client_record import Client
+from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import Consent, Consents
 from chalicelib.openbanking.records.orders import RecordedOrder, is_order, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, PaymentStatusReport, is_early, payment_key
 from chalicelib.statistics import current_call
-
-_TRIES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,9 @@ class PaymentStatus:
     payments: Payments
     bank_idempotency: BankIdempotency
     tpp_events: TppEvents
-    outbox: Outbox
     bank_client: BankClient
     outcomes: PaymentOutcomes
+    engine: Engine
 
     def record_report(self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim) -> Success:
         """Record a bank's report; reports after a final status are ignored.
@@ -80,16 +80,13 @@ class PaymentStatus:
         Raises:
             Refusal: ``PAYMENT_ID``.
         """
-        for attempt in range(_TRIES):
-            item, kept = self.store.batch_get([payment_key(bank.bic, request.payment_id), claim.key])
-            stored: Success | None = self.bank_idempotency.find_answer(claim, kept)
-            if stored is not None:
-                return stored
-            try:
-                return self._apply_report(bank, request, claim, item)
-            except ConditionFailed:
-                self.store.wait(attempt)
-        raise Conflict("the payment kept changing")
+        key = payment_key(bank.bic, request.payment_id)
+
+        def decide(facts: Facts) -> Outcome[Success]:
+            stored: Success | None = self.bank_idempotency.find_answer(claim, facts.item(claim.key))
+            return Outcome(stored) if stored is not None else self._apply_report(facts, bank, request, claim)
+
+        return self.engine.carry_out(decide, self.engine.read([key, claim.key]))
 
     def look_up(self, credentials: TppCredentials, query: Mapping[str, str]) -> PaymentLookup:
         """Check client, request id and bearer, and read the requested payment.
@@ -182,26 +179,30 @@ class PaymentStatus:
         return "unknown" if order.outcome == "unknown" else "not_accepted"
 
     def _apply_report(
-        self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim, item: Item | None
-    ) -> Success:
-        """Record a report on the payment in ``item``. Raises: ConditionFailed, after a concurrent change; Refusal."""
-        answer: Success = {"status": "success"}
+        self, facts: Facts, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim
+    ) -> Outcome[Success]:
+        """A report on a payment, or one that came before the payment."""
+        item = facts.item(payment_key(bank.bic, request.payment_id))
         if item is None or is_early(item):
             report = self._read_report(bank, request, bank.version)
             early = self.payments.put_early_report(bank.bic, request.payment_id, report, item)
-            self.store.put(early.table, early.item, early.condition)
-            raise refusals.PAYMENT_ID_UNKNOWN()
+            return Outcome(refusals.PAYMENT_ID_UNKNOWN(), [early])
+        answer: Success = {"status": "success"}
         before = Payment.from_item(item)
         after = before.with_report(self._read_report(bank, request, before.version))
+        members = {"bic": after.bic, "payment_id": after.payment_id, "status": after.status}
         if after is before:
-            log.info("status report ignored", bic=bank.bic, payment_id=before.payment_id, status=before.status)
-            return self.bank_idempotency.store_answer(claim, answer)
-        event = record_status_changed(self.tpp_events, self.tpp_events.find_client(before.client_id), after)
-        answered = self.bank_idempotency.put_answer(claim, answer)
-        self.outcomes.write(before, after, [answered, *event.operations])
-        log.info("payment status reported", bic=before.bic, payment_id=before.payment_id, status=after.status)
-        self.outbox.dispatch(event)
-        return answer
+            return self.bank_idempotency.answer(
+                claim, answer, report=lambda: log.info("status report ignored", **members)
+            )
+        client = facts.find(Client, client_key(before.client_id))
+        return self.bank_idempotency.answer(
+            claim,
+            answer,
+            self.outcomes.writes(facts, before, after),
+            record_status_changed(self.tpp_events, client, after),
+            report=lambda: log.info("payment status reported", **members),
+        )
 
     def _read_report(self, bank: Bank, request: PaymentsStatus, version: Version) -> PaymentStatusReport:
         """A bank's report, translated to the status spelling of ``version``."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from datetime import date
 
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.own_answers import Success
@@ -18,15 +20,12 @@ from chalicelib.statistics.day_records import DailyReport, DailyReports, DayOutO
 class PerformanceReports:
     """Stores daily performance reports."""
 
-    store: Store
     bank_idempotency: BankIdempotency
     reports: DailyReports
+    engine: Engine
 
     def record_report(self, bank: Bank, request: DailyPerformance, claim: BankIdempotencyClaim) -> Success:
         """Store a daily report, replacing any earlier report for the same day. Raises: Refusal."""
-        stored: Success | None = self.bank_idempotency.find_answer(claim, self.store.get(*claim.key))
-        if stored is not None:
-            return stored
         answer: Success = {"status": "success"}
         report = DailyReport(
             bank.bic,
@@ -34,13 +33,18 @@ class PerformanceReports:
             _milliseconds(request.consent_duration),
             _milliseconds(request.payment_duration),
         )
-        try:
-            self.store.transact([self.reports.put_report(report), self.bank_idempotency.put_answer(claim, answer)])
-        except DayOutOfRange as error:
-            raise Refusal(Fault.DATE, str(error)) from None
-        except ConditionFailed as failure:
-            return self.bank_idempotency.find_answer(claim, failure.items[1]) or answer
-        return answer
+
+        def decide(facts: Facts) -> Outcome[Success]:
+            stored: Success | None = self.bank_idempotency.find_answer(claim, facts.item(claim.key))
+            if stored is not None:
+                return Outcome(stored)
+            try:
+                writes = [self.reports.put_report(report)]
+            except DayOutOfRange as error:
+                raise Refusal(Fault.DATE, str(error)) from None
+            return self.bank_idempotency.answer(claim, answer, writes)
+
+        return self.engine.carry_out(decide, self.engine.read([claim.key]))
 
 
 def _milliseconds(duration: object) -> int | None:

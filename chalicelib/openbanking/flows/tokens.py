@@ -16,7 +16,6 @@ from typing import TypeVar
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.foundation.identifiers import OpaqueToken, base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine
@@ -176,12 +175,11 @@ class TokenFlow:
             if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
                 raise refusals.TOKEN_UNKNOWN()
             answer: Success = {"status": "success"}
-            answering = self.bank_idempotency.put_answer(claim, answer)
             if consent.has_ended(self.clock.time()):
-                return Outcome(answer, [answering])
+                return self.bank_idempotency.answer(claim, answer)
             event = self._record_revoked_event(consent, "bank", facts.find(Client, client_key(consent.client_id)))
-            writes: list[Operation] = [self.consents.update_revoked(consent, "bank"), answering]
-            return Outcome(answer, writes, event, report=partial(_report_end, consent, "bank"))
+            writes = [self.consents.update_revoked(consent, "bank")]
+            return self.bank_idempotency.answer(claim, answer, writes, event, partial(_report_end, consent, "bank"))
 
         return self.engine.carry_out(decide, self.engine.read([consent_key(credential.ids[0]), claim.key]))
 

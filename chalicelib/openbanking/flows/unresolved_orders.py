@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts, Key
+from chalicelib.foundation.requests.outcome import Outcome, Proof
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID, is_payment_id
 from chalicelib.openbanking.protocol.bics import spellings
 from chalicelib.openbanking.protocol.payment_enumerations import OrderOutcome
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
+from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.orders import UNRESOLVED, Orders, RecordedOrder, claim_key, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early, payment_key
 
@@ -37,7 +40,7 @@ class UnresolvedOrders:
     payments: Payments
     orders: Orders
     tpp_events: TppEvents
-    outbox: Outbox
+    engine: Engine
 
     def list_unresolved(self, limit: int) -> list[RecordedOrder]:
         """At most ``limit`` orders that should have an outcome by now, oldest first."""
@@ -54,23 +57,33 @@ class UnresolvedOrders:
         Raises:
             NotResolved.
         """
-        found = self._require_unresolved(bic, request_id)
-        if not is_payment_id(payment_id):
-            raise NotResolved(f"a payment_id has 1 to {LONGEST_PAYMENT_ID} printable characters")
-        if found.payment_id not in (None, payment_id):
-            raise NotResolved(f"the bank named this payment {found.payment_id}")
-        item = self.store.get(*payment_key(found.order.bic, payment_id))
-        write, payment = self._write_of_payment(found, payment_id, item)
-        event = record_status_changed(self.tpp_events, self.tpp_events.find_client(payment.client_id), payment)
-        self._resolve(found, "accepted", [write], payment_id, event)
+        keys = _order_keys(bic, request_id)
+
+        def decide(facts: Facts) -> Outcome[None]:
+            found = self._require_unresolved(facts, bic, request_id)
+            if not is_payment_id(payment_id):
+                raise NotResolved(f"a payment_id has 1 to {LONGEST_PAYMENT_ID} printable characters")
+            if found.payment_id not in (None, payment_id):
+                raise NotResolved(f"the bank named this payment {found.payment_id}")
+            key, of_client = payment_key(found.order.bic, payment_id), client_key(found.order.client_id)
+            facts.require(key, of_client)
+            write, payment = self._write_of_payment(found, payment_id, facts.item(key))
+            event = record_status_changed(self.tpp_events, facts.find(Client, of_client), payment)
+            return replace(self._resolved(found, "accepted", [write], payment_id), deliveries=event)
+
+        self.engine.carry_out(decide, self.engine.read(keys))
 
     def record_not_accepted(self, bic: str, request_id: str) -> None:
         """Record that the bank does not have the payment. Raises: NotResolved."""
-        found = self._require_unresolved(bic, request_id)
-        self._resolve(found, "not_accepted", self._write_of_named_payment(found))
 
-    def _require_unresolved(self, bic: str, request_id: str) -> RecordedOrder:
-        items = self.store.batch_get([order_key(spelling, request_id) for spelling in spellings(bic)])
+        def decide(facts: Facts) -> Outcome[None]:
+            found = self._require_unresolved(facts, bic, request_id)
+            return self._resolved(found, "not_accepted", self._write_of_named_payment(facts, found))
+
+        self.engine.carry_out(decide, self.engine.read(_order_keys(bic, request_id)))
+
+    def _require_unresolved(self, facts: Facts, bic: str, request_id: str) -> RecordedOrder:
+        items = [facts.item(key) for key in _order_keys(bic, request_id)]
         orders = [RecordedOrder.from_item(item) for item in items if item]
         found = next((order for order in orders if order is not None and order.unresolved_at is not None), None)
         if found is None:
@@ -106,9 +119,9 @@ class UnresolvedOrders:
         after = replace(known, outcome=None)
         return self.payments.update_payment(known, after), after
 
-    def _write_of_named_payment(self, found: RecordedOrder) -> list[Operation]:
+    def _write_of_named_payment(self, facts: Facts, found: RecordedOrder) -> list[Operation]:
         """The write of a payment that the bank named, but does not have. Raises: NotResolved, if it gave a status."""
-        item = self.store.get(*payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
+        item = facts.item(payment_key(found.order.bic, found.payment_id)) if found.payment_id else None
         if item is None:
             return []
         known = Payment.from_item(item)
@@ -116,18 +129,15 @@ class UnresolvedOrders:
             raise NotResolved(f"the bank has given the payment {known.payment_id} the status {known.status}")
         return [self.payments.update_payment(known, replace(known, outcome="not_accepted"))]
 
-    def _resolve(
-        self,
-        found: RecordedOrder,
-        outcome: OrderOutcome,
-        writes: Sequence[Operation],
-        payment_id: str | None = None,
-        event: RecordedDeliveries = RecordedDeliveries(),  # noqa: B008 - immutable
-    ) -> None:
-        try:
-            self.store.transact([self.orders.update_resolved(found, outcome, payment_id), *writes, *event.operations])
-        except ConditionFailed as failure:
-            if not (failure.repeated and (failure.items[0] or {}).get("outcome") == outcome):
-                raise NotResolved("the order was changed concurrently: try again") from None
-        log.audit("order resolved", bic=found.order.bic, order=found.order.request_id, outcome=outcome)
-        self.outbox.dispatch(event)
+    def _resolved(
+        self, found: RecordedOrder, outcome: OrderOutcome, writes: Sequence[Operation], payment_id: str | None = None
+    ) -> Outcome[None]:
+        update = self.orders.update_resolved(found, outcome, payment_id)
+        members = {"bic": found.order.bic, "order": found.order.request_id, "outcome": outcome}
+        proof = Proof(found.order.key, lambda item: item.get("outcome") == outcome)
+        return Outcome(None, [update, *writes], proof=proof, report=lambda: log.audit("order resolved", **members))
+
+
+def _order_keys(bic: str, request_id: str) -> list[Key]:
+    """The keys under which an order may be stored."""
+    return [order_key(spelling, request_id) for spelling in spellings(bic)]

@@ -5,7 +5,7 @@ The rules are in ``docs/concepts/bank-integration.md`` (Repeats).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from chalicelib.foundation import jsontext
@@ -13,9 +13,10 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, absent
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
 from chalicelib.openbanking.protocol import refusals
 
 TABLE = "idempotency"
@@ -44,8 +45,7 @@ class BankIdempotencyClaim:
 class BankIdempotency:
     """Stores success responses, encrypted, for 24 hours."""
 
-    def __init__(self, store: Store, vault: Vault, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, vault: Vault, clock: Clock) -> None:
         self._vault = vault
         self._clock = clock
 
@@ -61,8 +61,20 @@ class BankIdempotency:
             raise refusals.REQUEST_ID_USED()
         return jsontext.loads(self._vault.unseal(item["answer"], claim.name))
 
-    def put_answer(self, claim: BankIdempotencyClaim, answer: Mapping[str, object]) -> Put:
-        """The write that stores a response, for the request's transaction; fails if one is already stored."""
+    def answer(
+        self,
+        claim: BankIdempotencyClaim,
+        answer: A,
+        writes: Sequence[Operation] = (),
+        deliveries: Deliveries = NO_DELIVERIES,
+        report: Callable[[], None] | None = None,
+    ) -> Outcome[A]:
+        """The outcome with this answer, which is stored for repeats; it fails if one is already stored."""
+        put = self._put_answer(claim, answer)
+        proof = Proof(claim.key, lambda item: item["answer"] == put.item["answer"])
+        return Outcome(answer, [*writes, put], deliveries, proof, report=report)
+
+    def _put_answer(self, claim: BankIdempotencyClaim, answer: Mapping[str, object]) -> Put:
         now = self._clock.time()
         item = {
             "claim": claim.name,
@@ -71,22 +83,6 @@ class BankIdempotency:
             "expires_at": now + KEPT,
         }
         return Put(TABLE, item, absent("claim") | Attr("expires_at").lte(now))
-
-    def store_answer(self, claim: BankIdempotencyClaim, answer: A) -> A:
-        """Store a response on its own.
-
-        Returns:
-            The stored response, which is a concurrent request's if that one was first.
-
-        Raises:
-            Refusal.
-        """
-        operation = self.put_answer(claim, answer)
-        try:
-            self._store.put(TABLE, operation.item, operation.condition)
-        except ConditionFailed as failure:
-            return self.find_answer(claim, failure.item) or answer
-        return answer
 
 
 def _sealed_for(item: Item) -> str | None:

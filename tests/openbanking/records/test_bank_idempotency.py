@@ -189,9 +189,9 @@ def test_a_bank_may_repeat_what_got_lost_on_the_way_to_storage(world: World, ver
     url, request_id = world.authorize(version)["redirect_url"], str(uuid.uuid4())
 
     with world.answer_lost("transact", applied=applied):
-        assert save(world, version, url, request_id).status == 500
+        assert save(world, version, url, request_id).status == (200 if applied else 500)
     with world.answer_lost("transact", applied=applied):
-        assert revoke(world, version, token, request_id).status == 500
+        assert revoke(world, version, token, request_id).status == (200 if applied else 500)
 
     assert save(world, version, url, request_id).status == 200
     assert revoke(world, version, token, request_id).status == 200
