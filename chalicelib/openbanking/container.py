@@ -169,7 +169,7 @@ class OpenBankingContainer:
     def tpp_events(self) -> TppEvents:
         from chalicelib.openbanking.flows.tpp_events import TppEvents
 
-        return TppEvents(self.shared.store, self.shared.clock, self.delivery.outbox, self.delivery.event_log)
+        return TppEvents(self.delivery.engine, self.shared.clock, self.delivery.outbox, self.delivery.event_log)
 
     @cached_property
     def authorization_flow(self) -> AuthorizationCodeFlow:
@@ -252,7 +252,7 @@ class OpenBankingContainer:
 
     @cached_property
     def read_limits(self) -> ReadLimits:
-        return ReadLimits(self.shared.store, self.shared.clock, UnattendedReads(self.shared.clock))
+        return ReadLimits(self.delivery.engine, self.shared.clock, UnattendedReads(self.shared.clock))
 
     @cached_property
     def payments(self) -> Payments:
@@ -285,7 +285,7 @@ class OpenBankingContainer:
         from chalicelib.openbanking.flows.payment_execution import PaymentExecution
 
         return PaymentExecution(
-            self.shared.store,
+            self.delivery.engine,
             self.consents,
             self.payments,
             self.orders,
@@ -302,7 +302,7 @@ class OpenBankingContainer:
         from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeys
 
         return PaymentInitiation(
-            self.shared.store,
+            self.delivery.engine,
             self.tpp_authentication,
             self.banks,
             self.consents,
@@ -357,7 +357,7 @@ class OpenBankingContainer:
         from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
 
         return DeferredCalls(
-            self.shared.store,
+            self.delivery.engine,
             self.shared.clock,
             self.tpp_authentication,
             self.delivery.bodies,
@@ -369,7 +369,14 @@ class OpenBankingContainer:
     def consent_expiry(self) -> ConsentExpiry:
         from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
 
-        return ConsentExpiry(self.shared.store, self.shared.clock, self.consents, self.tpp_events, self.delivery.outbox)
+        return ConsentExpiry(
+            self.shared.store,
+            self.shared.clock,
+            self.consents,
+            self.tpp_events,
+            self.delivery.outbox,
+            self.delivery.engine,
+        )
 
     def senders(self) -> Senders:
         """The senders of open banking deliveries, by delivery kind."""
@@ -380,7 +387,7 @@ class OpenBankingContainer:
 
         notifications = BankNotifications(self.shared.store, self.banks, self.consents, self.bank_client)
         events = TppEventSender(
-            self.shared.store, self.shared.clock, self.clients, self.shared.outbound, self.delivery.event_log
+            self.delivery.engine, self.shared.clock, self.clients, self.shared.outbound, self.delivery.event_log
         )
         relay_requests = RelayRequestSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)
         orders = PaymentOrderSender(self.shared.store, self.shared.clock, self.banks, self.payment_execution)

@@ -13,6 +13,7 @@ from chalicelib.delivery.journal import LATEST, Party
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.openbanking.records.bank_record import valid_bic
+from chalicelib.openbanking.records.client_record import client_key
 from infra.admin import connection, output
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table
 
@@ -220,7 +221,7 @@ def _find_client_id(hub: Hub, text: str | None) -> str | None:
         return None
     told = Party(client_id=text)
     if not is_uuid(text) or (
-        hub.openbanking.tpp_events.find_client(text) is None and not hub.delivery.journal.list(told, limit=1)
+        hub.store.get(*client_key(text)) is None and not hub.delivery.journal.list(told, limit=1)
     ):
         raise CommandRefused(f"no client has the id {text}: `clients list` shows them")
     return text

@@ -57,6 +57,17 @@ class Engine:
             StoreError: nothing was written, or nobody knows: ``ConditionFailed`` if a write of ``alongside`` failed,
                 ``Conflict`` if others were faster at each attempt.
         """
+        outcome = self.write(decide, facts, alongside=alongside, busy_attempts=busy_attempts)
+        if outcome.deliveries.operations:
+            self._dispatch(outcome.deliveries)
+        if isinstance(outcome.answer, Exception):
+            raise outcome.answer
+        return outcome.answer
+
+    def write(
+        self, decide: Decide[A], facts: Facts, *, alongside: Sequence[Operation] = (), busy_attempts: int = 1
+    ) -> Outcome[A]:
+        """Decide and write; the caller dispatches the deliveries. Raises: as ``carry_out``."""
         attempts: list[Outcome[A]] = []
         for number in range(ATTEMPTS):
             facts, outcome = self._decide(decide, facts)
@@ -72,18 +83,10 @@ class Engine:
                 if number + 1 >= busy_attempts:
                     raise
             else:
-                return self._answer(written)
+                if written.report is not None:
+                    written.report()
+                return written
         raise Conflict("the records kept changing")
-
-    def carry_out_if_possible(
-        self, decide: Decide[A], facts: Facts, failed: str, *, alongside: Sequence[Operation] = (), **members: Any
-    ) -> A | None:
-        """As ``carry_out``, for what may be left undone: a storage error is logged as ``failed``, with ``members``."""
-        try:
-            return self.carry_out(decide, facts, alongside=alongside)
-        except StoreError:
-            log.exception(failed, **members)
-            return None
 
     def _decide(self, decide: Decide[A], facts: Facts) -> tuple[Facts, Outcome[A]]:
         """The decision, and the facts on which it rests: it may ask for more items once."""
@@ -140,16 +143,16 @@ class Engine:
         found = zip(shown, items, strict=True)
         return next((each for (each, proof), item in found if item is not None and proof.is_own(item)), None)
 
-    def _answer(self, outcome: Outcome[A]) -> A:
-        if outcome.report is not None:
-            outcome.report()
-        if outcome.deliveries.operations:
-            self._dispatch(outcome.deliveries)
-        if isinstance(outcome.answer, Exception):
-            raise outcome.answer
-        return outcome.answer
-
     def _wait(self, number: int) -> None:
         """Wait before the next decision, but not the first time: what failed came with what is stored now."""
         if number:
             self._store.wait(number)
+
+
+def try_to(action: Callable[[], A], failed: str, **members: Any) -> A | None:
+    """Do what may be left undone: a storage error is logged as ``failed``, with ``members``."""
+    try:
+        return action()
+    except StoreError:
+        log.exception(failed, **members)
+        return None

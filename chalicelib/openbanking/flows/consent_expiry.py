@@ -11,9 +11,12 @@ from functools import partial
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, timestamp
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError
+from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
+from chalicelib.foundation.requests.engine import Engine, try_to
+from chalicelib.foundation.requests.facts import Facts, Key
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol.tpp_events import ConsentEnding
 from chalicelib.openbanking.records.client_record import Client, client_key
@@ -34,6 +37,7 @@ class ConsentExpiry:
     consents: Consents
     tpp_events: TppEvents
     outbox: Outbox
+    engine: Engine
 
     def record_due_events(self) -> int:
         """Record all due events. Returns the number of consents with new events."""
@@ -62,19 +66,24 @@ class ConsentExpiry:
 
         A run after the expiry records both events, so that every TPP receives the same sequence.
         """
-        consent, deliveries = Consent.from_item(item), RecordedDeliveries()
-        moved = False
-        data = ConsentEnding(consent_id=consent.consent_id, bic=consent.bic, valid_until=timestamp(consent.valid_until))
-        while (event := notice_due(item, self.clock.time())) is not None:
-            recorded = self.tpp_events.record(client, event, data)
-            noticing = self.consents.update_next_notice(item)
-            try:
-                self.store.transact([noticing, *recorded.operations])
-            except ConditionFailed:
+        key, deliveries, moved = consent_key(item["consent_id"]), RecordedDeliveries(), False
+        while notice_due(item, self.clock.time()) is not None:
+            write = partial(self.engine.write, partial(self._decide, key, client), Facts([key], [item]))
+            outcome = try_to(write, "consent expiry not recorded", consent_id=item["consent_id"])
+            if outcome is None or outcome.answer is None or isinstance(outcome.answer, Exception):
                 break
-            except StoreError:
-                log.exception("consent expiry not recorded", consent_id=consent.consent_id)
-                break
+            item, recorded = outcome.answer
             moved, deliveries = True, deliveries + recorded
-            item = {name: value for name, value in {**item, **noticing.set}.items() if name not in noticing.remove}
         return deliveries if moved else None
+
+    def _decide(self, key: Key, client: Client | None, facts: Facts) -> Outcome[tuple[Item, RecordedDeliveries] | None]:
+        """The consent as it is after its due event, and this event; ``None`` if none is due."""
+        item = facts.item(key)
+        event = notice_due(item, self.clock.time()) if item else None
+        if item is None or event is None:
+            return Outcome(None)
+        consent = Consent.from_item(item)
+        data = ConsentEnding(consent_id=consent.consent_id, bic=consent.bic, valid_until=timestamp(consent.valid_until))
+        recorded, noticing = self.tpp_events.record(client, event, data), self.consents.update_next_notice(item)
+        after = {name: value for name, value in {**item, **noticing.set}.items() if name not in noticing.remove}
+        return Outcome((after, recorded), [noticing], recorded)

@@ -15,8 +15,10 @@ from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Store, StoreUnavailable
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.flows.read_limits import CountedRead, ReadLimits
 from chalicelib.openbanking.flows.relay_requests import RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
@@ -36,7 +38,7 @@ from chalicelib.openbanking.records.payments import Payment
 class DeferredCalls:
     """Accepts relayed calls for deferred execution, and returns the outcomes of deferred calls and payments."""
 
-    store: Store
+    engine: Engine
     clock: Clock
     tpp_authentication: TppAuthentication
     bodies: SealedBodies
@@ -102,15 +104,10 @@ class DeferredCalls:
             body=jsontext.dumps(body),
             request_id=request_id,
         )
-        try:
-            if read is None:
-                self.store.transact(recorded.operations)
-            else:
-                self.read_limits.reserve(read, recorded.operations)
-        except StoreUnavailable:  # a repeat would be another call, and another read
-            if self.store.get(*record_key(recorded.delivery_ids[0])) is None:
-                raise
-        self.outbox.dispatch(recorded)
+        if read is not None:
+            self.read_limits.reserve(read, recorded)
+        else:
+            self.engine.carry_out(lambda _: Outcome(None, deliveries=recorded), Facts())
         return DeferredRequest(recorded.delivery_ids[0])
 
     def _outcome(self, delivery: Delivery) -> AcceptedRequest:

@@ -8,9 +8,12 @@ from typing import Any
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import Item, Operation
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed, Reach
 from chalicelib.openbanking.flows.payment_orders import PaymentOrder
@@ -23,12 +26,11 @@ from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome,
 from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.records.consents import Consents
 from chalicelib.openbanking.records.orders import Order, Orders
-from chalicelib.openbanking.records.payments import Payment, Payments, is_early
+from chalicelib.openbanking.records.payments import Payment, Payments, is_early, payment_key
 from chalicelib.statistics import current_call
 
 LONGEST_ANSWER = 300_000
 """The maximum size of a bank's response to a payment, in bytes; it must fit into a DynamoDB item."""
-_TRIES = 5
 _BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
     "never": refusals.PAYMENT_NOT_SENT,
     "refused": refusals.PAYMENT_REFUSED,
@@ -40,7 +42,7 @@ _BY_REACH: Mapping[Reach, refusals.RefusalRow] = {
 class PaymentExecution:
     """Sends payments to banks."""
 
-    store: Store
+    engine: Engine
     consents: Consents
     payments: Payments
     orders: Orders
@@ -84,8 +86,15 @@ class PaymentExecution:
             BankFailed: the payment_id belongs to another order; nothing was written.
             StoreError.
         """
-        if not self._record_unless_taken(order, self._new_payment(order, answer.body, request_id), kept):
-            raise _failure(answer, "the payment_id in the bank's response belongs to another order")
+        payment = self._new_payment(order, answer.body, request_id)
+
+        def decide(facts: Facts) -> Outcome[None]:
+            outcome = self._decide_payment(facts, order, payment)
+            if outcome is None:
+                raise _failure(answer, "the payment_id in the bank's response belongs to another order")
+            return outcome
+
+        self.engine.carry_out(decide, _without(payment), alongside=kept)
 
     def record_failure(
         self, order: PaymentOrder, failure: BankFailed, request_id: str, kept: Sequence[Operation]
@@ -97,15 +106,20 @@ class PaymentExecution:
         Raises:
             StoreError.
         """
+        payment = None
         if failure.payment_id is not None:
             answer = {**(failure.answer or {}), "payment_id": failure.payment_id}
             payment = self._new_payment(order, answer, request_id, "unknown")
-            if self._record_unless_taken(order, payment, kept):
-                return
-        if failure.reach == "refused":
-            self._close_attempt(order.record, order.attempt, [], kept, sent=True)
-            return
-        self._transact_with(self._unknown(order), kept)
+
+        def decide(facts: Facts) -> Outcome[None]:
+            recorded = self._decide_payment(facts, order, payment) if payment else None
+            if recorded is not None:
+                return recorded
+            if failure.reach == "refused":
+                return Outcome(None, self._closing_writes(facts, order.record, order.attempt, sent=True))
+            return Outcome(None, [*filter(facts.permits, self._unknown(order))])
+
+        self.engine.carry_out(decide, _without(payment), alongside=kept)
 
     def refuse(self, failure: BankFailed) -> Refusal:
         """The refusal for a bank failure; an unknown outcome is counted."""
@@ -133,16 +147,6 @@ class PaymentExecution:
             outcome=outcome,
         )
 
-    def _record_unless_taken(self, order: PaymentOrder, payment: Payment, kept: Sequence[Operation]) -> bool:
-        """Write a payment and ``kept``; if the payment_id belongs to another order, write nothing and return false."""
-        deliveries = self._write_payment(order, payment, kept)
-        if deliveries is None:
-            log.warning("payment_id reused", bic=payment.bic, payment_id=payment.payment_id)
-            return False
-        log.info("payment recorded", bic=payment.bic, payment_id=payment.payment_id)
-        self.outbox.dispatch(deliveries)
-        return True
-
     def release_attempt(self, caller: Caller | None, record: Order, attempt: str, kept: Sequence[Operation]) -> None:
         """Release the claims of an ``attempt`` that never reached the bank, and write ``kept`` with them.
 
@@ -154,82 +158,44 @@ class PaymentExecution:
         undone: list[Operation] = []
         if caller is not None and caller.consent.consent_type == "one_time":
             undone += self.consents.update_unspent(caller.consent, caller.token, attempt)
-        self._close_attempt(record, attempt, undone, kept, sent=False)
 
-    def _close_attempt(
-        self, record: Order, attempt: str, undone: Sequence[Operation], kept: Sequence[Operation], *, sent: bool
-    ) -> None:
-        """Record that the bank does not have the order of an ``attempt``, unless another attempt may have sent it.
+        def decide(facts: Facts) -> Outcome[None]:
+            closing = self._closing_writes(facts, record, attempt, sent=False)
+            return Outcome(None, [*closing, *filter(facts.permits, undone)])
 
-        The writes in ``undone`` whose conditions fail are left out.
+        self.engine.carry_out(decide, Facts(), alongside=kept)
 
-        Raises:
-            StoreError.
+    def _closing_writes(self, facts: Facts, record: Order, attempt: str, *, sent: bool) -> list[Operation]:
+        """The write that the bank does not have the order of an ``attempt``, unless another attempt may have sent it.
+
+        There is none if the id was not claimed, or is another order's by now.
         """
-        optional = [*self._order_write(record, attempt, sent=sent, alone=True), *undone]
-        try:
-            self._transact([*optional, *kept])
-        except ConditionFailed as failure:
-            if min(failure.failed) >= len(optional):
-                raise
-            left = [write for position, write in enumerate(optional) if position not in failure.failed]
-            if 0 in failure.failed and record.order_digest is not None:
-                left += self._order_write(record, attempt, sent=sent, alone=False)
-            self._transact([*left, *kept])
-
-    def _order_write(self, record: Order, attempt: str, *, sent: bool, alone: bool) -> list[Operation]:
-        """The write of an attempt after which the bank does not have the order; none if its id was not claimed."""
         if record.order_digest is None:
             return []
-        return [self.orders.update_not_accepted(record, attempt, sent=sent, alone=alone)]
+        writes: list[Operation] = [
+            self.orders.update_not_accepted(record, attempt, sent=sent, alone=alone) for alone in (True, False)
+        ]
+        return [*filter(facts.permits, writes)][:1]
 
-    def _transact_with(self, optional: Sequence[Operation], kept: Sequence[Operation]) -> None:
-        """Write ``kept``, and ``optional`` unless its condition fails."""
-        try:
-            self._transact([*optional, *kept])
-        except ConditionFailed as failure:
-            if not optional or 0 not in failure.failed:
-                raise
-            self._transact(kept)
+    def _decide_payment(self, facts: Facts, order: PaymentOrder, payment: Payment) -> Outcome[None] | None:
+        """A new payment with its early reports, and its order's outcome.
 
-    def _transact(self, operations: Sequence[Operation]) -> None:
-        if operations:
-            self.store.transact(operations)
-
-    def _write_payment(
-        self, order: PaymentOrder, payment: Payment, kept: Sequence[Operation]
-    ) -> RecordedDeliveries | None:
-        """Write a new payment and apply early reports. Returns the deliveries of the resulting events.
-
-        A payment_id identifies a single order: returns ``None`` if it belongs to another order. A repeated response for
-        the same order changes nothing but an unknown outcome.
-
-        Raises:
-            StoreError.
+        A payment_id identifies a single order: ``None`` if it belongs to another order. A repeated response for the
+        same order changes nothing but an unknown outcome.
         """
-        found: Item | None = None
-        in_order = True
-        for attempt in range(_TRIES):
-            known = Payment.from_item(found) if found is not None and not is_early(found) else None
-            if known is not None and not known.is_of_one_order_with(payment):
-                return None
-            writes, written = self._writes_of(payment, known, found)
-            deliveries = self._deliveries_of(order, payment, known, written)
-            of_order = self._outcome_write(order, written) if in_order else []
-            try:
-                self._transact([*writes, *of_order, *kept, *deliveries.operations])
-            except ConditionFailed as failure:
-                if writes and 0 in failure.failed:
-                    found = failure.items[0]
-                    self.store.wait(attempt)
-                elif of_order and len(writes) in failure.failed:
-                    in_order = False
-                    log.warning("order has another payment", bic=payment.bic, payment_id=payment.payment_id)
-                else:
-                    raise
-            else:
-                return deliveries
-        raise Conflict("the payment kept changing")
+        found = facts.item(payment_key(payment.bic, payment.payment_id))
+        known = Payment.from_item(found) if found is not None and not is_early(found) else None
+        members = {"bic": payment.bic, "payment_id": payment.payment_id}
+        if known is not None and not known.is_of_one_order_with(payment):
+            log.warning("payment_id reused", **members)
+            return None
+        writes, written = self._writes_of(payment, known, found)
+        of_order = self._outcome_write(order, written)
+        in_order = [*filter(facts.permits, of_order)]
+        if of_order != in_order:
+            log.warning("order has another payment", **members)
+        deliveries = self._deliveries_of(order, payment, known, written)
+        return Outcome(None, [*writes, *in_order], deliveries, report=lambda: log.info("payment recorded", **members))
 
     def _writes_of(
         self, payment: Payment, known: Payment | None, found: Item | None
@@ -270,6 +236,11 @@ class PaymentExecution:
     def _unknown(self, order: PaymentOrder) -> list[Operation]:
         """The write of an attempt whose outcome is unknown."""
         return [self.orders.update_unknown(order.record, order.attempt)] if order.record.order_digest else []
+
+
+def _without(payment: Payment | None) -> Facts:
+    """What is assumed at first: that no payment is stored under the id of a new one."""
+    return Facts([payment_key(payment.bic, payment.payment_id)], [None]) if payment else Facts()
 
 
 def _unusable_answer(answer: BankAnswer, text: str) -> BankFailed:

@@ -12,19 +12,12 @@ from typing import Any
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext, log
-from chalicelib.foundation.dynamodb.store import (
-    Busy,
-    ConditionFailed,
-    Conflict,
-    Item,
-    Operation,
-    Put,
-    Store,
-    StoreError,
-    StoreUnavailable,
-)
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope, require_webhook
@@ -39,19 +32,20 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, PaymentCal
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
-from chalicelib.openbanking.records.consents import Consents
+from chalicelib.openbanking.records.consents import Consents, consent_key
 from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim, IdempotencyKeys
 from chalicelib.openbanking.records.orders import RUNNING_SECONDS, Order, SentOrder, compute_order_digest, has_attempt
 from chalicelib.statistics import current_call
 
-_TRIES = 3
+Known = Mapping[str, Any] | DeferredRequest | None
+"""The stored outcome of the request that was first, if there is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentInitiation:
     """Initiates payments."""
 
-    store: Store
+    engine: Engine
     tpp_authentication: TppAuthentication
     banks: Banks
     consents: Consents
@@ -159,15 +153,12 @@ class PaymentInitiation:
         accepted = DeferredRequest(recorded.delivery_ids[0])
         keeping = [self.keys.put_deferred(order.claim, accepted)] if order.claim else []
         try:
-            known = self._claim_attempt(order, keeping, recorded.operations)
+            known = self._claim_attempt(order, keeping, recorded)
         except StoreError as error:
             if order.claim is not None or order.one_time_caller is not None:
                 raise  # repeating it is safe
             raise refusals.ACCEPTANCE_UNKNOWN() from error
-        if known is not None:
-            return _repeat_answer(known)
-        self.outbox.dispatch(recorded)
-        return accepted
+        return _repeat_answer(known) if known is not None else accepted
 
     # -- inside
 
@@ -188,59 +179,46 @@ class PaymentInitiation:
         return known
 
     def _claim_attempt(
-        self, order: PaymentOrder, keeping: Sequence[Put], recorded: Sequence[Put] = ()
-    ) -> Mapping[str, Any] | DeferredRequest | None:
+        self, order: PaymentOrder, keeping: Sequence[Put], recorded: Deliveries = NO_DELIVERIES
+    ) -> Known:
         """Claim key, one-time consent and X-Request-Id. Returns the stored outcome if another request was first.
 
-        ``keeping`` contains the write that claims the key, if any; ``recorded`` contains further writes.
+        ``keeping`` contains the write that claims the key, if any; ``recorded`` is delivered because of the claim.
 
         Raises:
             Refusal: the other request is still running, the consent is spent or has ended, or the X-Request-Id belongs
                 to another order.
         """
-        claims: list[Operation] = [*keeping]
+        attempt, of_consent = order.attempt, list[Operation]()
         if order.one_time_caller is not None:
-            claims += self.consents.update_spent(
-                order.one_time_caller.consent, order.one_time_caller.token, order.attempt
-            )
-        claims += recorded
-        running = PLANS["payment"].lasts + RUNNING_SECONDS if recorded else RUNNING_SECONDS
-        of_order: Operation = self.execution.orders.put_claim(order.record, order.attempt, running)
-        for _ in range(_TRIES):
-            try:
-                self.store.transact([*claims, of_order])
-            except ConditionFailed as failure:
-                found = failure.items[len(claims)] or {}
-                if failure.failed == [len(claims)]:
-                    retry = self.execution.orders.update_claim(order.record, order.attempt, found, running)
-                    if retry is not None:
-                        of_order = retry
-                        continue
-                return self._after_failed_claim(order, failure, found)
-            except (StoreUnavailable, Busy):
-                if not self._has_claimed(order):
-                    raise
-            return None
-        raise Conflict("the order kept changing")
+            of_consent = self.consents.update_spent(order.one_time_caller.consent, order.one_time_caller.token, attempt)
+        running = PLANS["payment"].lasts + RUNNING_SECONDS if recorded.operations else RUNNING_SECONDS
 
-    def _after_failed_claim(
-        self, order: PaymentOrder, failure: ConditionFailed, found: Item
-    ) -> Mapping[str, Any] | DeferredRequest | None:
-        """The stored outcome of the request that was first; ``None`` if it was this one. Raises: Refusal."""
-        if order.claim is not None and 0 in failure.failed:
-            known = self._find_outcome(order.claim, failure.items[0])
-            if known is None:
-                raise Conflict("the conflicting claim has been removed") from None
-            return known
-        spent_by = [(item or {}).get("spent_by") for item in failure.items]
-        if order.attempt in spent_by or has_attempt(found, order.attempt):
-            return None
-        raise _refuse_claim(failure)
+        def decide(facts: Facts) -> Outcome[Known]:
+            kept = facts.item(order.claim.key) if order.claim else None
+            known = self._find_outcome(order.claim, kept) if order.claim else None
+            if known is not None:
+                return Outcome(known)
+            if not all(map(facts.permits, of_consent)):
+                raise _refuse_spent(facts, order)
+            of_order = self._claim_order(facts, order, running)
+            proof = Proof(order.record.key, lambda item: has_attempt(item, attempt))
+            return Outcome(None, [*keeping, *of_consent, of_order], recorded, proof)
 
-    def _has_claimed(self, order: PaymentOrder) -> bool:
-        """Whether this attempt's claims were written although DynamoDB's response was lost."""
-        item = self.store.get(*order.record.key)
-        return item is not None and has_attempt(item, order.attempt)
+        free = [order.claim.key] if order.claim else []
+        assumed = [*free, order.record.key]
+        return self.engine.carry_out(decide, Facts(assumed, [None for _ in assumed]))
+
+    def _claim_order(self, facts: Facts, order: PaymentOrder, running: int) -> Operation:
+        """The write that claims the X-Request-Id, as a new one or for a retry of the same order. Raises: Refusal."""
+        orders = self.execution.orders
+        new = orders.put_claim(order.record, order.attempt, running)
+        if facts.permits(new):
+            return new
+        retry = orders.update_claim(order.record, order.attempt, facts.item(order.record.key) or {}, running)
+        if retry is None:
+            raise refusals.ORDER_ID_USED()
+        return retry
 
     def _record_payment(self, order: PaymentOrder, answer: BankAnswer, request_id: str) -> None:
         """Record the payment in the bank's response.
@@ -301,11 +279,9 @@ def _new_order(
     return PaymentOrder(call, client, caller, bank, version, webhook, claim, record, new_id())
 
 
-def _refuse_claim(failure: ConditionFailed) -> Refusal:
-    """The refusal for a failed claim; that of the X-Request-Id is the last."""
-    if failure.failed == [len(failure.items) - 1]:
-        return refusals.ORDER_ID_USED()
-    spent = any("spent_by" in (item or {}) for item in failure.items)
+def _refuse_spent(facts: Facts, order: PaymentOrder) -> Refusal:
+    """The refusal for a one-time consent that has ended or is spent by another order."""
+    spent = order.consent is not None and "spent_by" in (facts.item(consent_key(order.consent.consent_id)) or {})
     return refusals.BEARER_SPENT() if spent else refusals.BEARER_INVALID()
 
 

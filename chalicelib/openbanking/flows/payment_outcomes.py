@@ -8,7 +8,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.engine import Decide, Engine
+from chalicelib.foundation.requests.engine import Decide, Engine, try_to
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
@@ -40,9 +40,8 @@ class PaymentOutcomes:
         neutral = queried_status(payment, answer)
         if payment.outcome is None or neutral is None:
             return
-        self.engine.carry_out_if_possible(
-            self._resolution(payment, neutral),
-            Facts(),
+        try_to(
+            lambda: self.engine.carry_out(self._resolution(payment, neutral), Facts()),
             "payment outcome not resolved",
             bic=payment.bic,
             payment_id=payment.payment_id,

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
-from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import (
-    Busy,
-    ConditionFailed,
-    Operation,
-    Store,
-    StoreError,
-    StoreUnavailable,
-    Update,
-)
+from chalicelib.foundation.dynamodb.store import Operation, StoreError
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine, try_to
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome
 from chalicelib.openbanking.flows.relay_requests import RelayRequest
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal
@@ -40,7 +35,7 @@ class CountedRead:
 class ReadLimits:
     """Reserves reads, and releases those that never reached their bank."""
 
-    store: Store
+    engine: Engine
     clock: Clock
     reads: UnattendedReads
 
@@ -53,48 +48,35 @@ class ReadLimits:
         reservation = self.reads.new(relayed.consent.consent_id, relayed.call.name, relayed.request, now)
         return CountedRead(reservation, limit, midnight_after(now))
 
-    def reserve(self, read: CountedRead, recorded: Sequence[Operation] = ()) -> None:
-        """Count a read, and write ``recorded`` in the same transaction.
+    def reserve(self, read: CountedRead, recorded: Deliveries = NO_DELIVERIES) -> None:
+        """Count a read, and record what is delivered because of it.
 
         Raises:
             Refusal: the limit is reached, and nothing was written.
             StoreError: the read is not counted, unless ``recorded`` may have been written with it.
         """
         writes = self.reads.update_reserved(read.reservation, read.limit)
-        for number in range(1, _ROUNDS + 1):
-            try:
-                self._write(writes, recorded)
-                return
-            except ConditionFailed:
-                raise refuse_access(read.limit, read.day_ends_at - self.clock.time()) from None
-            except StoreError as error:
-                if isinstance(error, Busy) and number < _ROUNDS:
-                    continue
-                if not recorded:
-                    self.release(read.reservation)
-                raise
+
+        def decide(facts: Facts) -> Outcome[None]:
+            if not all(map(facts.permits, writes)):
+                raise refuse_access(read.limit, read.day_ends_at - self.clock.time())
+            return Outcome(None, writes, recorded, is_repeatable=True)
+
+        try:
+            self.engine.carry_out(decide, Facts(), busy_attempts=_ROUNDS)
+        except StoreError:
+            if not recorded.operations:
+                self.release(read.reservation)
+            raise
 
     def release(self, reservation: ReadReservation) -> None:
         """Give a read back that never reached its bank; if that fails, it stays counted."""
-        try:
-            self.store.transact(self.reads.update_released(reservation))
-        except StoreError:
-            log.exception("read not released", consent_id=reservation.consent_id)
+        try_to(partial(self.release_with, reservation, ()), "read not released", consent_id=reservation.consent_id)
 
     def release_with(self, reservation: ReadReservation, operations: Sequence[Operation]) -> None:
         """Give a read back in one transaction with ``operations``. Raises: StoreError."""
-        self.store.transact([*self.reads.update_released(reservation), *operations])
-
-    def _write(self, writes: Sequence[Update], recorded: Sequence[Operation]) -> None:
-        """Write a reservation. A single item is updated without a transaction, which would conflict with others."""
-        (first, *others) = writes
-        if others or recorded:
-            self.store.transact([*recorded, *writes])
-            return
-        try:
-            self.store.update(first.table, first.key, set=first.set, add=first.add, condition=first.condition)
-        except StoreUnavailable:  # it may have been written: the repeat does not count again
-            self.store.transact(writes)
+        released: Outcome[None] = Outcome(None, self.reads.update_released(reservation))
+        self.engine.carry_out(lambda _: released, Facts(), alongside=operations)
 
 
 def refuse_access(limit: int, seconds: int) -> Refusal:

@@ -17,14 +17,17 @@ from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.crypto.signed_cursors import InvalidCursor
-from chalicelib.foundation.dynamodb.store import Operation, Store
+from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.own_answers import EventEntry, EventsAnswer
 from chalicelib.openbanking.protocol.tpp_calls import EventsQuery, EventType
 from chalicelib.openbanking.protocol.tpp_events import EventData, PaymentStatusChanged, TestEvent
-from chalicelib.openbanking.records.client_record import Client, client_key
+from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.clients import Clients, UnknownClient
 from chalicelib.openbanking.records.payments import Payment
 
@@ -37,7 +40,7 @@ class NoEvents(Exception):
 class TppEvents:
     """Records events, and lists those that a client fetches."""
 
-    store: Store
+    engine: Engine
     clock: Clock
     outbox: Outbox
     event_log: EventLog
@@ -65,19 +68,13 @@ class TppEvents:
             body=body,
         )
 
-    def find_client(self, client_id: str) -> Client | None:
-        """The client, for flows that have not read it."""
-        item = self.store.get(*client_key(client_id))
-        return Client.from_item(item) if item else None
-
     def send_test(self, client: Client) -> str:
         """Send a client a test event, or record it for fetching. Returns the event's id. Raises: NoEvents."""
         recorded = self.record(client, "test", TestEvent(message="This is a test."))
         if not recorded.operations:
             raise NoEvents(f"the client {client.client_id} gets no events")
-        self.store.transact(recorded.operations)
-        self.outbox.dispatch(recorded)
-        return (recorded.delivery_ids + recorded.event_ids)[0]
+        event_id = (recorded.delivery_ids + recorded.event_ids)[0]
+        return self.engine.carry_out(lambda _: Outcome(event_id, deliveries=recorded), Facts())
 
     def list_events(self, client: Client, query: EventsQuery) -> EventsAnswer:
         """A page of the events recorded for fetching, oldest first. Raises: Refusal."""
@@ -112,7 +109,7 @@ def record_status_changed(events: TppEvents, client: Client | None, payment: Pay
 class TppEventSender:
     """Sends events to clients."""
 
-    store: Store
+    engine: Engine
     clock: Clock
     clients: Clients
     outbound: Outbound
@@ -139,7 +136,7 @@ class TppEventSender:
         _, entry = self.event_log.put_event(
             client_receiver(client.client_id), delivery.topic, dispatch.body, at, event_id
         )
-        self.store.transact([*outcome, entry])
+        self.engine.carry_out(lambda _: Outcome(None, [entry]), Facts(), alongside=outcome)
 
     def _client(self, client_id: str) -> Client:
         try:
