@@ -1,0 +1,273 @@
+"""The engine: whoever comes second decides again, and a lost response is found out where that is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from secrets import token_hex
+from typing import Any
+
+import pytest
+
+from chalicelib.foundation.aws.calls import send
+from chalicelib.foundation.aws.errors import AwsError, NoAnswer, NotSent
+from chalicelib.foundation.aws.repeat_budget import RepeatBudget
+from chalicelib.foundation.dynamodb.conditions import Attr
+from chalicelib.foundation.dynamodb.store import (
+    ATTEMPTS,
+    Busy,
+    ConditionFailed,
+    Conflict,
+    Item,
+    Operation,
+    Put,
+    Store,
+    StoreUnavailable,
+    Update,
+    absent,
+)
+from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.requests.engine import Engine, try_to
+from chalicelib.foundation.requests.facts import Facts, Key
+from chalicelib.foundation.requests.outcome import Outcome, Proof
+
+pytestmark = pytest.mark.dynamodb
+
+ROWS = "idempotency"
+
+
+class Line:
+    """A way to DynamoDB that notes calls; like some emulators it knows no transaction again.
+
+    ``losses`` are the responses that get lost: whether the call was carried out before. ``meanwhile`` is what others do
+    before the next write.
+    """
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.losses: list[bool] = []
+        self.meanwhile: list[Callable[[], object]] = []
+        self.refusals: list[AwsError] = []
+
+    def __call__(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        self.calls.append(operation)
+        if operation == "BatchGetItem":
+            return send("dynamodb", operation, request)
+        if self.refusals:
+            raise self.refusals.pop(0)
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
+        lost = self.losses.pop(0) if self.losses else None
+        if lost is False:
+            raise NoAnswer("the connection broke")
+        forgotten = {"ClientRequestToken": token_hex(16)} if "ClientRequestToken" in request else {}
+        answer = send("dynamodb", operation, request | forgotten)
+        if lost:
+            raise NoAnswer("the connection broke")
+        return answer
+
+
+class Deliveries:
+    """One row to be delivered."""
+
+    def __init__(self) -> None:
+        self.key: Key = (ROWS, {"claim": new_id()})
+        self.operations: Sequence[Operation] = (Put(ROWS, self.key[1], absent("claim")),)
+
+    @property
+    def proof(self) -> Key:
+        return self.key
+
+
+@pytest.fixture
+def line(resources: None) -> Line:
+    return Line()
+
+
+@pytest.fixture
+def store(line: Line) -> Store:
+    return Store(line, "causeway-local", pause=lambda seconds: None, budget=RepeatBudget())
+
+
+@pytest.fixture
+def dispatched() -> list[object]:
+    return []
+
+
+@pytest.fixture
+def engine(store: Store, dispatched: list[object]) -> Engine:
+    return Engine(store, dispatched.append)
+
+
+@pytest.fixture
+def key() -> Key:
+    return ROWS, {"claim": new_id()}
+
+
+def others(key: Key, **members: Any) -> Callable[[], object]:
+    """What another request writes, without being noted."""
+    item = {name: _typed(value) for name, value in {**key[1], **members}.items()}
+    return lambda: send("dynamodb", "PutItem", {"TableName": f"causeway-local-{key[0]}", "Item": item})
+
+
+def _typed(value: object) -> dict[str, str]:
+    return {"N": str(value)} if isinstance(value, int) else {"S": str(value)}
+
+
+def count_up(key: Key, seen: list[int] | None = None, **options: Any) -> Callable[[Facts], Outcome[int]]:
+    """A decision that counts one more, if nobody else has counted."""
+
+    def decide(facts: Facts) -> Outcome[int]:
+        counted = (facts.item(key) or {}).get("count", 0)
+        if seen is not None:
+            seen.append(counted)
+        unchanged = Attr("count").eq(counted) if counted else absent("claim")
+        return Outcome(counted + 1, [Update(*key, set={"count": counted + 1}, condition=unchanged)], **options)
+
+    return decide
+
+
+def test_one_read_one_decision_one_write(engine: Engine, line: Line, key: Key, store: Store) -> None:
+    assert engine.carry_out(count_up(key), engine.read([key])) == 1
+
+    assert line.calls == ["BatchGetItem", "TransactWriteItems"]
+    assert store.get(*key) == {**key[1], "count": 1}
+
+
+def test_whoever_comes_second_decides_again_on_what_is_stored_now_without_a_read(
+    engine: Engine, line: Line, key: Key
+) -> None:
+    seen: list[int] = []
+    line.meanwhile = [others(key, count=5)]
+
+    assert engine.carry_out(count_up(key, seen), engine.read([key])) == 6
+    assert seen == [0, 5]
+    assert line.calls == ["BatchGetItem", "TransactWriteItems", "TransactWriteItems"]
+
+
+def test_others_that_are_faster_each_time_end_in_a_conflict(engine: Engine, line: Line, key: Key) -> None:
+    line.meanwhile = [others(key, count=5 + number) for number in range(ATTEMPTS)]
+
+    with pytest.raises(Conflict):
+        engine.carry_out(count_up(key), engine.read([key]))
+    assert line.calls.count("TransactWriteItems") == ATTEMPTS
+
+
+def test_items_that_a_decision_needs_besides_are_read_together_once(engine: Engine, line: Line, key: Key) -> None:
+    more = [(ROWS, {"claim": new_id()}) for _ in range(2)]
+
+    def decide(facts: Facts) -> Outcome[list[Item | None]]:
+        facts.require(*more)
+        return Outcome([facts.item(each) for each in more])
+
+    assert engine.carry_out(decide, engine.read([key])) == [None, None]
+    assert line.calls == ["BatchGetItem", "BatchGetItem"]
+
+
+def test_a_refusal_that_writes_is_raised_after_its_writes(engine: Engine, key: Key, store: Store) -> None:
+    with pytest.raises(LookupError):
+        engine.carry_out(lambda _: Outcome(LookupError(), [Put(*key)]), Facts())
+
+    assert store.get(*key) == key[1]
+
+
+def test_a_single_put_needs_no_transaction(engine: Engine, line: Line, key: Key) -> None:
+    engine.carry_out(lambda _: Outcome(None, [Put(*key, absent("claim"))]), Facts())
+    assert line.calls == ["PutItem"]
+
+
+@pytest.mark.parametrize("applied", [True, False])
+def test_an_update_that_may_be_repeated_needs_no_transaction_unless_its_response_is_lost(
+    engine: Engine, line: Line, key: Key, store: Store, applied: bool
+) -> None:
+    once = Update(*key, add={"members": frozenset({"a"})})
+    line.losses = [applied]
+
+    engine.carry_out(lambda _: Outcome(None, [once], is_repeatable=True), Facts())
+    assert line.calls == ["UpdateItem", "TransactWriteItems"]
+    assert store.get(*key) == {**key[1], "members": frozenset({"a"})}
+
+
+def test_deliveries_are_written_with_their_cause_and_dispatched_once_it_is_written(
+    engine: Engine, line: Line, key: Key, dispatched: list[object], store: Store
+) -> None:
+    deliveries = Deliveries()
+    line.meanwhile = [others(key, count=1)]
+
+    assert engine.carry_out(count_up(key, deliveries=deliveries), engine.read([key])) == 2
+    assert dispatched == [deliveries]
+    assert store.get(*deliveries.key) is not None
+
+
+def test_nothing_is_dispatched_or_reported_of_what_was_not_written(
+    engine: Engine, line: Line, key: Key, dispatched: list[object]
+) -> None:
+    reports: list[str] = []
+    line.refusals = [NotSent("no connection")] * 3
+
+    with pytest.raises(StoreUnavailable):
+        engine.carry_out(
+            count_up(key, deliveries=Deliveries(), report=lambda: reports.append("written")), engine.read([key])
+        )
+    assert (dispatched, reports) == ([], [])
+    assert line.calls == ["BatchGetItem", *["TransactWriteItems"] * 3]  # what was never sent is not looked for
+
+
+@pytest.mark.parametrize("proof", ["a delivery", "an item of its own"])
+def test_an_outcome_whose_responses_are_lost_is_found_by_what_only_it_writes(
+    engine: Engine, line: Line, key: Key, store: Store, proof: str
+) -> None:
+    line.losses = [True] + [False] * 40
+    own = Proof(key, lambda item: item["count"] == 1)
+    options: dict[str, Any] = {"deliveries": Deliveries()} if proof == "a delivery" else {"proof": own}
+
+    assert engine.carry_out(count_up(key, **options), engine.read([key])) == 1
+    assert store.get(*key) == {**key[1], "count": 1}
+
+
+def test_a_repeat_that_fails_because_of_itself_is_found(engine: Engine, line: Line, key: Key) -> None:
+    seen: list[int] = []
+    line.losses = [True]
+
+    assert engine.carry_out(count_up(key, seen, deliveries=Deliveries()), engine.read([key])) == 1
+    assert seen == [0]
+
+
+@pytest.mark.parametrize("applied", [True, False])
+def test_without_a_proof_nobody_claims_that_it_was_written(engine: Engine, line: Line, key: Key, applied: bool) -> None:
+    line.losses = [applied, *[False] * 40]
+
+    with pytest.raises(StoreUnavailable):
+        engine.carry_out(count_up(key), engine.read([key]))
+
+
+def test_a_write_of_the_caller_fails_for_the_caller(engine: Engine, key: Key) -> None:
+    other: Key = (ROWS, {"claim": new_id()})
+    alongside = [Put(*other, Attr("claim").exists())]
+
+    with pytest.raises(ConditionFailed):
+        engine.carry_out(count_up(key), engine.read([key]), alongside=alongside)
+
+
+def test_a_write_of_the_caller_is_applied_with_the_outcome(engine: Engine, key: Key, store: Store) -> None:
+    other: Key = (ROWS, {"claim": new_id()})
+
+    engine.carry_out(count_up(key), engine.read([key]), alongside=[Put(*other)])
+    assert (store.get(*key), store.get(*other)) == ({**key[1], "count": 1}, other[1])
+
+
+def test_what_may_be_left_undone_raises_no_error_of_storage() -> None:
+    def fail() -> None:
+        raise Busy("throttled")
+
+    assert try_to(fail, "not written") is None
+    with pytest.raises(LookupError):
+        try_to(lambda: [][0], "not written")
+
+
+def test_facts_permit_what_is_not_known_to_fail(key: Key) -> None:
+    write = Update(*key, set={"count": 2}, condition=Attr("count").eq(1))
+
+    assert Facts().permits(write)
+    assert Facts([key], [{**key[1], "count": 1}]).permits(write)
+    assert not Facts([key], [None]).permits(write)
+    assert not Facts([key], [key[1]]).permits(Put(*key, absent("claim")))
