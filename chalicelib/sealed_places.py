@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from chalicelib.cards.card_data import sealed_places
 from chalicelib.cards.events import signing_secrets
-from chalicelib.cards.requests import idempotency
 from chalicelib.delivery import event_log, sealed_bodies
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.openbanking.records import (
-    authorization_requests,
-    bank_idempotency,
-    banks,
-    clients,
-    consents,
-    idempotency_keys,
-)
+from chalicelib.foundation.requests import claims
+from chalicelib.openbanking.records import authorization_requests, banks, clients, consents
 from chalicelib.website.records import journeys
 
 SEALED_PLACES: tuple[SealedPlace, ...] = (
@@ -22,9 +15,7 @@ SEALED_PLACES: tuple[SealedPlace, ...] = (
     *clients.SEALED,
     *authorization_requests.SEALED,
     *consents.SEALED,
-    *bank_idempotency.SEALED,
-    *idempotency_keys.SEALED,
-    *idempotency.SEALED,
+    *claims.SEALED,
     *sealed_bodies.SEALED,
     *event_log.SEALED,
     *signing_secrets.SEALED,

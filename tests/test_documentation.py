@@ -39,7 +39,7 @@ from chalicelib.openbanking.bank_client import bank_answers, bank_client
 from chalicelib.openbanking.protocol.bank_calls import SaveConsent
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizeRequest
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
-from chalicelib.openbanking.records import idempotency_keys
+from chalicelib.openbanking.records import order_answers
 from chalicelib.openbanking.records.bank_record import LONGEST_CONSENT_DAYS
 from chalicelib.statistics import measurements
 from chalicelib.website import rendered_files
@@ -169,8 +169,8 @@ def test_the_limits_are_the_codes(row: str, value: int) -> None:
         (BANK, f"1 to {LONGEST_CONSENT_DAYS} days"),
         (BANK, f"at most {bank_answers.HANDED_ON_BYTES} bytes"),
         (CONSENTS, f"{LONGEST_CONSENT_DAYS} at most"),
-        (PAYMENTS, f"for {idempotency_keys.KEPT // 3600} hours"),
-        (PAYMENTS, f"more than {idempotency_keys.RUNNING_SECONDS} s ago"),
+        (PAYMENTS, f"for {order_answers.KIND.kept // 3600} hours"),
+        (PAYMENTS, f"more than {order_answers.RUNNING_SECONDS} s ago"),
         (DEFERRED, f"{PLANS['relay'].kept // 3600} hours from the 202"),
         (DEFERRED, f"{PLANS['payment'].kept // 3600} hours from the 202"),
         (DELIVERY, f"less than {EXPIRING_SECONDS // (24 * 3600)} days"),

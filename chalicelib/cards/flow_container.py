@@ -37,10 +37,11 @@ from chalicelib.cards.reconciliation.rolling_proof import RollingProof
 from chalicelib.cards.reports.report_flow import ReportFlow
 from chalicelib.cards.requests.answers_in_time import AnswersInTime
 from chalicelib.cards.requests.dispatch import Dispatcher
-from chalicelib.cards.requests.idempotency import RequestReferences
+from chalicelib.cards.requests.references import RequestReferences
 from chalicelib.cards.storage.reserved_rows import RowReservation
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.cards.three_ds.acs_flow import AcsFlow
+from chalicelib.foundation.requests.claims import Claims
 
 if TYPE_CHECKING:
     from chalicelib.cards.container import CardContainer
@@ -56,7 +57,7 @@ class CardFlows:
     def __init__(self, cards: CardContainer) -> None:
         shared, programmes, card_data, events = cards.shared, cards.programmes, cards.card_data, cards.events
         store, clock, metrics = shared.store, shared.clock, shared.metrics
-        references = RequestReferences(shared.vault, card_data)
+        references = RequestReferences(Claims(shared.vault, shared.clock), card_data)
         self.sequences = sequences = Sequences(store)
         completion = ProviderCompletion(store, clock, references, events)
         posting = PaymentPosting(sequences)

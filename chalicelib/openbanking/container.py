@@ -9,6 +9,7 @@ from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.pages import ErrorPage, PageRenderer
+from chalicelib.foundation.requests.claims import Claims
 from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.oauth.credential_checks import CredentialChecks
     from chalicelib.openbanking.oauth.dpop import DpopNonces
     from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
-    from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
+    from chalicelib.openbanking.records.bank_answers import BankAnswers
     from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
     from chalicelib.openbanking.records.client_list import ClientList
     from chalicelib.openbanking.records.clients import Clients
@@ -109,10 +110,10 @@ class OpenBankingContainer:
         return Consents(self.shared.vault, self.shared.clock, self.shared.settings.code_lifetime)
 
     @cached_property
-    def bank_idempotency(self) -> BankIdempotency:
-        from chalicelib.openbanking.records.bank_idempotency import BankIdempotency
+    def bank_answers(self) -> BankAnswers:
+        from chalicelib.openbanking.records.bank_answers import BankAnswers
 
-        return BankIdempotency(self.shared.vault, self.shared.clock)
+        return BankAnswers(Claims(self.shared.vault, self.shared.clock))
 
     @cached_property
     def certificate_blocklist(self) -> CertificateBlocklist:
@@ -182,7 +183,7 @@ class OpenBankingContainer:
             self.banks,
             self.authorization_requests,
             self.consents,
-            self.bank_idempotency,
+            self.bank_answers,
             self.tpp_events,
             self.delivery.engine,
         )
@@ -222,7 +223,7 @@ class OpenBankingContainer:
             self.shared.clock,
             self.tpp_authentication,
             self.consents,
-            self.bank_idempotency,
+            self.bank_answers,
             self.tpp_events,
             self.delivery.outbox,
             self.delivery.engine,
@@ -299,14 +300,14 @@ class OpenBankingContainer:
     @cached_property
     def payment_initiation(self) -> PaymentInitiation:
         from chalicelib.openbanking.flows.payment_initiation import PaymentInitiation
-        from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeys
+        from chalicelib.openbanking.records.order_answers import OrderAnswers
 
         return PaymentInitiation(
             self.delivery.engine,
             self.tpp_authentication,
             self.banks,
             self.consents,
-            IdempotencyKeys(self.shared.vault, self.shared.clock),
+            OrderAnswers(Claims(self.shared.vault, self.shared.clock), self.shared.clock),
             self.delivery.outbox,
             self.payment_execution,
         )
@@ -322,7 +323,7 @@ class OpenBankingContainer:
             self.banks,
             self.consents,
             self.payments,
-            self.bank_idempotency,
+            self.bank_answers,
             self.tpp_events,
             self.bank_client,
             self.payment_outcomes,
@@ -350,7 +351,7 @@ class OpenBankingContainer:
     def performance_reports(self) -> PerformanceReports:
         from chalicelib.openbanking.flows.performance_reports import PerformanceReports
 
-        return PerformanceReports(self.bank_idempotency, self.statistics.reports, self.delivery.engine)
+        return PerformanceReports(self.bank_answers, self.statistics.reports, self.delivery.engine)
 
     @cached_property
     def deferred_calls(self) -> DeferredCalls:

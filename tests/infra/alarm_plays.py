@@ -14,7 +14,7 @@ from chalicelib.cards.payments.provider_orders import PaymentOrders
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.http.breaker import FAILURES
-from chalicelib.openbanking.records.idempotency_keys import RUNNING_SECONDS
+from chalicelib.openbanking.records.order_answers import RUNNING_SECONDS
 from infra.local.event_runner import schedule_event, sqs_event
 from tests.cards.scenes import EUR, Scene
 from tests.figures import Figure, figures

@@ -18,7 +18,7 @@ from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext
 from chalicelib.openbanking.protocol.webhooks import RELAYED
-from chalicelib.openbanking.records.idempotency_keys import DeferredRequest
+from chalicelib.openbanking.records.order_answers import DeferredRequest
 from tests.cards.contest import MANY, PROCESSES, at_once
 from tests.openbanking.scenes import InMemory
 from tests.openbanking.unattended import LIMIT, Reader, limit_reads

@@ -11,6 +11,7 @@ import pytest
 
 from app import app
 from chalicelib.foundation import jsontext
+from chalicelib.foundation.requests.claims import Claim
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.oauth_security import ENDPOINTS, PROOF_ROUTES
 from chalicelib.openbanking.protocol.tpp_calls import (
@@ -20,7 +21,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
     TokenRequest,
 )
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeyClaim
+from chalicelib.openbanking.records.order_answers import KIND, OrderClaim
 from tests.half_characters import HALF, spoil
 from tests.openbanking.key_holder import KeyHolder, secure
 from tests.openbanking.odd_input import documented
@@ -152,9 +153,9 @@ def test_basic_credentials_that_are_not_utf_8_are_malformed(world: World, pair: 
 
 def test_a_stored_answer_of_an_earlier_version_is_shown_as_it_was(world: World) -> None:
     """Earlier versions passed on and stored half of a surrogate pair as an escape."""
-    claim = IdempotencyKeyClaim("key", "digest", None, "attempt")
-    stored = world.hub.vault.seal(jsontext.dumps({"answer": {"note": HALF}}), claim.name)
-    item = {"body_digest": claim.body_digest, "outcome": stored, "expires_at": 2**40}
+    claim = OrderClaim(Claim(KIND, "key", "digest", "attempt"), None)
+    stored = world.hub.vault.seal(jsontext.dumps({"answer": {"note": HALF}}), "key")
+    item = {"body_digest": "digest", "outcome": stored, "expires_at": 2**40}
 
     found = world.hub.openbanking.payment_initiation.keys.find_outcome(claim, item)
 

@@ -25,7 +25,7 @@ from chalicelib.cards.events.card_events import CardEvent, CardEvents
 from chalicelib.cards.issuing.card_record import Card, number_key
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol import values
-from chalicelib.cards.requests.idempotency import IdempotencyClaim, RequestReferences
+from chalicelib.cards.requests.references import IdempotencyClaim, RequestReferences
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.cards.storage.reserved_rows import NewEntry, ReservedRow, RowReservation
 from chalicelib.cards.storage.time_ordered import Timeline, shard_of

@@ -22,7 +22,7 @@ from chalicelib.cards.payments.serializers import change_events
 from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
-from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
+from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences, Unanswered
 from chalicelib.cards.storage.due_index import DueItems
 from chalicelib.cards.storage.record import WriteStamp
 from chalicelib.foundation import log
@@ -118,7 +118,7 @@ class ProviderCompletion:
             stamp = WriteStamp(milliseconds(self.clock), new_id())
             finished = orders.outcome(record, reply, stamp)
             answer = _render_answer(orders, action, finished.record)
-            answering = [self.references.put_late_answer(claim, answer, stamp.at // 1000)] if claim else []
+            answering = [self.references.put_late_answer(claim, answer)] if claim else []
             told = self.events.record(record.manager_id, finished.events)
             try:
                 self.store.transact([*answering, *finished.operations, *told.operations])

@@ -27,9 +27,9 @@ from chalicelib.cards.requests.action import Action, Handler
 from chalicelib.cards.requests.answers_in_time import AnswersInTime, Undecided
 from chalicelib.cards.requests.envelope import Answer
 from chalicelib.cards.requests.error_log import log_refusal, log_repeat
-from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated, RequestReferences, Unanswered
 from chalicelib.cards.requests.own_writes import is_own, was_written
 from chalicelib.cards.requests.pending_request import PendingRequest, Written
+from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences, Unanswered
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
@@ -298,7 +298,7 @@ class Dispatcher:
         claim, all_operations = context.claim, [*operations]
         if claim is not None:
             if answer is None:
-                claiming = [self.references.put_claim(claim, context.now)]
+                claiming = [self.references.put_claim(claim)]
             else:
                 kept = None if pending.action.effect == "reveal" else answer
                 claiming = self.references.put_answer(claim, kept, whole, context.now)

@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.cards.programs.credentials import Credential
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.requests.action import Action, Handler
-from chalicelib.cards.requests.idempotency import IdempotencyClaim, Repeated
+from chalicelib.cards.requests.references import IdempotencyClaim, Repeated
 from chalicelib.cards.storage.hot_key_queue import QueuePlace
 from chalicelib.cards.storage.reserved_rows import RowReservation
 from chalicelib.delivery.outbox import RecordedDeliveries

@@ -14,6 +14,7 @@ from chalice.app import Response
 from chalicelib.foundation.crypto.signatures import public_pem
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.http.web import Incoming, Routes, UnreadableBody, View, json_answer, redirect, text_answer
+from chalicelib.foundation.requests.claims import Claim
 from chalicelib.openbanking.api import answers
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.protocol import refusals
@@ -21,7 +22,7 @@ from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, FIELD_FAULTS,
 from chalicelib.openbanking.protocol.errors import refuse_fields
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from chalicelib.openbanking.records.bank_idempotency import BankIdempotencyClaim
+from chalicelib.openbanking.records.bank_answers import bank_claim
 from chalicelib.openbanking.records.bank_record import Bank
 
 
@@ -48,7 +49,7 @@ def _refuse_unknown_action(openbanking: OpenBankingContainer, incoming: Incoming
 
 bank_routes = Routes[OpenBankingContainer](__name__, _answer_failure, _refuse_unknown_action)
 
-Step = Callable[[Bank, Any, BankIdempotencyClaim], Mapping[str, object]]
+Step = Callable[[Bank, Any, Claim], Mapping[str, object]]
 
 
 def _step(openbanking: OpenBankingContainer, name: str) -> Step:
@@ -71,7 +72,7 @@ def _bank_view(call: BankCall, version: Version) -> View[OpenBankingContainer]:
             request = version.calls[call.name].read(_without_nulls(incoming.json(call.body_bytes)))
         except InvalidMessage as error:
             raise refuse_fields(error, version.in_spelling(FIELD_FAULTS)) from None
-        claim = BankIdempotencyClaim.from_request(bank.bic, call.path, incoming.request_id, incoming.body)
+        claim = bank_claim(bank.bic, call.path, incoming.request_id, incoming.body)
         answer = _step(openbanking, call.name)(bank, request, claim)
         return json_answer(version.in_spelling(answer))
 

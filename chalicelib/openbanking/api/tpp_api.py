@@ -31,7 +31,7 @@ from chalicelib.openbanking.protocol.tpp_calls import (
 from chalicelib.openbanking.protocol.versions import services_of
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED, STATUS_PATH, PaymentCall, RelayedCall
 from chalicelib.openbanking.records.bank_record import Bank
-from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim
+from chalicelib.openbanking.records.order_answers import DeferredRequest, OrderClaim
 from chalicelib.openbanking.records.orders import SentOrder
 from chalicelib.openbanking.records.payments import Payment
 
@@ -232,15 +232,13 @@ def _refuse_parameters(incoming: Incoming) -> None:
         raise refusals.PARAMETERS_NOT_ALLOWED()
 
 
-def _idempotency_key_claim(
-    call: PaymentCall, credentials: TppCredentials, incoming: Incoming
-) -> IdempotencyKeyClaim | None:
+def _idempotency_key_claim(call: PaymentCall, credentials: TppCredentials, incoming: Incoming) -> OrderClaim | None:
     """The claim for a valid Idempotency-Key. An invalid key is refused later, along with the other headers."""
     key = incoming.headers.get("idempotency-key")
     if not key or not _is_key(key):
         return None
     consent_id = credentials.token.ids[0] if credentials.token and call.kind != "direct" else None
-    return IdempotencyKeyClaim.from_request(credentials.client_id or "", call.path, key, incoming.body, consent_id)
+    return OrderClaim.from_request(credentials.client_id or "", call.path, key, incoming.body, consent_id)
 
 
 def _check_idempotency_key(incoming: Incoming) -> None:

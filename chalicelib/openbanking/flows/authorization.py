@@ -16,6 +16,7 @@ from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.identifiers import new_secret
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.claims import Claim
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts, Key
 from chalicelib.foundation.requests.outcome import Outcome
@@ -39,7 +40,7 @@ from chalicelib.openbanking.records.authorization_requests import (
     compute_authorization_id,
     parse_request_url,
 )
-from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
+from chalicelib.openbanking.records.bank_answers import BankAnswers
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client, client_key
@@ -60,7 +61,7 @@ class AuthorizationCodeFlow:
     banks: Banks
     authorization_requests: AuthorizationRequests
     consents: Consents
-    bank_idempotency: BankIdempotency
+    bank_answers: BankAnswers
     tpp_events: TppEvents
     engine: Engine
 
@@ -156,7 +157,7 @@ class AuthorizationCodeFlow:
         if not before.is_open(self.clock.time()):
             raise refusals.AUTHORIZATION_ENDED()
 
-    def initiate(self, bank: Bank, request: InitAuthorization, claim: BankIdempotencyClaim) -> InitAuthorizationAnswer:
+    def initiate(self, bank: Bank, request: InitAuthorization, claim: Claim) -> InitAuthorizationAnswer:
         """Return the TPP and the requested scopes to the bank. Raises: Refusal."""
         keys = _keys_of(request.request_url)
 
@@ -173,11 +174,11 @@ class AuthorizationCodeFlow:
                 "scopes": list(authorization.scopes),
                 "cancel_url": self._cancel_url(authorization),
             }
-            return self.bank_idempotency.answer(claim, answer)
+            return self.bank_answers.answer(claim, answer)
 
         return self.engine.carry_out(decide, self.engine.read([*keys, claim.key]))
 
-    def save_consent(self, bank: Bank, request: SaveConsent, claim: BankIdempotencyClaim) -> SaveConsentAnswer:
+    def save_consent(self, bank: Bank, request: SaveConsent, claim: Claim) -> SaveConsentAnswer:
         """Save the consent that the PSU approved. Raises: Refusal."""
         scopes = _read_approved_scopes(bank.version, request.scopes)
         keys = _keys_of(request.request_url)
@@ -237,10 +238,10 @@ class AuthorizationCodeFlow:
             raise refusals.CODE_CHALLENGE_MISSING()
 
     def _find_request(
-        self, facts: Facts, keys: Sequence[Key], bank: Bank, url: str, claim: BankIdempotencyClaim
+        self, facts: Facts, keys: Sequence[Key], bank: Bank, url: str, claim: Claim
     ) -> tuple[Any, AuthorizationRequest, Client]:
         """The stored response for a repeat, the authorization request of ``url``, and its client. Raises: Refusal."""
-        stored = self.bank_idempotency.find_answer(claim, facts.item(claim.key))
+        stored = self.bank_answers.find_answer(claim, facts.item(claim.key))
         authorization = facts.find(AuthorizationRequest, keys[0])
         if authorization is None or authorization.bic != bank.bic or not authorization.has_request_url(url):
             raise refusals.REQUEST_URL_INVALID()
@@ -255,12 +256,7 @@ class AuthorizationCodeFlow:
         return stored, authorization, client
 
     def _approve(
-        self,
-        bank: Bank,
-        client: Client,
-        authorization: AuthorizationRequest,
-        accounts: Accounts,
-        claim: BankIdempotencyClaim,
+        self, bank: Bank, client: Client, authorization: AuthorizationRequest, accounts: Accounts, claim: Claim
     ) -> Outcome[SaveConsentAnswer]:
         """The new consent, with which the request ends."""
         code_seconds = CODE_SECONDS if client.security.is_fapi2 else None
@@ -272,7 +268,7 @@ class AuthorizationCodeFlow:
             "valid_until": timestamp(new.consent.valid_until),
         }
         approval = self.authorization_requests.update_to_approve(authorization, consent_id)
-        return self.bank_idempotency.answer(
+        return self.bank_answers.answer(
             claim,
             answer,
             [approval, *new.operations],

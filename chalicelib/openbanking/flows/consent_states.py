@@ -8,10 +8,10 @@ from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.claims import Claim
 from chalicelib.openbanking.protocol.bank_calls import ConsentsStatus
 from chalicelib.openbanking.protocol.own_answers import BankConsent, ConsentEntry, ConsentsAnswer, ConsentStatesAnswer
 from chalicelib.openbanking.protocol.tpp_calls import ConsentsQuery
-from chalicelib.openbanking.records.bank_idempotency import BankIdempotencyClaim
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consent_list import ConsentList
@@ -43,7 +43,7 @@ class ConsentStates:
         entries = [_describe_entry(consent, now) for consent in page.consents]
         return {"consents": entries, "next": page.next, "has_more": page.next is not None}
 
-    def list_states(self, bank: Bank, request: ConsentsStatus, _: BankIdempotencyClaim) -> ConsentStatesAnswer:
+    def list_states(self, bank: Bank, request: ConsentsStatus, _: Claim) -> ConsentStatesAnswer:
         """The states of the bank's consents, in one strongly consistent read.
 
         A consent that does not exist, is another bank's, or has another token is unknown: the bank cannot tell which.

@@ -30,7 +30,7 @@ from chalicelib.openbanking.protocol.tpp_calls import REQUEST_ID
 from chalicelib.openbanking.protocol.versions import TPP_ERRORS
 from chalicelib.openbanking.protocol.webhooks import STATUS_PATH
 from chalicelib.openbanking.records.consents import Consent
-from chalicelib.openbanking.records.idempotency_keys import DeferredRequest
+from chalicelib.openbanking.records.order_answers import DeferredRequest
 from chalicelib.openbanking.records.payments import Payment
 
 

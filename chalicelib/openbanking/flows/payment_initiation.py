@@ -33,7 +33,7 @@ from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consents, consent_key
-from chalicelib.openbanking.records.idempotency_keys import DeferredRequest, IdempotencyKeyClaim, IdempotencyKeys
+from chalicelib.openbanking.records.order_answers import DeferredRequest, OrderAnswers, OrderClaim
 from chalicelib.openbanking.records.orders import RUNNING_SECONDS, Order, SentOrder, compute_order_digest, has_attempt
 from chalicelib.statistics import current_call
 
@@ -49,12 +49,12 @@ class PaymentInitiation:
     tpp_authentication: TppAuthentication
     banks: Banks
     consents: Consents
-    keys: IdempotencyKeys
+    keys: OrderAnswers
     outbox: Outbox
     execution: PaymentExecution
 
     def authorize(
-        self, call: PaymentCall, credentials: TppCredentials, sent: SentOrder, claim: IdempotencyKeyClaim | None
+        self, call: PaymentCall, credentials: TppCredentials, sent: SentOrder, claim: OrderClaim | None
     ) -> PaymentOrder | BankAnswer | DeferredRequest:
         """Check client, request id, bearer, version and scope, in this order. Returns the stored outcome for a repeat.
 
@@ -83,7 +83,7 @@ class PaymentInitiation:
         call: PaymentCall,
         credentials: TppCredentials,
         sent: SentOrder,
-        claim: IdempotencyKeyClaim | None,
+        claim: OrderClaim | None,
         bic: Callable[[], str],
     ) -> PaymentOrder | BankAnswer | DeferredRequest:
         """Like ``authorize``, but without a bearer; ``bic`` returns the bank's BIC. Raises: Refusal."""
@@ -162,9 +162,7 @@ class PaymentInitiation:
 
     # -- inside
 
-    def _find_outcome(
-        self, claim: IdempotencyKeyClaim, kept: Item | None
-    ) -> Mapping[str, Any] | DeferredRequest | None:
+    def _find_outcome(self, claim: OrderClaim, kept: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
         """The stored outcome for this key. Repeats are left out of the statistics. Raises: Refusal."""
         try:
             known = self.keys.find_outcome(claim, kept)
@@ -235,7 +233,7 @@ class PaymentInitiation:
             self.execution.count_unknown_outcome()
             raise refusals.PAYMENT_NOT_KEPT() from None
 
-    def _put_outcome(self, order: PaymentOrder, keeping: Callable[[IdempotencyKeyClaim], Put]) -> list[Operation]:
+    def _put_outcome(self, order: PaymentOrder, keeping: Callable[[OrderClaim], Put]) -> list[Operation]:
         """The write that stores an outcome for repeats; empty without a key, or if it cannot be encrypted."""
         try:
             return [keeping(order.claim)] if order.claim else []
@@ -267,7 +265,7 @@ def _new_order(
     caller: Caller | None,
     bank: Bank,
     webhook: Webhook,
-    claim: IdempotencyKeyClaim | None,
+    claim: OrderClaim | None,
     sent: SentOrder,
 ) -> PaymentOrder:
     """A permitted order, in the version of the consent or, for a direct payment, of the bank."""

@@ -17,7 +17,7 @@ from chalicelib.openbanking.protocol.webhooks import PaymentCall, Webhook
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.consents import Consent
-from chalicelib.openbanking.records.idempotency_keys import IdempotencyKeyClaim
+from chalicelib.openbanking.records.order_answers import OrderClaim
 from chalicelib.openbanking.records.orders import Order
 
 
@@ -34,7 +34,7 @@ class PaymentOrder:
     bank: Bank
     version: Version
     webhook: Webhook
-    claim: IdempotencyKeyClaim | None
+    claim: OrderClaim | None
     record: Order
     attempt: str
 

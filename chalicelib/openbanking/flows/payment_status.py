@@ -12,6 +12,7 @@ from chalicelib.foundation.dynamodb.store import Item, Store
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import is_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.claims import Claim
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
@@ -32,7 +33,7 @@ from chalicelib.openbanking.protocol.psu_context import PsuContext
 from chalicelib.openbanking.protocol.tpp_calls import PaymentStatusQuery
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE
-from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
+from chalicelib.openbanking.records.bank_answers import BankAnswers
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.banks import Banks
 from chalicelib.openbanking.records.client_record import Client, client_key
@@ -65,13 +66,13 @@ class PaymentStatus:
     banks: Banks
     consents: Consents
     payments: Payments
-    bank_idempotency: BankIdempotency
+    bank_answers: BankAnswers
     tpp_events: TppEvents
     bank_client: BankClient
     outcomes: PaymentOutcomes
     engine: Engine
 
-    def record_report(self, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim) -> Success:
+    def record_report(self, bank: Bank, request: PaymentsStatus, claim: Claim) -> Success:
         """Record a bank's report; reports after a final status are ignored.
 
         A report for an unknown payment is refused, but stored for a while, because it may have arrived before the
@@ -83,7 +84,7 @@ class PaymentStatus:
         key = payment_key(bank.bic, request.payment_id)
 
         def decide(facts: Facts) -> Outcome[Success]:
-            stored: Success | None = self.bank_idempotency.find_answer(claim, facts.item(claim.key))
+            stored: Success | None = self.bank_answers.find_answer(claim, facts.item(claim.key))
             return Outcome(stored) if stored is not None else self._apply_report(facts, bank, request, claim)
 
         return self.engine.carry_out(decide, self.engine.read([key, claim.key]))
@@ -178,9 +179,7 @@ class PaymentStatus:
             return "pending"
         return "unknown" if order.outcome == "unknown" else "not_accepted"
 
-    def _apply_report(
-        self, facts: Facts, bank: Bank, request: PaymentsStatus, claim: BankIdempotencyClaim
-    ) -> Outcome[Success]:
+    def _apply_report(self, facts: Facts, bank: Bank, request: PaymentsStatus, claim: Claim) -> Outcome[Success]:
         """A report on a payment, or one that came before the payment."""
         item = facts.item(payment_key(bank.bic, request.payment_id))
         if item is None or is_early(item):
@@ -192,11 +191,9 @@ class PaymentStatus:
         after = before.with_report(self._read_report(bank, request, before.version))
         members = {"bic": after.bic, "payment_id": after.payment_id, "status": after.status}
         if after is before:
-            return self.bank_idempotency.answer(
-                claim, answer, report=lambda: log.info("status report ignored", **members)
-            )
+            return self.bank_answers.answer(claim, answer, report=lambda: log.info("status report ignored", **members))
         client = facts.find(Client, client_key(before.client_id))
-        return self.bank_idempotency.answer(
+        return self.bank_answers.answer(
             claim,
             answer,
             self.outcomes.writes(facts, before, after),

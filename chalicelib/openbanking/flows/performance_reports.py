@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import date
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.claims import Claim
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.protocol.bank_calls import DailyPerformance
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.own_answers import Success
-from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
+from chalicelib.openbanking.records.bank_answers import BankAnswers
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.statistics.day_records import DailyReport, DailyReports, DayOutOfRange
 
@@ -20,11 +21,11 @@ from chalicelib.statistics.day_records import DailyReport, DailyReports, DayOutO
 class PerformanceReports:
     """Stores daily performance reports."""
 
-    bank_idempotency: BankIdempotency
+    bank_answers: BankAnswers
     reports: DailyReports
     engine: Engine
 
-    def record_report(self, bank: Bank, request: DailyPerformance, claim: BankIdempotencyClaim) -> Success:
+    def record_report(self, bank: Bank, request: DailyPerformance, claim: Claim) -> Success:
         """Store a daily report, replacing any earlier report for the same day. Raises: Refusal."""
         answer: Success = {"status": "success"}
         report = DailyReport(
@@ -35,14 +36,14 @@ class PerformanceReports:
         )
 
         def decide(facts: Facts) -> Outcome[Success]:
-            stored: Success | None = self.bank_idempotency.find_answer(claim, facts.item(claim.key))
+            stored: Success | None = self.bank_answers.find_answer(claim, facts.item(claim.key))
             if stored is not None:
                 return Outcome(stored)
             try:
                 writes = [self.reports.put_report(report)]
             except DayOutOfRange as error:
                 raise Refusal(Fault.DATE, str(error)) from None
-            return self.bank_idempotency.answer(claim, answer, writes)
+            return self.bank_answers.answer(claim, answer, writes)
 
         return self.engine.carry_out(decide, self.engine.read([claim.key]))
 

@@ -18,6 +18,7 @@ from chalicelib.foundation import log, security_refusals
 from chalicelib.foundation.clock import Clock, timestamp
 from chalicelib.foundation.identifiers import OpaqueToken, base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.claims import Claim
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts, Key
 from chalicelib.foundation.requests.outcome import Outcome, Proof
@@ -32,7 +33,7 @@ from chalicelib.openbanking.protocol.oauth_security import Confirmation, token_t
 from chalicelib.openbanking.protocol.own_answers import ConsentAnswer, RevokeAnswer, Success, TokenAnswer
 from chalicelib.openbanking.protocol.tpp_calls import EndedBy
 from chalicelib.openbanking.protocol.tpp_events import ConsentRevoked
-from chalicelib.openbanking.records.bank_idempotency import BankIdempotency, BankIdempotencyClaim
+from chalicelib.openbanking.records.bank_answers import BankAnswers
 from chalicelib.openbanking.records.bank_record import Bank
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import (
@@ -58,7 +59,7 @@ class TokenFlow:
     clock: Clock
     tpp_authentication: TppAuthentication
     consents: Consents
-    bank_idempotency: BankIdempotency
+    bank_answers: BankAnswers
     tpp_events: TppEvents
     outbox: Outbox
     engine: Engine
@@ -161,14 +162,14 @@ class TokenFlow:
         current_call.record_concern(consent.bic, "authorization")
         self.end_consent(consent, "tpp", client)
 
-    def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: BankIdempotencyClaim) -> Success:
+    def revoke_by_bank(self, bank: Bank, request: RevokeToken, claim: Claim) -> Success:
         """End the consent to which the bank's token belongs. Raises: Refusal."""
         credential = OpaqueToken.parse(request.access_token, parts=1)
         if credential is None:
             raise refusals.TOKEN_MALFORMED()
 
         def decide(facts: Facts) -> Outcome[Success]:
-            stored: Success | None = self.bank_idempotency.find_answer(claim, facts.item(claim.key))
+            stored: Success | None = self.bank_answers.find_answer(claim, facts.item(claim.key))
             if stored is not None:
                 return Outcome(stored)
             consent = facts.find(Consent, consent_key(credential.ids[0]))
@@ -176,10 +177,10 @@ class TokenFlow:
                 raise refusals.TOKEN_UNKNOWN()
             answer: Success = {"status": "success"}
             if consent.has_ended(self.clock.time()):
-                return self.bank_idempotency.answer(claim, answer)
+                return self.bank_answers.answer(claim, answer)
             event = self._record_revoked_event(consent, "bank", facts.find(Client, client_key(consent.client_id)))
             writes = [self.consents.update_revoked(consent, "bank")]
-            return self.bank_idempotency.answer(claim, answer, writes, event, partial(_report_end, consent, "bank"))
+            return self.bank_answers.answer(claim, answer, writes, event, partial(_report_end, consent, "bank"))
 
         return self.engine.carry_out(decide, self.engine.read([consent_key(credential.ids[0]), claim.key]))
 

@@ -10,6 +10,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
+from chalicelib.foundation.requests.claims import claim_key
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts, Key
 from chalicelib.foundation.requests.outcome import Outcome, Proof
@@ -20,7 +21,7 @@ from chalicelib.openbanking.protocol.payment_enumerations import OrderOutcome
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS
 from chalicelib.openbanking.records.client_record import Client, client_key
-from chalicelib.openbanking.records.orders import UNRESOLVED, Orders, RecordedOrder, claim_key, order_key
+from chalicelib.openbanking.records.orders import UNRESOLVED, Orders, RecordedOrder, order_key
 from chalicelib.openbanking.records.payments import Payment, Payments, is_early, payment_key
 
 _KINDS = {call.path: call.kind for call in PAYMENTS}

@@ -21,9 +21,9 @@ from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.claims import TABLE, claim_key
 from chalicelib.openbanking.protocol.payment_enumerations import OrderOutcome
 
-TABLE = "idempotency"
 UNRESOLVED = ShardedIndex(TABLE, "unresolved", "unresolved_shard", "unresolved_at")
 CLAIMED_SECONDS = 24 * 3600
 KEPT_SECONDS = 90 * 24 * 3600
@@ -102,10 +102,6 @@ def compute_order_digest(client_id: str, path: str, consent_id: str | None, body
 def order_key(bic: str, request_id: str) -> tuple[str, Item]:
     """The table and key of the order under an X-Request-Id at a bank."""
     return claim_key(f"order#{bic}#{request_id.lower()}")
-
-
-def claim_key(name: str) -> tuple[str, Item]:
-    return TABLE, {"claim": name}
 
 
 def is_order(item: Item) -> bool:

@@ -10,19 +10,21 @@ claim stays pending until it is known.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.cards.protocol.status_codes import Refused, Status
-from chalicelib.foundation.crypto.sealed_places import SealedPlace
-from chalicelib.foundation.crypto.vault import Vault
-from chalicelib.foundation.dynamodb.conditions import Attr, Condition
-from chalicelib.foundation.dynamodb.store import Conflict, Item, Put, absent
+from chalicelib.foundation.dynamodb.conditions import Attr
+from chalicelib.foundation.dynamodb.store import Conflict, Item, Put
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.claims import AnotherRequest, Claim, Claims, Kind, is_free
+from chalicelib.foundation.requests.facts import Key
 
-TABLE = "idempotency"
-KEPT = 30 * 24 * 3600
+KIND = Kind(kept=30 * 24 * 3600, digest="fingerprint")
 CARD_DATA_KEPT = 24 * 3600
+_CARD_DATA = Kind(kept=CARD_DATA_KEPT, digest=None)
 _PREFIX = "card-api#"
 
 
@@ -38,6 +40,15 @@ class IdempotencyClaim:
     fingerprint: str
     view: str | None
     attempt: str
+
+    @property
+    def stored(self) -> Claim:
+        return Claim(KIND, self.name, self.fingerprint, self.attempt)
+
+    @property
+    def whole(self) -> Claim:
+        """The item with the complete response."""
+        return Claim(_CARD_DATA, f"{self.name}#card-data", self.fingerprint, self.attempt)
 
 
 class Repeated(Exception):
@@ -63,8 +74,8 @@ class Unanswered(Exception):
 class RequestReferences:
     """Reads and writes claims of references and their responses."""
 
-    def __init__(self, vault: Vault, card_data: CardData) -> None:
-        self._vault = vault
+    def __init__(self, claims: Claims, card_data: CardData) -> None:
+        self._claims = claims
         self._card_data = card_data
 
     def claim(self, credential: str, reference: str, body: str, *, view: str | None, attempt: str) -> IdempotencyClaim:
@@ -72,10 +83,9 @@ class RequestReferences:
         name = f"{_PREFIX}{credential}#{digest(reference)}"
         return IdempotencyClaim(name, self._card_data.fingerprint(body), view and digest(view), attempt)
 
-    def keys(self, claim: IdempotencyClaim) -> list[tuple[str, Item]]:
+    def keys(self, claim: IdempotencyClaim) -> list[Key]:
         """The keys of the claim, and of the complete response if there may be one."""
-        names = [claim.name] if claim.view is None else [claim.name, _whole_answer_key(claim)]
-        return [(TABLE, {"claim": name}) for name in names]
+        return [claim.stored.key] if claim.view is None else [claim.stored.key, claim.whole.key]
 
     def check_repeat(self, claim: IdempotencyClaim, items: Sequence[Item | None], now: int) -> None:
         """Compare a request with the items at ``keys``.
@@ -86,20 +96,20 @@ class RequestReferences:
             Refused: the reference was used with another body.
             Conflict: it is being written, as one of the two items is missing.
         """
-        item, *rest = items
-        if item is None or item["expires_at"] <= now:
+        try:
+            item = self._claims.find(claim.stored, items[0])
+        except AnotherRequest:
+            raise Refused(Status.REFERENCE_REUSED) from None
+        if item is None:
             return
-        if item["fingerprint"] != claim.fingerprint:
-            raise Refused(Status.REFERENCE_REUSED)
         if item.get("unanswered"):
             raise Unanswered
         if item.get("whole_until", 0) > now and item["view"] == claim.view:
-            whole = next((each for each in rest if each and each["attempt"] == item["attempt"]), None)
+            whole = next((each for each in items[1:] if each and each["attempt"] == item["attempt"]), None)
             if whole is None:
                 raise Conflict("the response with card data is not visible yet")
-            raise Repeated(self._vault.unseal(whole["answer"], _whole_answer_key(claim)))
-        answer = None if item.get("again") else self._vault.unseal(item["answer"], claim.name)
-        is_own = item["attempt"] == claim.attempt
+            raise Repeated(self._claims.open_answer(claim.whole, whole))
+        answer, is_own = self._claims.open_answer(claim.stored, item), item["attempt"] == claim.attempt
         raise Repeated(answer, other_view=item.get("view", claim.view) != claim.view, is_own=is_own)
 
     def put_answer(self, claim: IdempotencyClaim, answer: str | None, whole: str | None, now: int) -> list[Put]:
@@ -108,55 +118,29 @@ class RequestReferences:
         They fail for every request but the first. Repeats get ``answer``, or ``whole`` during the first day
         if passed; without either, they are carried out again.
         """
-        item = _claim_item(claim, now)
-        item |= {"again": True} if answer is None else {"answer": self._vault.seal(answer, claim.name)}
-        first = _is_unclaimed(now)
+        members: dict[str, Any] = {"again": True} if answer is None else {}
         if whole is None:
-            return [Put(TABLE, item, first)]
-        until = now + CARD_DATA_KEPT
-        sealed = self._vault.seal(whole, _whole_answer_key(claim))
-        kept = {"claim": _whole_answer_key(claim), "attempt": claim.attempt, "answer": sealed, "expires_at": until}
-        return [Put(TABLE, item | {"whole_until": until, "view": claim.view}, first), Put(TABLE, kept)]
+            return [self._claims.put(claim.stored, answer, members=members)]
+        members |= {"whole_until": now + CARD_DATA_KEPT, "view": claim.view}
+        kept = self._claims.put(claim.whole, whole)
+        return [self._claims.put(claim.stored, answer, members=members), replace(kept, condition=None)]
 
     def claimed_at(self, claim: IdempotencyClaim, item: Item | None, now: int) -> int | None:
         """When another request than this claim's took the reference, in Unix seconds; ``None`` if none has."""
         if item is None or item["expires_at"] <= now or item["attempt"] == claim.attempt:
             return None
-        return int(item["expires_at"]) - KEPT
+        return int(item["expires_at"]) - KIND.kept
 
     def replace_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
         """The write that stores the response that a request got, whatever its attempts stored; fails if another request
         has the claim.
         """
-        is_own = _is_unclaimed(now) | Attr("attempt").eq(claim.attempt)
-        return Put(TABLE, _claim_item(claim, now) | {"answer": self._vault.seal(answer, claim.name)}, is_own)
+        return self._claims.put(claim.stored, answer, is_free(now) | claim.stored.is_own)
 
-    def put_claim(self, claim: IdempotencyClaim, now: int) -> Put:
+    def put_claim(self, claim: IdempotencyClaim) -> Put:
         """The write that claims the reference before the response is known; fails for every request but the first."""
-        return Put(TABLE, _claim_item(claim, now) | {"unanswered": True}, _is_unclaimed(now))
+        return self._claims.put(claim.stored, members={"unanswered": True})
 
-    def put_late_answer(self, claim: IdempotencyClaim, answer: str, now: int) -> Put:
+    def put_late_answer(self, claim: IdempotencyClaim, answer: str) -> Put:
         """The write that adds the response to a claim; fails if the claim is another request's or already has one."""
-        waiting = Attr("attempt").eq(claim.attempt) & Attr("unanswered").exists()
-        return Put(TABLE, _claim_item(claim, now) | {"answer": self._vault.seal(answer, claim.name)}, waiting)
-
-
-def _claim_item(claim: IdempotencyClaim, now: int) -> Item:
-    kept = {"claim": claim.name, "fingerprint": claim.fingerprint, "attempt": claim.attempt}
-    return kept | {"expires_at": now + KEPT}
-
-
-def _is_unclaimed(now: int) -> Condition:
-    return absent("claim") | Attr("expires_at").lte(now)
-
-
-def _whole_answer_key(claim: IdempotencyClaim) -> str:
-    return f"{claim.name}#card-data"
-
-
-def _sealed_for(item: Item) -> str | None:
-    """The context of a stored response; the claims of other callers are not this module's."""
-    return item["claim"] if item["claim"].startswith(_PREFIX) else None
-
-
-SEALED = (SealedPlace(TABLE, ("claim",), "answer", _sealed_for),)
+        return self._claims.put(claim.stored, answer, claim.stored.is_own & Attr("unanswered").exists())

@@ -1,0 +1,109 @@
+"""Claims: a request under a name of its sender's is carried out once, and repeats get its answer.
+
+A name is *free*, *taken* by an attempt at a request, or *answered*. The claim is written in the transaction of the
+request's effect, on the condition that the name is free; the answer is sealed. A request with the same name and another
+digest is another request. What differs between the senders is their ``Kind``; what else they keep are further members.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.crypto.sealed_places import SealedPlace
+from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.dynamodb.conditions import Attr, Condition
+from chalicelib.foundation.dynamodb.store import Item, Put, absent
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.facts import Key
+
+TABLE = "idempotency"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How the claims of one kind of sender are stored.
+
+    Attributes:
+        kept: for how many seconds.
+        digest: the member with the digest of the request; ``None`` if it has none.
+        answer: the member with the sealed answer.
+    """
+
+    kept: int
+    digest: str | None = "body_digest"
+    answer: str = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A request that claims a name; ``attempt`` tells it from identical requests, where that matters."""
+
+    kind: Kind
+    name: str
+    digest: str
+    attempt: str | None = None
+
+    @property
+    def key(self) -> Key:
+        return claim_key(self.name)
+
+    @property
+    def is_own(self) -> Condition:
+        """The condition that this attempt has the claim."""
+        return Attr("attempt").eq(self.attempt)
+
+
+class AnotherRequest(Exception):
+    """The name was used by a request with another digest."""
+
+
+def claim_key(name: str) -> Key:
+    return TABLE, {"claim": name}
+
+
+def is_free(now: int) -> Condition:
+    """The condition that nobody has the name at ``now``, in Unix seconds."""
+    return absent("claim") | Attr("expires_at").lte(now)
+
+
+class Claims:
+    """Reads claims, and builds their writes."""
+
+    def __init__(self, vault: Vault, clock: Clock) -> None:
+        self._vault = vault
+        self._clock = clock
+
+    def find(self, claim: Claim, item: Item | None) -> Item | None:
+        """The stored claim of the same request; ``None`` if the name is free. Raises: AnotherRequest."""
+        if item is None or item["expires_at"] <= self._clock.time():
+            return None
+        if claim.kind.digest is not None and item[claim.kind.digest] != claim.digest:
+            raise AnotherRequest
+        return item
+
+    def open_answer(self, claim: Claim, item: Item) -> str | None:
+        """The answer in a stored claim; ``None`` if there is none yet."""
+        sealed = item.get(claim.kind.answer)
+        return None if sealed is None else self._vault.unseal(sealed, claim.name)
+
+    def put(
+        self,
+        claim: Claim,
+        answer: str | None = None,
+        condition: Condition | None = None,
+        members: Mapping[str, Any] | None = None,
+    ) -> Put:
+        """The write of a claim, with its answer if that is known; by default, it fails unless the name is free."""
+        now = self._clock.time()
+        item: Item = {"claim": claim.name, "expires_at": now + claim.kind.kept}
+        item |= {claim.kind.digest: claim.digest} if claim.kind.digest is not None else {}
+        item |= {"attempt": claim.attempt} if claim.attempt is not None else {}
+        item |= {claim.kind.answer: self._vault.seal(answer, claim.name)} if answer is not None else {}
+        return Put(TABLE, item | dict(members or {}), is_free(now) if condition is None else condition)
+
+
+SEALED = tuple(
+    SealedPlace(TABLE, ("claim",), answer, lambda item: str(item["claim"])) for answer in ("answer", "outcome")
+)

@@ -1,0 +1,58 @@
+"""Stored responses to banks' requests, for retries with the same ``X-Request-Id`` and body.
+
+The rules are in ``docs/concepts/bank-integration.md`` (Repeats).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from chalicelib.foundation import jsontext
+from chalicelib.foundation.dynamodb.store import Item, Operation
+from chalicelib.foundation.identifiers import digest
+from chalicelib.foundation.requests.claims import AnotherRequest, Claim, Claims, Kind
+from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
+from chalicelib.openbanking.protocol import refusals
+
+KIND = Kind(kept=24 * 3600)
+A = TypeVar("A", bound=Mapping[str, object])
+"""The type of a response."""
+
+
+def bank_claim(bic: str, path: str, request_id: str, body: bytes) -> Claim:
+    """The claim of a bank's request."""
+    return Claim(KIND, f"bank#{bic}#{path}#{request_id}", digest(body))
+
+
+class BankAnswers:
+    """Stores success responses, encrypted, for 24 hours."""
+
+    def __init__(self, claims: Claims) -> None:
+        self._claims = claims
+
+    def find_answer(self, claim: Claim, item: Item | None) -> Any:
+        """The response stored in ``item``; ``None`` if there is none.
+
+        Raises:
+            Refusal: the request id was used with a different body.
+        """
+        try:
+            stored = self._claims.find(claim, item)
+        except AnotherRequest:
+            raise refusals.REQUEST_ID_USED() from None
+        answer = self._claims.open_answer(claim, stored) if stored else None
+        return None if answer is None else jsontext.loads(answer)
+
+    def answer(
+        self,
+        claim: Claim,
+        answer: A,
+        writes: Sequence[Operation] = (),
+        deliveries: Deliveries = NO_DELIVERIES,
+        report: Callable[[], None] | None = None,
+    ) -> Outcome[A]:
+        """The outcome with this answer, which is stored for repeats; it fails if one is already stored."""
+        put = self._claims.put(claim, jsontext.dumps(answer))
+        proof = Proof(claim.key, lambda item: item["answer"] == put.item["answer"])
+        return Outcome(answer, [*writes, put], deliveries, proof, report=report)
