@@ -23,7 +23,7 @@ from chalicelib.delivery.delivery_record import RECORD, Delivery, record_key
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws.environment import endpoint
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.dynamodb.store import Delete, StoreUnavailable
+from chalicelib.foundation.dynamodb.store import AnswerLost, Delete, StoreUnavailable
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import NotReached, Outbound, Reply
@@ -312,7 +312,7 @@ class World:
             vars(self.hub.store).pop(name, None)
             if applied:
                 real(*arguments, **options)
-            raise StoreUnavailable("the connection broke")
+            raise AnswerLost("the connection broke")
 
         return self._instead(name, call)
 

@@ -100,7 +100,7 @@ class CardFlows:
         )
         in_time = AnswersInTime(clock, cards.delivery.tasks, metrics)
         new_reservation = partial(RowReservation, store, clock)
-        callers = partial(Dispatcher, store, clock, cards.credentials, limits)
+        callers = partial(Dispatcher, store, cards.delivery.engine, clock, cards.credentials, limits)
         dispatcher = partial(callers, programmes, references, events, in_time, new_reservation, flows)
         self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
         self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))

@@ -37,7 +37,7 @@ Members = Callable[[Scene], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Case:
-    """One way to call an action, and what it takes: ``looks``, and whether anything is written.
+    """One way to call an action, and what it takes: ``looks``, and whether anything is written, by which call.
 
     ``asked`` are the calls that follow when that is written: those of the provider, and what comes of its answer.
     """
@@ -46,6 +46,7 @@ class Case:
     members: Members
     looks: tuple[str, ...] = (LOOK,)
     writes: bool = True
+    write: str = WRITE
     asked: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -62,7 +63,7 @@ class Case:
     @property
     def calls(self) -> list[str]:
         """What it takes without a reference."""
-        return [*self.looks, *([WRITE] if self.writes else []), *self.asked]
+        return [*self.looks, *([self.write] if self.writes else []), *self.asked]
 
     @property
     def calls_with_reference(self) -> list[str]:
@@ -70,8 +71,9 @@ class Case:
 
     @property
     def calls_of_repeat(self) -> list[str]:
-        """The claim is read with the first look; what needs none finds it in the way, and then reads it."""
-        found = [LOOK] if self.looks else [*self.calls_with_reference, LOOK]
+        """The claim is read with the first look; what needs none finds it in the way, and reads a sealed response."""
+        sealed = [LOOK] if self.action.seals else []
+        found = [LOOK] if self.looks else [*self.calls_with_reference, *sealed]
         return [*found, *self.looks] if self.action.effect == "reveal" else found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.cards.actions import ACTIONS
-from tests.cards.case import LOOK, PROVIDER, WRITE, Case, Members, of_card
+from tests.cards.case import CLAIM, LOOK, PROVIDER, WRITE, Case, Members, of_card
 from tests.cards.ledgers import payment
 from tests.cards.network_cases import NETWORK_CASES
 from tests.cards.report_cases import REPORT_CASES
@@ -200,7 +200,7 @@ CARD_CASES = [
     Case("getHolder of a holder and a card", of_holder_and_card, writes=False),
     Case("getHolderAccounts", lambda scene: {"holder_id": scene.card().holder_id}, looks=(LOOK, LOOK), writes=False),
     Case("getHolderAccounts without one", lambda scene: {"holder_id": scene.holder()}, writes=False),
-    Case("createHolder", lambda scene: PERSON, looks=()),
+    Case("createHolder", lambda scene: PERSON, looks=(), write=CLAIM),
     Case("updateHolder", lambda scene: {**PERSON, "holder_id": scene.holder(), "city": "Leeds"}),
     Case("updateHolder as it is", lambda scene: {**PERSON, "holder_id": scene.holder()}, writes=False),
     # the simulator

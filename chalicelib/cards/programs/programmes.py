@@ -20,6 +20,7 @@ from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreUnavailable
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
+from chalicelib.foundation.requests.engine import DecideAgain
 
 TABLE = "programmes"
 CACHED_SECONDS = 60
@@ -34,7 +35,7 @@ class UnknownManager(LookupError):
     """No programme manager has this id."""
 
 
-class EntryGone(LookupError):
+class EntryGone(DecideAgain):
     """The operator removed entries after the catalogue was read and before their first use."""
 
     def __init__(self, references: Iterable[EntryId]) -> None:

@@ -12,13 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from functools import partial
-from itertools import count
 from typing import Any
 
 from chalicelib.cards.events.card_events import CardEvents
 from chalicelib.cards.programs.credential_limits import CredentialLimits
 from chalicelib.cards.programs.credentials import Credential, Credentials
-from chalicelib.cards.programs.programmes import EntryGone, Programmes
+from chalicelib.cards.programs.programmes import Programmes
 from chalicelib.cards.protocol.card_records import ANSWERED
 from chalicelib.cards.protocol.message import Request
 from chalicelib.cards.protocol.status_codes import Refused, Status, unknown_action
@@ -27,30 +26,28 @@ from chalicelib.cards.requests.action import Action, Handler
 from chalicelib.cards.requests.answers_in_time import AnswersInTime, Undecided
 from chalicelib.cards.requests.envelope import Answer
 from chalicelib.cards.requests.error_log import log_refusal, log_repeat
-from chalicelib.cards.requests.own_writes import is_own, was_written
-from chalicelib.cards.requests.pending_request import PendingRequest, Written
-from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences, Unanswered
+from chalicelib.cards.requests.pending_request import PendingRequest, RequestPace, Response
+from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
-from chalicelib.foundation import jsontext, log, security_refusals, time_limit
+from chalicelib.foundation import jsontext, log, security_refusals
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import AnswerLost, Busy, ConditionFailed, Operation, Put, Store, StoreError
+from chalicelib.foundation.dynamodb.store import Item, Operation, Store, StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests import outcome as written
+from chalicelib.foundation.requests.engine import Engine, OutcomeUnknown
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Proof
 
-WAITING_SECONDS = 5
-"""Seconds that a repeat waits for the first request's response."""
-_ATTEMPTS = 40
-_LOOKS = 30
+Decided = written.Outcome[Response]
+_OWN = ("attempt", "answer")
+"""The members of a claim that tell one attempt from another."""
 _OUTCOME_UNKNOWN = (
     "storage did not answer: it is not known whether the request was carried out; "
     "it is safe to repeat it with the same request_reference_id"
 )
-
-
-class OutcomeUnknown(AnswerLost):
-    """Storage did not say whether an outcome was written, and shows nothing of it; it may still be written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +58,7 @@ class Dispatcher:
     """
 
     store: Store
+    engine: Engine
     clock: Clock
     credentials: Credentials
     limits: CredentialLimits
@@ -162,67 +160,44 @@ class Dispatcher:
         now = self.clock.time()
         pending = PendingRequest(credential, action, request, claim, queue_place, reservation, action.handler, now)
         try:
-            written = self._retry(pending) if action.late is None else self._retry_in_time(pending, came)
+            decided = self._retry(pending) if action.late is None else self._retry_in_time(pending, came)
         except (Refused, Repeated):
             reservation.release()
             raise
         finally:
             queue_place.leave()
-        self.events.dispatch(written.deliveries)
-        return written.answer if isinstance(written.answer, str) else written.answer()
+        answer = self.engine.finish(decided)
+        return answer if isinstance(answer, str) else answer()
 
-    def _retry_in_time(self, pending: PendingRequest, came: float) -> Written:
+    def _retry_in_time(self, pending: PendingRequest, came: float) -> Decided:
         """Decide in time, or record the late outcome, or leave that to a worker. Raises: Refused, Repeated."""
 
-        def decide(handler: Handler[Any]) -> Written:
+        def decide(handler: Handler[Any]) -> Decided:
             if handler is pending.action.late:
                 pending.queue_place.stop_waiting()
             return self._retry(replace(pending, handler=handler))
 
-        written = self.in_time.decide(pending.action, came, decide)
-        if written is not None:
-            return written
+        decided = self.in_time.decide(pending.action, came, decide)
+        if decided is not None:
+            return decided
         reserved = pending.reservation.row if pending.reservation.is_made else None
         claim = pending.claim and asdict(pending.claim)
         caller = {"manager_id": pending.credential.manager_id, "level": pending.level, "claim": claim}
         caller |= {"asked_at": pending.asked_at}
         unrecorded, recorded = self._unrecorded_answer(pending.action, pending.request, reserved), pending.late_answers
-        return Written(self.in_time.leave_to_worker(unrecorded, caller, recorded[-1] if recorded else None))
+        return written.Outcome(self.in_time.leave_to_worker(unrecorded, caller, recorded[-1] if recorded else None))
 
-    def _retry(self, pending: PendingRequest) -> Written:
+    def _retry(self, pending: PendingRequest) -> Decided:
         """Attempt until an outcome is written. Raises: Refused, Repeated, StoreError, Undecided."""
-        started = self.clock.time()
-        for attempt in count():
-            context = self._context(pending)
-            try:
-                return self._attempt(pending, context)
-            except Repeated as repeated:
-                if (own := pending.answered_attempt(repeated)) is None:
-                    raise
-                return own
-            except (ConditionFailed, EntryGone, Busy) as failure:
-                own = pending.written_attempt(failure) if isinstance(failure, ConditionFailed) else None
-                if own is not None:
-                    return own
-                if pending.action.late is None and isinstance(failure, ConditionFailed):
-                    pending.reservation.give_up_if_cancelled(failure)
-                self._wait(pending, attempt, failure)
-            except Unanswered:
-                if attempt + 1 >= _LOOKS or self.clock.time() >= started + WAITING_SECONDS:
-                    raise Repeated(envelope.error(Refused(Status.IN_PROGRESS))) from None
-                pending.queue_place.leave()
-                self.store.wait(4)
-        raise AssertionError("unreachable")
-
-    def _wait(self, pending: PendingRequest, attempt: int, failure: Exception) -> None:
-        """Wait for the next attempt. Raises: Refused or Undecided, if none is left."""
-        place, is_late = pending.queue_place, pending.is_late
-        if attempt + 1 >= _ATTEMPTS or (time_limit.is_over() if is_late else place.is_over):
-            raise Refused(Status.CONFLICT) if pending.action.late is None else Undecided from None
-        if is_late:
-            self.store.wait(min(attempt + 2, 4))
-        elif place.lost_turns or not isinstance(failure, ConditionFailed):
-            self.store.wait(min(attempt + 2, 6), place.seconds_left)
+        pace = RequestPace(pending, self.engine, self.clock, self.clock.time())
+        assumed = [pending.claim.stored.key] if pending.claim else []  # hardly any request is a repeat
+        facts = Facts(assumed, [None for _ in assumed])
+        try:
+            return self.engine.write(partial(self._decide, pending), facts, pace, attempts=pending.attempts)
+        except Repeated as repeated:
+            if (own := pending.answered_attempt(repeated)) is None:
+                raise
+            return own
 
     def _context(self, pending: PendingRequest) -> RequestContext:
         credential, action = pending.credential, pending.action
@@ -240,109 +215,76 @@ class Dispatcher:
             claim=pending.claim,
         )
 
-    def _attempt(self, pending: PendingRequest, context: RequestContext) -> Written:
-        """Decide and write once.
+    def _decide(self, pending: PendingRequest, facts: Facts) -> Decided:
+        """The response, and what is written with it.
 
-        Raises: ConditionFailed, EntryGone, Busy, if another request came first; Unanswered.
+        Raises: EntryGone, Unanswered; Repeated or Refused, if another request used the reference first; Undecided.
         """
+        context = self._context(pending)
+        if context.claim is not None:
+            self._check_claim(context.claim, facts, context.now)
         try:
-            outcome = self._decide(pending, context)
+            outcome = self._decided(pending, context)
         except Refused as refusal:
-            context.reservation.release()
-            answer = envelope.error(refusal)
-            counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
-            if refusal.status.is_kept:
-                self._write(pending, context, counted, answer, None)
-            elif context.claim is not None and not context.has_read_claim:
-                self._check_repeat(context.claim, context.now)  # a repeat comes before what is wrong with it now
-            log_refusal(refusal)
-            return Written(answer)
+            return self._refuse(pending, context, refusal)
         self.programmes.mark_used(context.catalogue, outcome.uses)
         deliveries = self.events.record(context.manager_id, outcome.events)
-        operations = [*outcome.operations, *deliveries.operations]
         if outcome.asks is not None:
-            self._write(pending, context, operations, None, None)
-            return Written(outcome.asks, deliveries)
-        answer = envelope.success(outcome.data, outcome.beside)
-        written = pending.attempts[context.write_id] = Written(answer, deliveries)
+            return self._outcome(pending, context, outcome.asks, outcome.operations, deliveries)
+        answer, whole = envelope.success(outcome.data, outcome.beside), None
         pending.late_answers.extend([answer] if pending.is_late else [])
-        kept, whole = answer, None
+        kept = answer
         if pending.action.seals and context.claim is not None:
             kept, whole = envelope.success(envelope.remove_card_data(outcome.data or {}), {}), answer
-        self._write(pending, context, operations, kept, whole)
-        _audit(pending.credential, pending.request, outcome.data)
-        return written
+        decided = self._outcome(pending, context, answer, outcome.operations, deliveries, kept, whole)
+        return replace(decided, report=lambda: _audit(pending.credential, pending.request, outcome.data))
 
-    def _decide(self, pending: PendingRequest, context: RequestContext) -> Outcome[Any]:
+    def _decided(self, pending: PendingRequest, context: RequestContext) -> Outcome[Any]:
         """The flow's decision. Raises: Refused; Undecided, if it came too late."""
         outcome: Outcome[Any] = self._method(pending.handler)(pending.request, context)
         if pending.action.late is not None and not pending.is_late and pending.queue_place.is_over:
             raise Undecided
         return outcome
 
-    def _write(
+    def _refuse(self, pending: PendingRequest, context: RequestContext, refusal: Refused) -> Decided:
+        """A refusal, kept with its writes if its status is; a repeat comes before what is wrong with it now."""
+        context.reservation.release()
+        answer: Response = envelope.error(refusal)
+        if refusal.status.is_kept:
+            counted = refusal.operations if isinstance(refusal, RefusedWith) else ()
+            decided = self._outcome(pending, context, answer, counted, kept=envelope.error(refusal))
+        else:
+            if context.claim is not None and not context.has_read_claim:
+                self._check_claim(context.claim, self.engine.read(self.references.keys(context.claim)), context.now)
+            decided = written.Outcome(answer)
+        return replace(decided, report=lambda: log_refusal(refusal))
+
+    def _outcome(
         self,
         pending: PendingRequest,
         context: RequestContext,
+        answer: Response,
         operations: Sequence[Operation],
-        answer: str | None,
-        whole: str | None,
-    ) -> None:
-        """Write the decision with the claim; without a response yet, the claim is left pending.
-
-        Raises:
-            Repeated, Refused: another request used the reference first.
-            ConditionFailed, Busy: a record has changed, or DynamoDB is busy.
-            OutcomeUnknown: storage did not say whether it was written.
-        """
-        claim, all_operations = context.claim, [*operations]
-        if claim is not None:
-            if answer is None:
-                claiming = [self.references.put_claim(claim)]
-            else:
-                kept = None if pending.action.effect == "reveal" else answer
-                claiming = self.references.put_answer(claim, kept, whole, context.now)
-            if not operations:
-                return self._claim_alone(claim, context.now, claiming[0])
-            all_operations = [*claiming, *operations]
-        return self._transact(pending, context, all_operations) if all_operations else None
-
-    def _transact(self, pending: PendingRequest, context: RequestContext, operations: Sequence[Operation]) -> None:
-        """Write a transaction; if there is a claim, it is the first operation. Raises: as ``_write``."""
+        deliveries: Deliveries = NO_DELIVERIES,
+        kept: str | None = None,
+        whole: str | None = None,
+    ) -> Decided:
+        """The outcome with its claim, first of its writes; without a response to keep, the claim is left pending."""
         claim = context.claim
-        try:
-            self.store.transact(operations)
-        except ConditionFailed as failure:
-            if pending.written_attempt(failure) is not None:
-                raise
-            if claim is not None and 0 in failure.failed:
-                self._check_repeat(claim, context.now)
-            if not (failure.repeated and is_own(context, failure)):
-                if claim is None or 0 not in failure.failed:  # nobody queues for claims
-                    pending.queue_place.queue_for(operations[failure.failed[0]])
-                raise
-        except AnswerLost as failure:
-            if pending.action.late is not None or not self._finds(context, operations):  # a late outcome looks itself
-                raise OutcomeUnknown(str(failure)) from failure
+        if claim is None:
+            return written.Outcome(answer, operations, deliveries, context.proof(operations))
+        claiming = [self.references.put_claim(claim)]
+        if kept is not None:
+            answered = None if pending.action.effect == "reveal" else kept
+            claiming = self.references.put_answer(claim, answered, whole, context.now)
+        return written.Outcome(answer, [*claiming, *operations], deliveries, _proof_of_claim(claim, claiming[0].item))
 
-    def _finds(self, context: RequestContext, operations: Sequence[Operation]) -> bool:
-        """Whether an attempt whose response was lost is stored, as far as storage says."""
-        try:
-            return was_written(context, operations)
-        except StoreError:
-            log.exception("storage did not respond")
-            return False
-
-    def _claim_alone(self, claim: IdempotencyClaim, now: int, put: Put) -> None:
-        """Claim a reference without other writes."""
-        try:
-            self.store.put(put.table, put.item, put.condition)
-        except ConditionFailed:
-            self._check_repeat(claim, now)
-            raise
-
-    def _check_repeat(self, claim: IdempotencyClaim, now: int) -> None:
-        self.references.check_repeat(claim, self.store.batch_get(self.references.keys(claim)), now)
+    def _check_claim(self, claim: IdempotencyClaim, facts: Facts, now: int) -> None:
+        """Compare a request with the claim that it met, if any. Raises: as ``RequestReferences.check_repeat``."""
+        if facts.item(claim.stored.key) is not None:
+            keys = self.references.keys(claim)
+            facts.require(*keys)
+            self.references.check_repeat(claim, [facts.item(key) for key in keys], now)
 
     def _unrecorded_answer(self, action: Action, request: Request, reserved: ReservedRow | None) -> UnrecordedAnswer:
         assert action.unrecorded is not None
@@ -374,6 +316,11 @@ def _answer_or_error(answer: Callable[[], str]) -> Answer:
         log.exception("failed")
     log_refusal(refusal)
     return Answer(envelope.error(refusal), refusal.retry_after)
+
+
+def _proof_of_claim(claim: IdempotencyClaim, item: Item) -> Proof:
+    """A stored claim shows the attempt that wrote it: each seals its answer anew."""
+    return Proof([claim.stored.key], lambda stored: all(stored.get(name) == item.get(name) for name in _OWN))
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:

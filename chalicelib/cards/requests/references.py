@@ -20,6 +20,7 @@ from chalicelib.foundation.dynamodb.store import Conflict, Item, Put
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.claims import AnotherRequest, Claim, Claims, Kind, is_free
+from chalicelib.foundation.requests.engine import DecideAgain
 from chalicelib.foundation.requests.facts import Key
 
 KIND = Kind(kept=30 * 24 * 3600, digest="fingerprint")
@@ -67,7 +68,7 @@ class Repeated(Exception):
         super().__init__("the request has already been carried out")
 
 
-class Unanswered(Exception):
+class Unanswered(DecideAgain):
     """The request is in progress: its provider's response is missing or not yet stored."""
 
 

@@ -9,28 +9,63 @@ attempt can have written.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from itertools import count
+from math import inf
+from typing import Any, Protocol, TypeVar
 
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import (
     ATTEMPTS,
+    AnswerLost,
     Busy,
     ConditionFailed,
     Conflict,
-    NeverSent,
     Operation,
     Put,
     Store,
     StoreError,
-    StoreUnavailable,
     Update,
 )
+from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Facts, Key, NotRead
 from chalicelib.foundation.requests.outcome import Outcome
 
 A = TypeVar("A")
+_MOST_READ = 100
 Decide = Callable[[Facts], Outcome[A]]
 """A decision: it calls neither storage nor network. It may raise an error of its own instead of writing anything."""
+
+
+class DecideAgain(Exception):
+    """What a decision rests on is gone: it is asked again, from the beginning."""
+
+
+class OutcomeUnknown(AnswerLost):
+    """Storage did not say whether an outcome was written, and shows nothing of it; it may still be written."""
+
+
+class Pace(Protocol):
+    """How long a request goes on deciding, and how it waits before it decides again."""
+
+    def wait(self, number: int, failure: Exception, operations: Sequence[Operation], /) -> None:
+        """Wait after the attempt ``number``, from 0, at ``operations``. Raises: the answer, if it was the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steady:
+    """The pace of requests that seldom meet: six attempts, and ``busy_attempts`` while DynamoDB is busy."""
+
+    store: Store
+    busy_attempts: int = 1
+
+    def wait(self, number: int, failure: Exception, _: Sequence[Operation]) -> None:
+        """Wait, but not the first time: what failed came with what is stored now. Raises: StoreError."""
+        if isinstance(failure, Busy) and number + 1 >= self.busy_attempts:
+            raise failure
+        if number + 1 >= ATTEMPTS:
+            raise Conflict("the records kept changing") from failure
+        if number:
+            self.store.wait(number)
 
 
 class Engine:
@@ -43,6 +78,10 @@ class Engine:
     def read(self, keys: Sequence[Key]) -> Facts:
         """The items of ``keys``, in one strongly consistent read."""
         return Facts(keys, self._store.batch_get(keys) if keys else [])
+
+    def wait(self, number: int, at_most: float = inf) -> None:
+        """Wait with jitter before the attempt after ``number``, at most so many seconds."""
+        self._store.wait(number, at_most)
 
     def carry_out(
         self, decide: Decide[A], facts: Facts, *, alongside: Sequence[Operation] = (), busy_attempts: int = 1
@@ -57,7 +96,11 @@ class Engine:
             StoreError: nothing was written, or nobody knows: ``ConditionFailed`` if a write of ``alongside`` failed,
                 ``Conflict`` if others were faster at each attempt.
         """
-        outcome = self.write(decide, facts, alongside=alongside, busy_attempts=busy_attempts)
+        pace = Steady(self._store, busy_attempts)
+        return self.finish(self.write(decide, facts, pace, alongside=alongside))
+
+    def finish(self, outcome: Outcome[A]) -> A:
+        """Dispatch the deliveries of an outcome that is written, and answer."""
         if outcome.deliveries.operations:
             self._dispatch(outcome.deliveries)
         if isinstance(outcome.answer, Exception):
@@ -65,28 +108,42 @@ class Engine:
         return outcome.answer
 
     def write(
-        self, decide: Decide[A], facts: Facts, *, alongside: Sequence[Operation] = (), busy_attempts: int = 1
+        self,
+        decide: Decide[A],
+        facts: Facts,
+        pace: Pace | None = None,
+        *,
+        alongside: Sequence[Operation] = (),
+        attempts: list[Outcome[A]] | None = None,
     ) -> Outcome[A]:
-        """Decide and write; the caller dispatches the deliveries. Raises: as ``carry_out``."""
-        attempts: list[Outcome[A]] = []
-        for number in range(ATTEMPTS):
-            facts, outcome = self._decide(decide, facts)
-            attempts.append(outcome)
+        """Decide and write; the outcome must be finished.
+
+        ``attempts`` are those of the same request before, one of which may have been written, and get those of this
+        call. Raises: as ``carry_out``, and what ``pace`` raises.
+        """
+        pace, attempts, known = pace or Steady(self._store), [] if attempts is None else attempts, facts
+        for number in count():
+            operations: Sequence[Operation] = ()
             try:
+                known, outcome = self._decide(decide, known)
+                operations = outcome.operations
+                attempts.append(outcome)
                 written = self._write(outcome, alongside, attempts)
+            except DecideAgain as failure:
+                known = facts
+                pace.wait(number, failure, operations)
             except ConditionFailed as failure:
-                if failure.failed[0] >= len(outcome.operations):
+                if failure.failed[0] >= len(operations):
                     raise
-                facts = facts.after(outcome.operations, failure)
-                self._wait(number)
-            except Busy:
-                if number + 1 >= busy_attempts:
-                    raise
+                known = known.after(operations, failure)
+                pace.wait(number, failure, operations)
+            except Busy as failure:
+                pace.wait(number, failure, operations)
             else:
                 if written.report is not None:
                     written.report()
                 return written
-        raise Conflict("the records kept changing")
+        raise AssertionError("unreachable")
 
     def _decide(self, decide: Decide[A], facts: Facts) -> tuple[Facts, Outcome[A]]:
         """The decision, and the facts on which it rests: it may ask for more items once."""
@@ -98,17 +155,19 @@ class Engine:
 
     def _write(self, outcome: Outcome[A], alongside: Sequence[Operation], attempts: Sequence[Outcome[A]]) -> Outcome[A]:
         """Write an outcome; returns that of the attempt that was written. Raises: StoreError."""
+        operations = [*outcome.operations, *alongside]
         try:
-            self._apply([*outcome.operations, *alongside], is_repeatable=outcome.is_repeatable)
+            self._apply(operations, is_repeatable=outcome.is_repeatable)
         except ConditionFailed as failure:
-            if failure.repeated and (own := self._find_own(attempts)) is not None:
-                return own
-            raise
-        except NeverSent:
-            raise
-        except StoreUnavailable:
-            if (own := self._find_own(attempts)) is None:
+            own = _shown(attempts, operations, failure)
+            if own is None and failure.repeated:
+                own = self._find_own(attempts)
+            if own is None:
                 raise
+            return own
+        except AnswerLost as failure:
+            if (own := self._find_own(attempts)) is None:
+                raise OutcomeUnknown(str(failure)) from failure
             return own
         return outcome
 
@@ -128,25 +187,32 @@ class Engine:
         table, key, change = update.table, update.key, update.set
         try:
             self._store.update(table, key, set=change, remove=update.remove, add=update.add, condition=update.condition)
-        except StoreUnavailable:
+        except AnswerLost:
             self._store.transact([update])
 
     def _find_own(self, attempts: Sequence[Outcome[A]]) -> Outcome[A] | None:
         """The attempt that was written although its response was lost; ``None`` if none shows itself."""
         proofs = [(each, each.own_item) for each in attempts]
-        shown = [(each, proof) for each, proof in proofs if proof is not None]
+        shown = [(each, proof, key) for each, proof in proofs if proof is not None for key in proof.keys]
+        shown = shown[-_MOST_READ:]
         try:
-            items = self._store.batch_get([proof.key for _, proof in shown]) if shown else []
+            items = self._store.batch_get([key for _, _, key in shown]) if shown else []
         except StoreError:
             log.exception("storage did not respond")
             return None
         found = zip(shown, items, strict=True)
-        return next((each for (each, proof), item in found if item is not None and proof.is_own(item)), None)
+        return next((each for (each, proof, _), item in found if item is not None and proof.is_own(item)), None)
 
-    def _wait(self, number: int) -> None:
-        """Wait before the next decision, but not the first time: what failed came with what is stored now."""
-        if number:
-            self._store.wait(number)
+
+def _shown(
+    attempts: Sequence[Outcome[A]], operations: Sequence[Operation], failure: ConditionFailed
+) -> Outcome[A] | None:
+    """The attempt that was written, as the items of failed conditions show; ``None`` if they show none."""
+    failed = [(operations[position], failure.items[position]) for position in failure.failed]
+    proofs = [(each, each.own_item) for each in attempts]
+    return next(
+        (each for each, proof in proofs if proof and any(proof.shows(write, item) for write, item in failed)), None
+    )
 
 
 def try_to(action: Callable[[], A], failed: str, **members: Any) -> A | None:

@@ -88,8 +88,13 @@ class Facts:
         """The key of the item that an operation writes; that of a put is known only if it was read."""
         if not isinstance(operation, Put):
             return _name((operation.table, operation.key))
-        members = operation.item.items()
-        return next((name for name in self._items if name[0] == operation.table and set(name[1]) <= members), None)
+        return next((name for name in self._items if writes_to(operation, (name[0], dict(name[1])))), None)
+
+
+def writes_to(operation: Operation, key: Key) -> bool:
+    """Whether an operation writes or checks the item under ``key``."""
+    members = operation.item if isinstance(operation, Put) else operation.key
+    return operation.table == key[0] and key[1].items() <= members.items()
 
 
 def _name(key: Key) -> _Name:

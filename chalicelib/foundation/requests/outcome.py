@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 
 from chalicelib.foundation.dynamodb.store import Item, Operation
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.facts import Key
+from chalicelib.foundation.requests.facts import Key, writes_to
 
 A = TypeVar("A")
 
@@ -32,10 +32,14 @@ NO_DELIVERIES = _NoDeliveries()
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """An item that shows that an attempt was written: only it creates this item, or adds what ``is_own`` looks for."""
+    """Items of which one shows that an attempt was written: only it creates the item, or what ``is_own`` looks for."""
 
-    key: Key
+    keys: Sequence[Key]
     is_own: Callable[[Item], bool] = lambda _: True
+
+    def shows(self, failed: Operation, item: Item | None) -> bool:
+        """Whether an operation failed because of an item that this attempt wrote."""
+        return item is not None and any(writes_to(failed, key) for key in self.keys) and self.is_own(item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,5 +71,5 @@ class Outcome(Generic[A]):
     def own_item(self) -> Proof | None:
         """What shows that it was written."""
         if self.proof is None and self.deliveries.proof is not None:
-            return Proof(self.deliveries.proof)
+            return Proof([self.deliveries.proof])
         return self.proof

@@ -200,7 +200,7 @@ class PaymentInitiation:
             if not all(map(facts.permits, of_consent)):
                 raise _refuse_spent(facts, order)
             of_order = self._claim_order(facts, order, running)
-            proof = Proof(order.record.key, lambda item: has_attempt(item, attempt))
+            proof = Proof([order.record.key], lambda item: has_attempt(item, attempt))
             return Outcome(None, [*keeping, *of_consent, of_order], recorded, proof)
 
         free = [order.claim.key] if order.claim else []

@@ -215,7 +215,7 @@ class TokenFlow:
 
     def _issue(self, consent: Consent, issued: IssuedTokens, confirmation: Confirmation | None) -> Outcome[TokenAnswer]:
         """New tokens; the access token's row shows that they are stored."""
-        return Outcome(self._answer(consent, issued.pair, confirmation), issued.operations, proof=Proof(issued.key))
+        return Outcome(self._answer(consent, issued.pair, confirmation), issued.operations, proof=Proof([issued.key]))
 
     def _repeat_answer(
         self, consent: Consent, client: Client, grant: Grant, refresh_id: str, confirmation: Confirmation | None

@@ -135,7 +135,7 @@ class UnresolvedOrders:
     ) -> Outcome[None]:
         update = self.orders.update_resolved(found, outcome, payment_id)
         members = {"bic": found.order.bic, "order": found.order.request_id, "outcome": outcome}
-        proof = Proof(found.order.key, lambda item: item.get("outcome") == outcome)
+        proof = Proof([found.order.key], lambda item: item.get("outcome") == outcome)
         return Outcome(None, [update, *writes], proof=proof, report=lambda: log.audit("order resolved", **members))
 
 

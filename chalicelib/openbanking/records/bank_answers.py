@@ -54,5 +54,5 @@ class BankAnswers:
     ) -> Outcome[A]:
         """The outcome with this answer, which is stored for repeats; it fails if one is already stored."""
         put = self._claims.put(claim, jsontext.dumps(answer))
-        proof = Proof(claim.key, lambda item: item["answer"] == put.item["answer"])
+        proof = Proof([claim.key], lambda item: item["answer"] == put.item["answer"])
         return Outcome(answer, [*writes, put], deliveries, proof, report=report)

@@ -149,10 +149,10 @@ def test_a_hold_that_was_not_answered_for_is_finished_or_never_was(
 ) -> None:
     address, reference = scene.funded(10_000), scene.reference()
     with scene.world.answer_lost("transact", applied=applied):
-        assert scene.transfer(address, 2500, request_reference_id=reference).status_code == 9001
-    assert provider.submitted == []
+        assert scene.transfer(address, 2500, request_reference_id=reference).status_code == (None if applied else 9001)
+    assert len(provider.submitted) == int(applied)
 
-    assert later(scene) == int(applied)
+    assert later(scene) == 0
     answer = scene.transfer(address, 2500, request_reference_id=reference)
 
     assert (answer.status, answer.duplicated) == ("success", int(applied))
@@ -236,7 +236,7 @@ def test_a_repeat_gets_the_answer_as_soon_as_it_is_there(
     scene.transfer(address, 2500, **members)
     waits: list[int] = []
 
-    def wait(attempt: int) -> None:
+    def wait(attempt: int, _: float) -> None:
         waits.append(attempt)
         later(scene)
 

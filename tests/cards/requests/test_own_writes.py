@@ -7,7 +7,7 @@ from unittest.mock import Mock, patch
 import pytest
 
 from chalicelib.foundation.dynamodb.store import AnswerLost
-from tests.cards.case import Case
+from tests.cards.case import WRITE, Case
 from tests.cards.cases import CARD_CASES, warmed
 from tests.cards.scenes import EUR, EVERYDAY_ACCOUNT, HOLDER_BLOCK, Scene
 from tests.openbanking.faults import Fault, items
@@ -22,9 +22,9 @@ def _no_pauses(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
 
 
-def all_answers_lost(world: World) -> Fault:
-    """Every response to the first transaction is lost, however often it is sent."""
-    return Fault(world, "after", 1, lasting=True, operation="TransactWriteItems")
+def all_answers_lost(world: World, write: str) -> Fault:
+    """Every response to the first write is lost, however often it is sent."""
+    return Fault(world, "after", 1, lasting=True, operation=write)
 
 
 @pytest.mark.parametrize("with_reference", [True, False])
@@ -36,7 +36,7 @@ def test_a_request_whose_responses_are_lost_is_answered_by_what_it_wrote(
     if with_reference:
         members["request_reference_id"] = scene.reference()
 
-    with all_answers_lost(scene.world) as fault:
+    with all_answers_lost(scene.world, WRITE if with_reference else case.write) as fault:
         answer = case.do(scene, **members)
 
     assert fault.hit, "the transaction's response was lost"

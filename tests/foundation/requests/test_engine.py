@@ -217,7 +217,7 @@ def test_an_outcome_whose_responses_are_lost_is_found_by_what_only_it_writes(
     engine: Engine, line: Line, key: Key, store: Store, proof: str
 ) -> None:
     line.losses = [True] + [False] * 40
-    own = Proof(key, lambda item: item["count"] == 1)
+    own = Proof([key], lambda item: item["count"] == 1)
     options: dict[str, Any] = {"deliveries": Deliveries()} if proof == "a delivery" else {"proof": own}
 
     assert engine.carry_out(count_up(key, **options), engine.read([key])) == 1
