@@ -42,7 +42,7 @@ class CardContainer:
     def event_secrets(self) -> EventSecrets:
         from chalicelib.cards.events.signing_secrets import EventSecrets
 
-        return EventSecrets(self.shared.store, self.shared.vault, self.shared.clock)
+        return EventSecrets(self.shared.store, self.shared.vault, self.shared.clock, self.delivery.engine)
 
     @cached_property
     def event_sender(self) -> CardEventSender:

@@ -56,10 +56,10 @@ class CardFlows:
 
     def __init__(self, cards: CardContainer) -> None:
         shared, programmes, card_data, events = cards.shared, cards.programmes, cards.card_data, cards.events
-        store, clock, metrics = shared.store, shared.clock, shared.metrics
+        engine, store, clock, metrics = cards.delivery.engine, shared.store, shared.clock, shared.metrics
         references = RequestReferences(Claims(shared.vault, shared.clock), card_data)
         self.sequences = sequences = Sequences(store)
-        completion = ProviderCompletion(store, clock, references, events)
+        completion = ProviderCompletion(store, clock, references, events, engine)
         posting = PaymentPosting(sequences)
         hold_release = HoldRelease(sequences)
         payments = PaymentOrders(store, programmes, cards.payment_provider, posting)
@@ -89,18 +89,18 @@ class CardFlows:
             TransferFlow(programmes, posting, completion, payments),
         )
         self.provider_recovery = ProviderRecovery(
-            store, clock, metrics, programmes, completion, payments, addresses, debits, events
+            store, clock, metrics, programmes, completion, payments, addresses, debits, events, engine
         )
         self.rolling_proof = RollingProof(store, clock, metrics)
         self.hold_expiry = HoldExpiry(
-            store, clock, metrics, programmes, hold_release, LateDeclines(store, clock), events
+            store, clock, metrics, programmes, hold_release, LateDeclines(engine, clock), events, engine
         )
         self.decline_recovery = DeclineRecovery(
             store, clock, programmes, references, self.authorizer, hold_release, events
         )
         in_time = AnswersInTime(clock, cards.delivery.tasks, metrics)
         new_reservation = partial(RowReservation, store, clock)
-        callers = partial(Dispatcher, store, cards.delivery.engine, clock, cards.credentials, limits)
+        callers = partial(Dispatcher, store, engine, clock, cards.credentials, limits)
         dispatcher = partial(callers, programmes, references, events, in_time, new_reservation, flows)
         self.api = dispatcher(ACTIONS, dict.fromkeys(SIMULATOR_ACTIONS, "call it at POST /simulator"))
         self.simulator = dispatcher(SIMULATOR_ACTIONS, dict.fromkeys(ACTIONS, "call it at POST /api"))

@@ -29,10 +29,12 @@ from chalicelib.cards.storage.reserved_rows import NewEntry, RowReservation
 from chalicelib.cards.storage.sequences import Sequences
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
-from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.requests import outcome as written
+from chalicelib.foundation.requests.engine import Engine
 
 CALLED: Mapping[int, str] = {REVERSAL: "reversal", EXPIRY: "hold over"}
 """The ledger's cause for each release type."""
@@ -141,6 +143,7 @@ class HoldExpiry:
     hold_release: HoldRelease
     late_declines: LateDeclines
     events: CardEvents
+    engine: Engine
 
     def expire(self, until: float = math.inf) -> int:
         """Release all expired holds, list all late declines, and return their number, as ``DueItems.run`` does."""
@@ -165,10 +168,7 @@ class HoldExpiry:
             self.store.batch_get, catalogue, authorization, authorization.left, EXPIRY, stamp, reservation
         )
         told = self.events.record(authorization.manager_id, release.events)
-        try:
-            self.store.transact([*release.operations, *told.operations])
-        except (ConditionFailed, Busy):  # cleared or changed concurrently: left to the next run
-            reservation.release()
-            return False
-        self.events.dispatch(told)
-        return True
+        if self.engine.attempt(written.Outcome(None, release.operations, told)):
+            return True
+        reservation.release()  # cleared or changed concurrently: left to the next run
+        return False

@@ -6,6 +6,9 @@ counters guard. The list gets its row within a minute, by the schedule that rele
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from chalicelib.cards.authorization import activity_record
 from chalicelib.cards.authorization.activity_record import TABLE
 from chalicelib.cards.authorization.authorization_record import DUE, Authorization
@@ -15,9 +18,12 @@ from chalicelib.cards.storage.record import Key, or_default
 from chalicelib.cards.storage.time_ordered import shard_of
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Item, Put, Store, Update, absent
+from chalicelib.foundation.dynamodb.store import Busy, Item, Put, Update, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome
 
 KIND = "late-decline"
 KEPT = 24 * 3600
@@ -36,7 +42,7 @@ def put_late_decline(authorization: Authorization, now: int) -> Put:
 
 @dataclass(frozen=True, slots=True)
 class LateDeclines:
-    store: Store
+    engine: Engine
     clock: Clock
 
     def list_by_card(self, decline: Item) -> bool:
@@ -44,36 +50,41 @@ class LateDeclines:
 
         Raises: StoreError.
         """
-        for attempt in range(_ATTEMPTS):
-            try:
-                self._list(decline)
-            except (ConditionFailed, Busy):
-                self.store.wait(attempt)
-            else:
-                return True
-        return False
-
-    def _list(self, decline: Item) -> None:
-        number, card_id, row_at = decline["id"], decline["card_id"], decline["row_at"]
+        number, card_id = decline["id"], decline["card_id"]
         shard = activity_record.of_manager(decline["manager_id"])[shard_of(number)]
-        row, counted = self.store.batch_get([shard.key(row_at, number), usage_counters.key("card", card_id)])
+        keys = [shard.key(decline["row_at"], number), usage_counters.key("card", card_id)]
+        decide = partial(self._decide, decline, keys)
+        try:
+            self.engine.carry_out(decide, self.engine.read(keys), busy_attempts=_ATTEMPTS)
+        except Busy:
+            return False
+        return True
+
+    def _decide(self, decline: Item, keys: Sequence[Key], facts: Facts) -> Outcome[None]:
+        number, card_id = decline["id"], decline["card_id"]
+        row, counted = (facts.item(key) for key in keys)
         assert row is not None, "both were written together"
         of_card, changes = Counters.from_item("card", card_id, counted), CounterChanges()
-        at, write_id = max(milliseconds(self.clock), of_card.last_at + 1), new_id()
+        at = max(milliseconds(self.clock), of_card.last_at + 1)
         changes.note_listing(of_card, at)
         table, place = activity_record.of_card(card_id).key(at, number)
-        self.store.transact(
+        listed = {"at": at, "listed_at": decline["row_at"]}
+        over = Update(
+            *_key(number),
+            set={"expires_at": at // 1000 + KEPT},
+            remove=("due_at", DUE.partition),
+            condition=Attr("due_at").exists(),
+        )
+        if not facts.permits(over):  # it was listed meanwhile
+            return Outcome(None)
+        return Outcome(
+            None,
             [
-                Update(
-                    *_key(number),
-                    set={"expires_at": at // 1000 + KEPT},
-                    remove=("due_at", DUE.partition),
-                    condition=Attr("due_at").exists(),
-                ),
-                Update(*Authorization.key(number), set={"at": at, "listed_at": row_at}, condition=Attr("at").exists()),
+                over,
+                Update(*Authorization.key(number), set=listed, condition=Attr("at").exists()),
                 Put(table, {**row, **place, "at": at}, absent("owner")),
-                *changes.operations(write_id),
-            ]
+                *changes.operations(new_id()),
+            ],
         )
 
 

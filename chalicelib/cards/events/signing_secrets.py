@@ -15,8 +15,11 @@ from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Item, Put, Store, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome, Proof
 
 
 class NoEventSecret(LookupError):
@@ -43,6 +46,7 @@ class EventSecrets:
     store: Store
     vault: Vault
     clock: Clock
+    engine: Engine
 
     def has_any(self, manager_id: int) -> bool:
         return self.store.get(*secrets_key(manager_id)) is not None
@@ -61,22 +65,21 @@ class EventSecrets:
             NoEventSecret: the programme manager never had an Events URL.
             Conflict: every attempt met a concurrent change.
         """
-        for attempt in range(ATTEMPTS):
-            item = self.store.get(*secrets_key(manager_id))
+        key, plain = secrets_key(manager_id), event_signing.new_secret()
+        sealed = self._seal(manager_id, plain)
+
+        def decide(facts: Facts) -> Outcome[RotatedSecret]:
+            item = facts.item(key)
             if item is None:
                 raise NoEventSecret(
                     f"programme manager {manager_id} has no Events URL: load one with `programme load` first"
                 )
-            plain, before = event_signing.new_secret(), event_signing.of_items(item["secrets"])
-            after = event_signing.rotate_secrets(before, self._seal(manager_id, plain), self.clock.time(), overlap)
-            try:
-                self.store.transact([_put(manager_id, after, before)])
-            except ConditionFailed as failure:
-                if not (failure.item and event_signing.of_items(failure.item["secrets"]) == after):
-                    self.store.wait(attempt)
-                    continue
-            return RotatedSecret(plain, after[0].valid_until)
-        raise Conflict("the secrets were changed concurrently at every attempt")
+            before = event_signing.of_items(item["secrets"])
+            after = event_signing.rotate_secrets(before, sealed, self.clock.time(), overlap)
+            proof = Proof([key], lambda stored: event_signing.of_items(stored["secrets"])[0] == after[0])
+            return Outcome(RotatedSecret(plain, after[0].valid_until), [_put(manager_id, after, before)], proof=proof)
+
+        return self.engine.carry_out(decide, self.engine.read([key]))
 
     def open_secrets(self, manager_id: int, item: Item | None) -> list[str]:
         """The valid secrets in ``item`` in clear text, newest first. Raises: Unsealable."""

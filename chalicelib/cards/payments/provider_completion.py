@@ -31,6 +31,8 @@ from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Conflict
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.outcome import Outcome
 
 W = TypeVar("W", bound=PendingRecord)
 
@@ -76,6 +78,7 @@ class ProviderCompletion:
     clock: Clock
     references: RequestReferences
     events: CardEvents
+    engine: Engine
 
     def answer(self, orders: ProviderOrders[W], record: W) -> str:
         """The response to the request that has just written ``record``. Raises: Refused, StoreError.
@@ -97,9 +100,7 @@ class ProviderCompletion:
         Raises: StoreError.
         """
         again = due_members(record.id, self.clock.time() + ASKING_SECONDS)
-        try:
-            self.store.transact([record.update(new_id(), **again)])
-        except ConditionFailed:
+        if not self.engine.attempt(Outcome(None, [record.update(new_id(), **again)])):
             return False
         try:
             reply = orders.ask_again(record)
@@ -172,6 +173,7 @@ class ProviderRecovery:
     addresses: ProviderOrders[ExternalAddress]
     debits: DirectDebits
     events: CardEvents
+    engine: Engine
 
     def finish(self, until: float = math.inf) -> int:
         """Handle all due records. Returns the number that progressed, as ``DueItems.run`` does."""
@@ -192,9 +194,4 @@ class ProviderRecovery:
         stamp = WriteStamp(milliseconds(self.clock), new_id())
         change = self.debits.decide(payment, catalogue, self.store.batch_get, stamp)
         told = self.events.record(payment.manager_id, change_events(payment, change.payment))
-        try:
-            self.store.transact([*change.operations, *told.operations])
-        except (ConditionFailed, Busy):  # it was changed meanwhile, or the account was: the next run sees to it
-            return False
-        self.events.dispatch(told)
-        return True
+        return self.engine.attempt(Outcome(None, change.operations, told))  # or the next run sees to it

@@ -145,6 +145,15 @@ class Engine:
                 return written
         raise AssertionError("unreachable")
 
+    def attempt(self, outcome: Outcome[Any]) -> bool:
+        """Write and finish an outcome, for a job that comes again; false if others were first, or DynamoDB is busy."""
+        try:
+            self._apply(outcome.operations, is_repeatable=outcome.is_repeatable)
+        except (ConditionFailed, Busy):
+            return False
+        self.finish(outcome)
+        return True
+
     def _decide(self, decide: Decide[A], facts: Facts) -> tuple[Facts, Outcome[A]]:
         """The decision, and the facts on which it rests: it may ask for more items once."""
         try:
