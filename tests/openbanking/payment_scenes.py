@@ -54,7 +54,7 @@ def pay(world: World, version: int, kind: str, consent_type: str, key: str | Non
     return run
 
 
-@scene((1, "one_time", None), (2, "one_time", "key"), (1, "reusable", "key", "with an id"))
+@scene((1, "one_time", None), (2, "one_time", "key"), (1, "reusable", None, "with an id"))
 def pay_while_the_storage_never_says_that_it_has_written(
     world: World, version: int, consent_type: str, key: str | None, request_id: str = ""
 ) -> Run:

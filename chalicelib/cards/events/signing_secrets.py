@@ -76,8 +76,12 @@ class EventSecrets:
                 )
             before = event_signing.of_items(item["secrets"])
             after = event_signing.rotate_secrets(before, sealed, self.clock.time(), overlap)
-            proof = Proof([key], lambda stored: event_signing.of_items(stored["secrets"])[0] == after[0])
-            return Outcome(RotatedSecret(plain, after[0].valid_until), [_put(manager_id, after, before)], proof=proof)
+            return Outcome(
+                RotatedSecret(plain, after[0].valid_until),
+                [_put(manager_id, after, before)],
+                proof=Proof([key], lambda stored: any(each["sealed"] == sealed.sealed for each in stored["secrets"])),
+                is_overwritten=True,
+            )
 
         return self.engine.carry_out(decide, self.engine.read([key]))
 

@@ -148,7 +148,7 @@ class Engine:
     def attempt(self, outcome: Outcome[Any]) -> bool:
         """Write and finish an outcome, for a job that comes again; false if others were first, or DynamoDB is busy."""
         try:
-            self._apply(outcome.operations, is_repeatable=outcome.is_repeatable)
+            self._apply(outcome, outcome.operations)
         except (ConditionFailed, Busy):
             return False
         self.finish(outcome)
@@ -166,7 +166,7 @@ class Engine:
         """Write an outcome; returns that of the attempt that was written. Raises: StoreError."""
         operations = [*outcome.operations, *alongside]
         try:
-            self._apply(operations, is_repeatable=outcome.is_repeatable)
+            self._apply(outcome, operations)
         except ConditionFailed as failure:
             own = _shown(attempts, operations, failure)
             if own is None and failure.repeated:
@@ -180,13 +180,13 @@ class Engine:
             return own
         return outcome
 
-    def _apply(self, operations: Sequence[Operation], *, is_repeatable: bool) -> None:
+    def _apply(self, outcome: Outcome[A], operations: Sequence[Operation]) -> None:
         match operations:
             case []:
                 return
-            case [Put(table, item, condition)]:
+            case [Put(table, item, condition)] if not outcome.is_overwritten:
                 self._store.put(table, item, condition)
-            case [Update() as update] if is_repeatable:
+            case [Update() as update] if outcome.is_repeatable:
                 self._update(update)
             case _:
                 self._store.transact(operations)

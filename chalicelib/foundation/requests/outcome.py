@@ -52,6 +52,8 @@ class Outcome(Generic[A]):
         deliveries: what is sent because of it.
         proof: what shows that it was written, if a response is lost; by default a row of ``deliveries``.
         is_repeatable: whether its one update changes nothing when it is made again, so that it needs no transaction.
+        is_overwritten: whether others may overwrite its one put before a lost response is found out, so that it needs
+            a transaction, which DynamoDB recognises.
         report: writes log lines and counts, once the writes are done.
     """
 
@@ -60,6 +62,7 @@ class Outcome(Generic[A]):
     deliveries: Deliveries = NO_DELIVERIES
     proof: Proof | None = None
     is_repeatable: bool = False
+    is_overwritten: bool = False
     report: Callable[[], None] | None = None
 
     @property

@@ -201,7 +201,7 @@ class PaymentInitiation:
                 raise _refuse_spent(facts, order)
             of_order = self._claim_order(facts, order, running)
             proof = Proof([order.record.key], lambda item: has_attempt(item, attempt))
-            return Outcome(None, [*keeping, *of_consent, of_order], recorded, proof)
+            return Outcome(None, [*keeping, *of_consent, of_order], recorded, proof, is_overwritten=True)
 
         free = [order.claim.key] if order.claim else []
         assumed = [*free, order.record.key]

@@ -53,7 +53,7 @@ def test_the_secret_that_is_shown_is_the_one_that_signs_whatever_storage_does(
     monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
     old = first(secrets)
 
-    with Fault(world, kind, 1, operation="PutItem") as fault:
+    with Fault(world, kind, 1, operation="TransactWriteItems") as fault:
         made = secrets.rotate(NEW, DAY)
 
     assert fault.hit is not None
@@ -84,7 +84,7 @@ def test_of_two_rotations_at_a_time_none_is_lost(world: World, secrets: EventSec
     first(secrets)
     others = []
 
-    with world.meanwhile("put", lambda: others.append(secrets.rotate(NEW, DAY))):
+    with world.meanwhile("transact", lambda: others.append(secrets.rotate(NEW, DAY))):
         mine = secrets.rotate(NEW, DAY)
 
     assert in_use(world) == [mine.secret, others[0].secret]

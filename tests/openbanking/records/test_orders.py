@@ -178,7 +178,7 @@ def test_of_two_parallel_orders_with_one_id_one_reaches_the_bank(world: World, v
     first.request_id = second.request_id = str(uuid.uuid4())
     inner: list[Answer] = []
 
-    with world.meanwhile("put", lambda: inner.append(second.pay())):
+    with world.meanwhile("transact", lambda: inner.append(second.pay())):
         outer = first.pay()
 
     assert (inner[0].status, error_of(outer)[:2]) == (200, USED)
@@ -409,7 +409,7 @@ def test_an_order_goes_on_when_its_claim_was_written_and_only_then(
     payer = Payer(world, 1, consent_type=consent_type)
     payer.request_id = str(uuid.uuid4())
 
-    with world.answer_lost("transact" if key or consent_type == "one_time" else "put", applied=applied):
+    with world.answer_lost("transact", applied=applied):
         first = payer.pay(key)
 
     assert (first.status, payer.calls) == ((200, 1) if applied else (500, 0))
