@@ -1,4 +1,4 @@
-"""Wires the open banking hub: records, bank client, flows and delivery senders."""
+"""The open banking hub: its records, bank client and flows, wired by name, and its delivery senders."""
 
 from __future__ import annotations
 
@@ -9,26 +9,19 @@ from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.pages import ErrorPage, PageRenderer
-from chalicelib.foundation.requests.claims import Claims
-from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
-from chalicelib.openbanking.bank_client.bank_client import BankClient
-from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
-from chalicelib.openbanking.flows.client_limits import ClientLimits
-from chalicelib.openbanking.flows.read_limits import ReadLimits
-from chalicelib.openbanking.flows.relay import Relay
-from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
-from chalicelib.openbanking.records.banks import Banks
-from chalicelib.openbanking.records.consents import Consents
-from chalicelib.openbanking.records.unattended_reads import UnattendedReads
+from chalicelib.foundation.wiring import Room, part
 from chalicelib.statistics.container import StatisticsContainer
 
 if TYPE_CHECKING:
+    from chalicelib.foundation.requests.claims import Claims
+    from chalicelib.openbanking.bank_client.bank_client import BankClient
     from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
     from chalicelib.openbanking.flows.authorization_cancellation import AuthorizationCancellation
     from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
     from chalicelib.openbanking.flows.bank_choice import BankChoice, BankChoices
     from chalicelib.openbanking.flows.bank_directory import BankDirectory
     from chalicelib.openbanking.flows.callback_status import CallbackStatus
+    from chalicelib.openbanking.flows.client_limits import ClientLimits
     from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
     from chalicelib.openbanking.flows.consent_states import ConsentStates
     from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
@@ -39,26 +32,76 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.flows.payment_status import PaymentStatus
     from chalicelib.openbanking.flows.performance_reports import PerformanceReports
     from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
+    from chalicelib.openbanking.flows.read_limits import ReadLimits
+    from chalicelib.openbanking.flows.relay import Relay
     from chalicelib.openbanking.flows.tokens import TokenFlow
+    from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
     from chalicelib.openbanking.flows.tpp_events import TppEvents
     from chalicelib.openbanking.flows.unresolved_orders import UnresolvedOrders
     from chalicelib.openbanking.oauth.credential_checks import CredentialChecks
     from chalicelib.openbanking.oauth.dpop import DpopNonces
     from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
     from chalicelib.openbanking.records.bank_answers import BankAnswers
+    from chalicelib.openbanking.records.banks import Banks
+    from chalicelib.openbanking.records.callback_limits import CallbackLimits
     from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
     from chalicelib.openbanking.records.client_list import ClientList
     from chalicelib.openbanking.records.clients import Clients
     from chalicelib.openbanking.records.consent_list import ConsentList
+    from chalicelib.openbanking.records.consents import Consents
+    from chalicelib.openbanking.records.order_answers import OrderAnswers
     from chalicelib.openbanking.records.orders import Orders
     from chalicelib.openbanking.records.payments import Payments
+    from chalicelib.openbanking.records.pushed_requests import PushedRequests
+    from chalicelib.openbanking.records.single_use import SingleUses
+    from chalicelib.openbanking.records.unattended_reads import UnattendedReads
 
 
-class OpenBankingContainer:
-    """The open banking hub's components.
+class OpenBankingContainer(Room):
+    """The parts of the open banking hub.
 
     ``error_page`` renders error pages for browsers, ``bank_choice_page`` the page on which a user chooses the bank.
     """
+
+    claims: Claims = part("chalicelib.foundation.requests.claims")
+    clients: Clients = part("chalicelib.openbanking.records.clients")
+    client_list: ClientList = part("chalicelib.openbanking.records.client_list")
+    banks: Banks = part("chalicelib.openbanking.records.banks")
+    certificate_blocklist: CertificateBlocklist = part("chalicelib.openbanking.records.certificate_blocklist")
+    single_uses: SingleUses = part("chalicelib.openbanking.records.single_use")
+    authorization_requests: AuthorizationRequests = part("chalicelib.openbanking.records.authorization_requests")
+    pushed_requests: PushedRequests = part("chalicelib.openbanking.records.pushed_requests")
+    consents: Consents = part("chalicelib.openbanking.records.consents")
+    consent_list: ConsentList = part("chalicelib.openbanking.records.consent_list")
+    unattended_reads: UnattendedReads = part("chalicelib.openbanking.records.unattended_reads")
+    payments: Payments = part("chalicelib.openbanking.records.payments")
+    orders: Orders = part("chalicelib.openbanking.records.orders")
+    callback_limits: CallbackLimits = part("chalicelib.openbanking.records.callback_limits")
+    bank_answers: BankAnswers = part("chalicelib.openbanking.records.bank_answers")
+    order_answers: OrderAnswers = part("chalicelib.openbanking.records.order_answers")
+    client_limits: ClientLimits = part("chalicelib.openbanking.flows.client_limits")
+    tpp_events: TppEvents = part("chalicelib.openbanking.flows.tpp_events")
+    bank_directory: BankDirectory = part("chalicelib.openbanking.flows.bank_directory")
+    bank_choices: BankChoices = part("chalicelib.openbanking.flows.bank_choice")
+    authorization_flow: AuthorizationCodeFlow = part("chalicelib.openbanking.flows.authorization")
+    authorization_cancellation: AuthorizationCancellation = part(
+        "chalicelib.openbanking.flows.authorization_cancellation"
+    )
+    pushed_authorization: PushedAuthorization = part("chalicelib.openbanking.flows.pushed_authorization")
+    token_flow: TokenFlow = part("chalicelib.openbanking.flows.tokens")
+    introspection: Introspection = part("chalicelib.openbanking.flows.introspection")
+    consent_states: ConsentStates = part("chalicelib.openbanking.flows.consent_states")
+    consent_expiry: ConsentExpiry = part("chalicelib.openbanking.flows.consent_expiry")
+    relay: Relay = part("chalicelib.openbanking.flows.relay")
+    read_limits: ReadLimits = part("chalicelib.openbanking.flows.read_limits")
+    payment_initiation: PaymentInitiation = part("chalicelib.openbanking.flows.payment_initiation")
+    payment_execution: PaymentExecution = part("chalicelib.openbanking.flows.payment_execution")
+    payment_outcomes: PaymentOutcomes = part("chalicelib.openbanking.flows.payment_outcomes")
+    payment_status: PaymentStatus = part("chalicelib.openbanking.flows.payment_status")
+    callback_status: CallbackStatus = part("chalicelib.openbanking.flows.callback_status")
+    unresolved_orders: UnresolvedOrders = part("chalicelib.openbanking.flows.unresolved_orders")
+    performance_reports: PerformanceReports = part("chalicelib.openbanking.flows.performance_reports")
+    deferred_calls: DeferredCalls = part("chalicelib.openbanking.flows.deferred_calls")
 
     def __init__(
         self,
@@ -68,64 +111,16 @@ class OpenBankingContainer:
         error_page: ErrorPage,
         bank_choice_page: PageRenderer[BankChoice],
     ) -> None:
-        self.shared = shared
-        self.delivery = delivery
-        self.statistics = statistics
-        self.error_page = error_page
-        self.bank_choice_page = bank_choice_page
-
-    @cached_property
-    def clients(self) -> Clients:
-        from chalicelib.openbanking.records.clients import Clients
-
-        return Clients(self.shared.store, self.shared.vault, self.shared.clock, self.shared.settings)
-
-    @cached_property
-    def banks(self) -> Banks:
-        return Banks(self.shared.store, self.shared.vault, self.shared.clock, self.shared.settings)
-
-    @cached_property
-    def bank_directory(self) -> BankDirectory:
-        from chalicelib.openbanking.flows.bank_directory import BankDirectory
-
-        statistics = self.statistics
-        return BankDirectory(
-            self.shared.settings.public_url, self.banks, statistics.open_downtimes, statistics.response_times
-        )
-
-    @cached_property
-    def bank_choices(self) -> BankChoices:
-        from chalicelib.openbanking.flows.bank_choice import BankChoices
-
-        return BankChoices(self.shared.settings.public_url, self.banks, self.statistics.open_downtimes)
-
-    @cached_property
-    def authorization_requests(self) -> AuthorizationRequests:
-        from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
-
-        return AuthorizationRequests(self.shared.vault, self.shared.clock)
-
-    @cached_property
-    def consents(self) -> Consents:
-        return Consents(self.shared.vault, self.shared.clock, self.shared.settings.code_lifetime)
-
-    @cached_property
-    def bank_answers(self) -> BankAnswers:
-        from chalicelib.openbanking.records.bank_answers import BankAnswers
-
-        return BankAnswers(Claims(self.shared.vault, self.shared.clock))
-
-    @cached_property
-    def certificate_blocklist(self) -> CertificateBlocklist:
-        from chalicelib.openbanking.records.certificate_blocklist import CertificateBlocklist
-
-        return CertificateBlocklist(self.shared.store, self.shared.clock)
+        self.shared, self.delivery, self.statistics = shared, delivery, statistics
+        self.outer = (shared, delivery, statistics, shared.settings)
+        self.error_page, self.bank_choice_page = error_page, bank_choice_page
 
     @cached_property
     def tpp_authentication(self) -> TppAuthentication:
+        from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
+
         shared = self.shared
-        limits = ClientLimits(shared.clock, shared.settings.client_calls, shared.metrics)
-        return TppAuthentication(shared.store, shared.clock, limits, lambda: self.credential_checks)
+        return TppAuthentication(shared.store, shared.clock, self.client_limits, lambda: self.credential_checks)
 
     @cached_property
     def dpop_nonces(self) -> DpopNonces:
@@ -139,7 +134,6 @@ class OpenBankingContainer:
         from chalicelib.openbanking.oauth.dpop import DpopProofs
         from chalicelib.openbanking.oauth.key_sets import KeySets
         from chalicelib.openbanking.oauth.private_key_jwt import ClientAssertions
-        from chalicelib.openbanking.records.single_use import SingleUses
 
         clock, settings = self.shared.clock.real, self.shared.settings
         token_endpoints = [f"{base}/tpp/token" for base in (settings.public_url, settings.mtls_url) if base]
@@ -147,7 +141,7 @@ class OpenBankingContainer:
         return CredentialChecks(
             ClientAssertions(key_sets, clock, settings.public_url, token_endpoints),
             DpopProofs(self.dpop_nonces, clock),
-            SingleUses(self.shared.store),
+            self.single_uses,
             self.shared.tpp_ca_bundle,
         )
 
@@ -161,223 +155,12 @@ class OpenBankingContainer:
 
     @cached_property
     def bank_client(self) -> BankClient:
-        shared, statistics = self.shared, self.statistics
-        circuits = BankCircuits(shared.clock, statistics.open_downtimes, statistics.downtime_probes)
-        limit = SlowCallLimit(statistics.slow_calls)
+        from chalicelib.openbanking.bank_client.bank_circuits import BankCircuits
+        from chalicelib.openbanking.bank_client.bank_client import BankClient
+        from chalicelib.openbanking.bank_client.slow_call_limit import SlowCallLimit
+
+        shared, circuits, limit = self.shared, self.make(BankCircuits), self.make(SlowCallLimit)
         return BankClient(self.banks, shared.keyring, shared.outbound, circuits, limit, shared.clock, shared.metrics)
-
-    @cached_property
-    def tpp_events(self) -> TppEvents:
-        from chalicelib.openbanking.flows.tpp_events import TppEvents
-
-        return TppEvents(self.delivery.engine, self.shared.clock, self.delivery.outbox, self.delivery.event_log)
-
-    @cached_property
-    def authorization_flow(self) -> AuthorizationCodeFlow:
-        from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
-
-        return AuthorizationCodeFlow(
-            self.shared.settings,
-            self.shared.store,
-            self.shared.clock,
-            self.banks,
-            self.authorization_requests,
-            self.consents,
-            self.bank_answers,
-            self.tpp_events,
-            self.delivery.engine,
-        )
-
-    @cached_property
-    def authorization_cancellation(self) -> AuthorizationCancellation:
-        from chalicelib.openbanking.flows.authorization_cancellation import AuthorizationCancellation
-
-        return AuthorizationCancellation(
-            self.shared.settings.public_url, self.authorization_requests, self.tpp_events, self.delivery.engine
-        )
-
-    @cached_property
-    def pushed_authorization(self) -> PushedAuthorization:
-        from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
-        from chalicelib.openbanking.records.pushed_requests import PushedRequests
-
-        return PushedAuthorization(
-            self.shared.store,
-            self.shared.clock,
-            self.authorization_flow,
-            PushedRequests(self.shared.clock),
-            self.delivery.engine,
-        )
-
-    @cached_property
-    def introspection(self) -> Introspection:
-        from chalicelib.openbanking.flows.introspection import Introspection
-
-        return Introspection(self.shared.clock, self.shared.settings.public_url, self.tpp_authentication)
-
-    @cached_property
-    def token_flow(self) -> TokenFlow:
-        from chalicelib.openbanking.flows.tokens import TokenFlow
-
-        return TokenFlow(
-            self.shared.clock,
-            self.tpp_authentication,
-            self.consents,
-            self.bank_answers,
-            self.tpp_events,
-            self.delivery.outbox,
-            self.delivery.engine,
-        )
-
-    @cached_property
-    def consent_states(self) -> ConsentStates:
-        from chalicelib.openbanking.flows.consent_states import ConsentStates
-
-        return ConsentStates(self.shared.store, self.shared.clock, self.consent_list)
-
-    @cached_property
-    def client_list(self) -> ClientList:
-        from chalicelib.openbanking.records.client_list import ClientList
-
-        return ClientList(self.shared.store)
-
-    @cached_property
-    def consent_list(self) -> ConsentList:
-        from chalicelib.openbanking.records.consent_list import ConsentList
-
-        return ConsentList(self.shared.store, self.shared.keyring, self.shared.clock)
-
-    @cached_property
-    def relay(self) -> Relay:
-        return Relay(self.tpp_authentication, self.banks, self.consents, self.bank_client, self.read_limits)
-
-    @cached_property
-    def read_limits(self) -> ReadLimits:
-        return ReadLimits(self.delivery.engine, self.shared.clock, UnattendedReads(self.shared.clock))
-
-    @cached_property
-    def payments(self) -> Payments:
-        from chalicelib.openbanking.records.payments import Payments
-
-        return Payments(self.shared.clock)
-
-    @cached_property
-    def orders(self) -> Orders:
-        from chalicelib.openbanking.records.orders import Orders
-
-        return Orders(self.shared.clock)
-
-    @cached_property
-    def payment_outcomes(self) -> PaymentOutcomes:
-        from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
-
-        return PaymentOutcomes(self.shared.clock, self.payments, self.orders, self.tpp_events, self.delivery.engine)
-
-    @cached_property
-    def unresolved_orders(self) -> UnresolvedOrders:
-        from chalicelib.openbanking.flows.unresolved_orders import UnresolvedOrders
-
-        return UnresolvedOrders(
-            self.shared.store, self.shared.clock, self.payments, self.orders, self.tpp_events, self.delivery.engine
-        )
-
-    @cached_property
-    def payment_execution(self) -> PaymentExecution:
-        from chalicelib.openbanking.flows.payment_execution import PaymentExecution
-
-        return PaymentExecution(
-            self.delivery.engine,
-            self.consents,
-            self.payments,
-            self.orders,
-            self.tpp_events,
-            self.delivery.outbox,
-            self.bank_client,
-            self.shared.metrics,
-            self.shared.settings.is_local,
-        )
-
-    @cached_property
-    def payment_initiation(self) -> PaymentInitiation:
-        from chalicelib.openbanking.flows.payment_initiation import PaymentInitiation
-        from chalicelib.openbanking.records.order_answers import OrderAnswers
-
-        return PaymentInitiation(
-            self.delivery.engine,
-            self.tpp_authentication,
-            self.banks,
-            self.consents,
-            OrderAnswers(Claims(self.shared.vault, self.shared.clock), self.shared.clock),
-            self.delivery.outbox,
-            self.payment_execution,
-        )
-
-    @cached_property
-    def payment_status(self) -> PaymentStatus:
-        from chalicelib.openbanking.flows.payment_status import PaymentStatus
-
-        return PaymentStatus(
-            self.shared.store,
-            self.shared.clock,
-            self.tpp_authentication,
-            self.banks,
-            self.consents,
-            self.payments,
-            self.bank_answers,
-            self.tpp_events,
-            self.bank_client,
-            self.payment_outcomes,
-            self.delivery.engine,
-        )
-
-    @cached_property
-    def callback_status(self) -> CallbackStatus:
-        from chalicelib.openbanking.flows.callback_status import CallbackStatus
-        from chalicelib.openbanking.records.callback_limits import CallbackLimits
-
-        limits = CallbackLimits(self.shared.keyring, self.shared.clock)
-        return CallbackStatus(
-            self.shared.store,
-            self.shared.clock,
-            self.banks,
-            self.consents,
-            limits,
-            self.bank_client,
-            self.payment_outcomes,
-            self.delivery.engine,
-        )
-
-    @cached_property
-    def performance_reports(self) -> PerformanceReports:
-        from chalicelib.openbanking.flows.performance_reports import PerformanceReports
-
-        return PerformanceReports(self.bank_answers, self.statistics.reports, self.delivery.engine)
-
-    @cached_property
-    def deferred_calls(self) -> DeferredCalls:
-        from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
-
-        return DeferredCalls(
-            self.delivery.engine,
-            self.shared.clock,
-            self.tpp_authentication,
-            self.delivery.bodies,
-            self.delivery.outbox,
-            self.read_limits,
-        )
-
-    @cached_property
-    def consent_expiry(self) -> ConsentExpiry:
-        from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
-
-        return ConsentExpiry(
-            self.shared.store,
-            self.shared.clock,
-            self.consents,
-            self.tpp_events,
-            self.delivery.outbox,
-            self.delivery.engine,
-        )
 
     def senders(self) -> Senders:
         """The senders of open banking deliveries, by delivery kind."""
@@ -386,19 +169,11 @@ class OpenBankingContainer:
         from chalicelib.openbanking.flows.status_queries import StatusQuerySender
         from chalicelib.openbanking.flows.tpp_events import TppEventSender
 
-        notifications = BankNotifications(self.shared.store, self.banks, self.consents, self.bank_client)
-        events = TppEventSender(
-            self.delivery.engine, self.shared.clock, self.clients, self.shared.outbound, self.delivery.event_log
-        )
-        relay_requests = RelayRequestSender(self.shared.store, self.shared.clock, self.relay, self.payment_status)
-        orders = PaymentOrderSender(self.shared.store, self.shared.clock, self.banks, self.payment_execution)
-        queries = StatusQuerySender(
-            self.shared.store, self.shared.clock, self.banks, self.consents, self.bank_client, self.payment_outcomes
-        )
+        relay_requests, orders = self.make(RelayRequestSender), self.make(PaymentOrderSender)
         return {
-            "revoke_token": Sender(notifications.send_revoke_token),
-            "event": Sender(events.send),
+            "revoke_token": Sender(self.make(BankNotifications).send_revoke_token),
+            "event": Sender(self.make(TppEventSender).send),
             "relay": Sender(relay_requests.send, relay_requests.expire),
             "payment": Sender(orders.send, orders.expire),
-            "payment_status": Sender(queries.send),
+            "payment_status": Sender(self.make(StatusQuerySender).send),
         }

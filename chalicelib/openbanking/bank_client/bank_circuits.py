@@ -24,14 +24,14 @@ class BankCircuits:
     """Admits calls to banks, by BIC; thread-safe. The interface is that of ``Breaker``.
 
     Args:
-        downtimes: the open downtimes that this instance knows.
+        open_downtimes: the open downtimes that this instance knows.
     """
 
-    def __init__(self, clock: Clock, downtimes: OpenDowntimes, probes: DowntimeProbes) -> None:
+    def __init__(self, clock: Clock, open_downtimes: OpenDowntimes, downtime_probes: DowntimeProbes) -> None:
         self._clock = clock
         self._breaker = Breaker(clock)
-        self._downtimes = downtimes
-        self._probes = probes
+        self._open_downtimes = open_downtimes
+        self._downtime_probes = downtime_probes
         self._latest: dict[str, tuple[Probe, Pause]] = {}
         """The latest probe of each bank that this instance knows, sent by any instance, and the pause after it."""
         self._own: dict[str, Probe] = {}
@@ -39,14 +39,14 @@ class BankCircuits:
 
     def admit(self, bic: str) -> None:
         """Admit a call to a bank; with an open downtime, the next probe only. Raises: CircuitOpen."""
-        if (downtime := self._downtimes.find(bic)) is None:
+        if (downtime := self._open_downtimes.find(bic)) is None:
             self._breaker.admit(bic)
         else:
             self._claim_probe(downtime)
 
     def require_closed(self, bic: str) -> None:
         """Check that ``admit`` may succeed now, without claiming the probe of a downtime. Raises: CircuitOpen."""
-        if self._downtimes.find(bic) is None:
+        if self._open_downtimes.find(bic) is None:
             self._breaker.require_closed(bic)
         else:
             self._require_due_probe(bic)
@@ -57,20 +57,20 @@ class BankCircuits:
             self.require_closed(bic)
         except CircuitOpen:
             return 0
-        is_down = self._downtimes.find(bic) is not None or self._breaker.needs_probe(bic)
+        is_down = self._open_downtimes.find(bic) is not None or self._breaker.needs_probe(bic)
         return 1 if is_down else None
 
     def record_success(self, bic: str) -> None:
         """Record a successful call: calls to the bank resume, here at once and elsewhere within a minute."""
         self._breaker.record_success(bic)
         self._latest.pop(bic, None)
-        if self._downtimes.find(bic) is not None:
-            self._downtimes.forget(bic)
+        if self._open_downtimes.find(bic) is not None:
+            self._open_downtimes.forget(bic)
             current_call.record_end_of_downtime()
         if probe := self._own.pop(bic, None):
             try:
                 with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
-                    self._probes.record_answer(probe)
+                    self._downtime_probes.record_answer(probe)
             except StoreError:
                 log.warning("probe not recorded", bic=bic)
 
@@ -95,7 +95,7 @@ class BankCircuits:
         known, _ = self._latest.get(bic, (None, None))
         try:
             with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
-                probe, is_own = self._probes.claim(bic, known)
+                probe, is_own = self._downtime_probes.claim(bic, known)
         except StoreError as error:
             log.warning("probe not claimed", bic=bic)
             raise CircuitOpen(PROBE_SECONDS) from error
@@ -103,7 +103,7 @@ class BankCircuits:
             self._own[bic] = probe
             self._latest[bic] = probe, Pause.begin(self._clock, PROBE_SECONDS)
         elif probe.answered and probe.sent_at + self._clock.offset_seconds >= downtime.latest:
-            self._downtimes.forget(bic)
+            self._open_downtimes.forget(bic)
             self._breaker.record_success(bic)
         else:
             left = max(probe.pause_at(self._clock.real.time()), 1)

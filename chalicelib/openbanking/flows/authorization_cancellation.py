@@ -29,9 +29,9 @@ class UnknownCancelUrl(LookupError):
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationCancellation:
-    """Ends authorization requests without a consent; ``issuer`` is the service's address."""
+    """Ends authorization requests without a consent; ``public_url`` is the service's address."""
 
-    issuer: str
+    public_url: str
     authorization_requests: AuthorizationRequests
     tpp_events: TppEvents
     engine: Engine
@@ -87,7 +87,7 @@ class AuthorizationCancellation:
         return self._redirect(ended, ended.error or "", ended.error_description or "")
 
     def _redirect(self, authorization: AuthorizationRequest, error: str, description: str) -> str:
-        return authorization.return_url({"error": error, "error_description": description}, self.issuer)
+        return authorization.return_url({"error": error, "error_description": description}, self.public_url)
 
 
 def _require_client(facts: Facts, authorization: AuthorizationRequest) -> Client:

@@ -75,11 +75,11 @@ class BankChoice:
 
 @dataclass(frozen=True, slots=True)
 class BankChoices:
-    """Offers the banks that provide all requested scopes; ``issuer`` is the service's address."""
+    """Offers the banks that provide all requested scopes; ``public_url`` is the service's address."""
 
-    issuer: str
+    public_url: str
     banks: Banks
-    downtimes: OpenDowntimes
+    open_downtimes: OpenDowntimes
 
     def offer(
         self, client: Client, new: NewAuthorizationRequest, parameters: Mapping[str, str], query: Mapping[str, str]
@@ -88,7 +88,7 @@ class BankChoices:
         search = BankSearch.read(query)
         offering = [bank for bank in self.banks.directory() if set(new.scopes) <= set(bank.scope_names)]
         found = sort_by_name(bank for bank in offering if _matches(bank, search))
-        down = self.downtimes.bics()
+        down = self.open_downtimes.bics()
         return BankChoice(
             client_title=client.title,
             scopes=_scopes(new.scopes),
@@ -104,7 +104,7 @@ class BankChoices:
         """The Callback URL for a user who chooses no bank (RFC 6749 §4.1.2.1, RFC 9207)."""
         outcome = {"error": "access_denied", "error_description": "The user chose no bank"}
         state = {"state": new.state} if new.returns_state else {}
-        return with_query(new.redirect_uri, {**outcome, **state, "iss": self.issuer})
+        return with_query(new.redirect_uri, {**outcome, **state, "iss": self.public_url})
 
 
 def _matches(bank: Bank, search: BankSearch) -> bool:

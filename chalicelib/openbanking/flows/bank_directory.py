@@ -22,7 +22,7 @@ class BankDirectory:
 
     public_url: str
     banks: Banks
-    downtimes: OpenDowntimes
+    open_downtimes: OpenDowntimes
     response_times: ResponseTimes
 
     def list_banks(self, query: BanksQuery) -> BanksAnswer:
@@ -40,7 +40,7 @@ class BankDirectory:
         return self._describe([bank])[0]
 
     def _describe(self, banks: Sequence[Bank]) -> list[BankEntry]:
-        down = self.downtimes.bics()
+        down = self.open_downtimes.bics()
         averages = self.response_times.of_banks([bank.bic for bank in banks])
         return [self._entry(bank, averages[bank.bic], is_reachable=bank.bic not in down) for bank in banks]
 

@@ -49,9 +49,9 @@ class CallbackStatus:
     clock: Clock
     banks: Banks
     consents: Consents
-    limits: CallbackLimits
+    callback_limits: CallbackLimits
     bank_client: BankClient
-    outcomes: PaymentOutcomes
+    payment_outcomes: PaymentOutcomes
     engine: Engine
 
     def look_up(self, bic: str, payment_id: str, callback_url: str, address: str) -> StatusResult | None:
@@ -77,13 +77,13 @@ class CallbackStatus:
             except BankFailed:
                 pass
             else:
-                self.outcomes.resolve_by(payment, answer)
+                self.payment_outcomes.resolve_by(payment, answer)
                 return StatusResult(answer.body[payment.version.status_member], from_bank=True)
         return StatusResult(payment.status, from_bank=False, outcome=payment.outcome)
 
     def _count_query(self, payment: Payment, address: str) -> bool:
         """Count a query; false if a limit has been reached."""
-        counts = self.limits.put_counts(payment, address)
+        counts = self.callback_limits.put_counts(payment, address)
         try:
             return self.engine.carry_out(lambda facts: _decide_count(facts, counts), Facts())
         except Busy:

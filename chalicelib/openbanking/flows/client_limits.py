@@ -18,10 +18,10 @@ from chalicelib.openbanking.records.client_record import Client
 class ClientLimits:
     """Admits calls; ``default`` is the limit of clients without one of their own, in calls a minute."""
 
-    def __init__(self, clock: Clock, default: int, metrics: Metrics) -> None:
+    def __init__(self, clock: Clock, client_calls: int, metrics: Metrics) -> None:
         self._proved = CallLimits(clock)
         self._named = CallLimits(clock)
-        self._default = default
+        self._default = client_calls
         self._metrics = metrics
 
     def admit(self, client: Client, address: str, *, has_proof: bool) -> None:

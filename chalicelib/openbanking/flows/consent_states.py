@@ -35,11 +35,11 @@ class ConsentStates:
 
     store: Store
     clock: Clock
-    consents: ConsentList
+    consent_list: ConsentList
 
     def list_page(self, client: Client, query: ConsentsQuery) -> ConsentsAnswer:
         """A page of the client's consents, newest first. Raises: Refusal."""
-        page, now = self.consents.page(client.client_id, query), self.clock.time()
+        page, now = self.consent_list.page(client.client_id, query), self.clock.time()
         entries = [_describe_entry(consent, now) for consent in page.consents]
         return {"consents": entries, "next": page.next, "has_more": page.next is not None}
 

@@ -118,7 +118,7 @@ class PaymentOrderSender:
     store: Store
     clock: Clock
     banks: Banks
-    execution: PaymentExecution
+    payment_execution: PaymentExecution
 
     def send(self, dispatch: Dispatch) -> Delivered:
         """Send the payment to the bank.
@@ -132,11 +132,11 @@ class PaymentOrderSender:
         if delivery.abandoned:
             raise self._unknown_outcome(delivery)
         order = self._read_order(delivery, members)
-        outgoing = self.execution.prepare(
+        outgoing = self.payment_execution.prepare(
             order, members["request"], delivery.request_id, PsuContext.from_members(members)
         )
         try:
-            answer = self.execution.send(order, members["request"], outgoing)
+            answer = self.payment_execution.send(order, members["request"], outgoing)
         except BankFailed as failure:
             raise Undeliverable(
                 failure.reason,
@@ -144,7 +144,7 @@ class PaymentOrderSender:
                 status=failure.status,
                 retry_after=failure.retry_after,
                 not_made=failure.not_asked,
-                answer=_stored_refusal(delivery, self.execution.refuse(failure), self.clock.time()),
+                answer=_stored_refusal(delivery, self.payment_execution.refuse(failure), self.clock.time()),
                 keep=self._record_failure(order, failure, delivery, members),
             ) from None
         except Exception as defect:  # the bank may have received the order
@@ -152,10 +152,12 @@ class PaymentOrderSender:
 
         def keep(operations: Sequence[Operation]) -> None:
             try:
-                self.execution.record_payment(order, answer, delivery.request_id, operations)
+                self.payment_execution.record_payment(order, answer, delivery.request_id, operations)
             except BankFailed as failure:
                 ending = self._record_failure(order, failure, delivery, members)
-                raise self._final_failure(delivery, self.execution.refuse(failure), ending, failure.status) from None
+                raise self._final_failure(
+                    delivery, self.payment_execution.refuse(failure), ending, failure.status
+                ) from None
 
         return Delivered(answer.status, StoredAnswer(200, jsontext.dumps(answer.body)), keep)
 
@@ -199,17 +201,17 @@ class PaymentOrderSender:
 
     def _release_attempt(self, delivery: Delivery, caller: Caller | None, members: dict[str, Any]) -> Keep:
         record, attempt = _read_record(delivery, members), members["attempt"]
-        return lambda operations: self.execution.release_attempt(caller, record, attempt, operations)
+        return lambda operations: self.payment_execution.release_attempt(caller, record, attempt, operations)
 
     def _record_failure(
         self, order: PaymentOrder, failure: BankFailed, delivery: Delivery, members: dict[str, Any]
     ) -> Keep:
         if failure.reach == "never":
             return self._release_attempt(delivery, order.caller, members)
-        return lambda operations: self.execution.record_failure(order, failure, delivery.request_id, operations)
+        return lambda operations: self.payment_execution.record_failure(order, failure, delivery.request_id, operations)
 
     def _unknown_outcome(self, delivery: Delivery) -> Undeliverable:
-        self.execution.count_unknown_outcome()
+        self.payment_execution.count_unknown_outcome()
         reason = "the service was interrupted while it was sending the order"
         return self._final_failure(delivery, refusals.PAYMENT_OUTCOME_UNKNOWN(reason=reason))
 

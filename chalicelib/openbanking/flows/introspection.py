@@ -15,10 +15,10 @@ from chalicelib.openbanking.records.consents import Consent, Grant, consent_key,
 
 @dataclass(frozen=True, slots=True)
 class Introspection:
-    """Describes tokens to the clients that have them. ``issuer`` is this service's public URL."""
+    """Describes tokens to the clients that have them. ``public_url`` is this service's public URL."""
 
     clock: Clock
-    issuer: str
+    public_url: str
     tpp_authentication: TppAuthentication
 
     def describe(self, credentials: TppCredentials, token: str) -> IntrospectionAnswer:
@@ -59,6 +59,6 @@ class Introspection:
             "scope": " ".join(consent.scopes),
             "client_id": consent.client_id,
             "exp": expires_at,
-            "iss": self.issuer,
+            "iss": self.public_url,
             "consent_id": consent.consent_id,
         }

@@ -50,7 +50,7 @@ class PaymentExecution:
     outbox: Outbox
     bank_client: BankClient
     metrics: Metrics
-    local: bool
+    is_local: bool
     """Whether a confirmation_url without TLS is allowed."""
 
     def prepare(
@@ -71,7 +71,7 @@ class PaymentExecution:
     def send(self, order: PaymentOrder, request: dict[str, Any], outgoing: PreparedRequest) -> BankAnswer:
         """Send the payment to the bank, once. Raises: BankFailed."""
         answer = self.bank_client.call_prepared(outgoing, order.version, order.webhook, request, once=True)
-        if not is_confirmation_url(answer.body["confirmation_url"], local=self.local):
+        if not is_confirmation_url(answer.body["confirmation_url"], local=self.is_local):
             raise _unusable_answer(answer, "the confirmation_url in the bank's response is not a plain https address")
         if len(jsontext.dumps(answer.body)) > LONGEST_ANSWER:
             raise _unusable_answer(answer, f"the bank's response to a payment is larger than {LONGEST_ANSWER} bytes")

@@ -49,9 +49,9 @@ class PaymentInitiation:
     tpp_authentication: TppAuthentication
     banks: Banks
     consents: Consents
-    keys: OrderAnswers
+    order_answers: OrderAnswers
     outbox: Outbox
-    execution: PaymentExecution
+    payment_execution: PaymentExecution
 
     def authorize(
         self, call: PaymentCall, credentials: TppCredentials, sent: SentOrder, claim: OrderClaim | None
@@ -108,17 +108,17 @@ class PaymentInitiation:
             Refusal: nothing was sent, or the bank failed and the message states whether it may have the payment.
         """
         request = build_bank_request(order, members)
-        outgoing = self.execution.prepare(order, request, request_id, psu)
-        self.execution.require_reachable(order)
-        known = self._claim_attempt(order, [self.keys.put_claim(order.claim)] if order.claim else [])
+        outgoing = self.payment_execution.prepare(order, request, request_id, psu)
+        self.payment_execution.require_reachable(order)
+        known = self._claim_attempt(order, [self.order_answers.put_claim(order.claim)] if order.claim else [])
         if known is not None:
             return _repeat_answer(known)
         try:
-            answer = self.execution.send(order, request, outgoing)
+            answer = self.payment_execution.send(order, request, outgoing)
             self._record_payment(order, answer, request_id)
         except BankFailed as failure:
-            refusal = self.execution.refuse(failure)
-            refusal.first = self.keys.first_answer(request_id)
+            refusal = self.payment_execution.refuse(failure)
+            refusal.first = self.order_answers.first_answer(request_id)
             self._record_failure(order, failure, refusal, request_id)
             raise refusal from failure
         return answer
@@ -151,7 +151,7 @@ class PaymentInitiation:
             request_id=request_id,
         )
         accepted = DeferredRequest(recorded.delivery_ids[0])
-        keeping = [self.keys.put_deferred(order.claim, accepted)] if order.claim else []
+        keeping = [self.order_answers.put_deferred(order.claim, accepted)] if order.claim else []
         try:
             known = self._claim_attempt(order, keeping, recorded)
         except StoreError as error:
@@ -165,12 +165,12 @@ class PaymentInitiation:
     def _find_outcome(self, claim: OrderClaim, kept: Item | None) -> Mapping[str, Any] | DeferredRequest | None:
         """The stored outcome for this key. Repeats are left out of the statistics. Raises: Refusal."""
         try:
-            known = self.keys.find_outcome(claim, kept)
+            known = self.order_answers.find_outcome(claim, kept)
         except Refusal as refusal:
             if refusal.first is not None:
                 current_call.clear_concern()
             elif refusal.reason_code == "outcome_unknown":  # the first request never ended
-                self.execution.count_unknown_outcome()
+                self.payment_execution.count_unknown_outcome()
             raise
         if known is not None:
             current_call.clear_concern()
@@ -209,7 +209,7 @@ class PaymentInitiation:
 
     def _claim_order(self, facts: Facts, order: PaymentOrder, running: int) -> Operation:
         """The write that claims the X-Request-Id, as a new one or for a retry of the same order. Raises: Refusal."""
-        orders = self.execution.orders
+        orders = self.payment_execution.orders
         new = orders.put_claim(order.record, order.attempt, running)
         if facts.permits(new):
             return new
@@ -225,12 +225,12 @@ class PaymentInitiation:
             BankFailed: its payment_id belongs to another order.
             Refusal: it could not be written.
         """
-        kept = self._put_outcome(order, lambda claim: self.keys.put_answer(claim, answer.body))
+        kept = self._put_outcome(order, lambda claim: self.order_answers.put_answer(claim, answer.body))
         try:
-            self.execution.record_payment(order, answer, request_id, kept)
+            self.payment_execution.record_payment(order, answer, request_id, kept)
         except StoreError:
             log.exception("payment not recorded", request_id=request_id)
-            self.execution.count_unknown_outcome()
+            self.payment_execution.count_unknown_outcome()
             raise refusals.PAYMENT_NOT_KEPT() from None
 
     def _put_outcome(self, order: PaymentOrder, keeping: Callable[[OrderClaim], Put]) -> list[Operation]:
@@ -247,14 +247,14 @@ class PaymentInitiation:
         While calls to the bank are paused, the key is released too: a repeat after the pause may be sent.
         """
         if failure.not_asked:
-            kept: list[Operation] = [self.keys.put_released(order.claim)] if order.claim else []
+            kept: list[Operation] = [self.order_answers.put_released(order.claim)] if order.claim else []
         else:
-            kept = self._put_outcome(order, lambda claim: self.keys.put_refusal(claim, refusal))
+            kept = self._put_outcome(order, lambda claim: self.order_answers.put_refusal(claim, refusal))
         try:
             if failure.reach == "never":
-                self.execution.release_attempt(order.caller, order.record, order.attempt, kept)
+                self.payment_execution.release_attempt(order.caller, order.record, order.attempt, kept)
             else:
-                self.execution.record_failure(order, failure, request_id, kept)
+                self.payment_execution.record_failure(order, failure, request_id, kept)
         except StoreError:
             log.exception("failed payment not recorded", request_id=request_id)
 

@@ -69,7 +69,7 @@ class PaymentStatus:
     bank_answers: BankAnswers
     tpp_events: TppEvents
     bank_client: BankClient
-    outcomes: PaymentOutcomes
+    payment_outcomes: PaymentOutcomes
     engine: Engine
 
     def record_report(self, bank: Bank, request: PaymentsStatus, claim: Claim) -> Success:
@@ -157,7 +157,7 @@ class PaymentStatus:
             if payment.outcome is None or failure.authorize_again:
                 raise
             return BankAnswer(_describe_with_outcome(payment), failure.bank_seconds or 0)
-        self.outcomes.resolve_by(payment, answer)
+        self.payment_outcomes.resolve_by(payment, answer)
         return BankAnswer({**answer.body, "payment_id": payment.payment_id}, answer.seconds)
 
     # -- inside
@@ -196,7 +196,7 @@ class PaymentStatus:
         return self.bank_answers.answer(
             claim,
             answer,
-            self.outcomes.writes(facts, before, after),
+            self.payment_outcomes.writes(facts, before, after),
             record_status_changed(self.tpp_events, client, after),
             report=lambda: log.info("payment status reported", **members),
         )

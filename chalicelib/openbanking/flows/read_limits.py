@@ -37,7 +37,7 @@ class ReadLimits:
 
     engine: Engine
     clock: Clock
-    reads: UnattendedReads
+    unattended_reads: UnattendedReads
 
     def counted_read(self, relayed: RelayRequest, psu: PsuContext) -> CountedRead | None:
         """The read that a request makes; ``None`` if it does not count or its bank has no limit."""
@@ -45,7 +45,7 @@ class ReadLimits:
         if limit is None:
             return None
         now = self.clock.time()
-        reservation = self.reads.new(relayed.consent.consent_id, relayed.call.name, relayed.request, now)
+        reservation = self.unattended_reads.new(relayed.consent.consent_id, relayed.call.name, relayed.request, now)
         return CountedRead(reservation, limit, midnight_after(now))
 
     def reserve(self, read: CountedRead, recorded: Deliveries = NO_DELIVERIES) -> None:
@@ -55,7 +55,7 @@ class ReadLimits:
             Refusal: the limit is reached, and nothing was written.
             StoreError: the read is not counted, unless ``recorded`` may have been written with it.
         """
-        writes = self.reads.update_reserved(read.reservation, read.limit)
+        writes = self.unattended_reads.update_reserved(read.reservation, read.limit)
 
         def decide(facts: Facts) -> Outcome[None]:
             if not all(map(facts.permits, writes)):
@@ -75,7 +75,7 @@ class ReadLimits:
 
     def release_with(self, reservation: ReadReservation, operations: Sequence[Operation]) -> None:
         """Give a read back in one transaction with ``operations``. Raises: StoreError."""
-        released: Outcome[None] = Outcome(None, self.reads.update_released(reservation))
+        released: Outcome[None] = Outcome(None, self.unattended_reads.update_released(reservation))
         self.engine.carry_out(lambda _: released, Facts(), alongside=operations)
 
 

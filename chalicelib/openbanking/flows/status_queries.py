@@ -61,7 +61,7 @@ class StatusQuerySender:
     banks: Banks
     consents: Consents
     bank_client: BankClient
-    outcomes: PaymentOutcomes
+    payment_outcomes: PaymentOutcomes
 
     def send(self, dispatch: Dispatch) -> Delivered:
         """Ask the bank for the payment's status, and record it.
@@ -81,7 +81,9 @@ class StatusQuerySender:
         neutral = queried_status(payment, answer)
         if neutral is None:
             raise Undeliverable("the status in the bank's response is unknown", status=answer.status)
-        return Delivered(answer.status, keep=lambda operations: self.outcomes.resolve(payment, neutral, operations))
+        return Delivered(
+            answer.status, keep=lambda operations: self.payment_outcomes.resolve(payment, neutral, operations)
+        )
 
     def _query(self, payment: Payment, consent: Consent | None) -> BankAnswer:
         """Ask under a new id each time, since a bank may repeat its response to a known one. Raises: Undeliverable."""

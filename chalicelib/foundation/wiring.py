@@ -1,0 +1,59 @@
+"""Rooms wired by name: a part is made when it is first used, of what the parameters of its factory are named after.
+
+A cold start imports only the modules of the parts that its request uses.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING
+from importlib import import_module
+from typing import Any
+
+
+class _Part:
+    """A part that is an instance of the class in its annotation, which is defined in ``module``."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, room: Room | None, owner: type[Room]) -> Any:
+        if room is None:
+            return self
+        factory = getattr(import_module(self._module), owner.__annotations__[self._name])
+        made = room.__dict__[self._name] = room.make(factory)
+        return made
+
+
+def part(module: str) -> Any:
+    """A part of a room; its class is that of the annotation, and defined in the module."""
+    return _Part(module)
+
+
+class Room:
+    """The parts of a room; ``outer`` hold what they need besides."""
+
+    outer: Sequence[object] = ()
+
+    def make(self, factory: Callable[..., Any]) -> Any:
+        """What a factory makes of the parts that its parameters are named after."""
+        return factory(**{name: self._find(name) for name in _needs(factory)})
+
+    def _find(self, name: str) -> Any:
+        holder = next((each for each in (self, *self.outer) if hasattr(type(each), name) or name in vars(each)), None)
+        if holder is None:
+            raise LookupError(f"{type(self).__name__} has no {name}")
+        return getattr(holder, name)
+
+
+def _needs(factory: Any) -> list[str]:
+    """The names of the parameters without a default."""
+    if dataclasses.is_dataclass(factory):
+        fields = dataclasses.fields(factory)
+        return [each.name for each in fields if each.default is MISSING and each.default_factory is MISSING]
+    code, defaults = factory.__init__.__code__, factory.__init__.__defaults__ or ()
+    return list(code.co_varnames[1 : code.co_argcount - len(defaults)])

@@ -1,0 +1,69 @@
+"""Wiring: a part is made once, when it is first used, of the parts that its parameters are named after."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+import pytest
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.wiring import Room, part
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    fuel: str
+    pistons: int
+    hours: list[int] = field(default_factory=list)
+
+
+class Car:
+    def __init__(self, engine: Engine, colour: str, doors: int = 5) -> None:
+        self.engine, self.colour, self.doors = engine, colour, doors
+
+
+class Roof:
+    def __init__(self, straw: str) -> None:
+        self.straw = straw
+
+
+@dataclass(frozen=True)
+class Depot:
+    fuel: str
+    pistons: int = 4
+
+    @property
+    def colour(self) -> str:
+        return "red"
+
+
+class Garage(Room):
+    """Two parts, and one that needs what nobody has."""
+
+    engine: Engine = part(__name__)
+    car: Car = part(__name__)
+    roof: Roof = part(__name__)
+
+    def __init__(self) -> None:
+        self.outer = (Depot("diesel"),)
+
+
+def test_a_part_is_made_of_other_parts_and_of_what_is_outside() -> None:
+    garage = Garage()
+
+    assert garage.car.engine is garage.engine
+    assert (garage.car.colour, garage.car.doors) == ("red", 5)
+    assert garage.engine == Engine("diesel", 4)
+
+
+def test_a_part_is_made_once_and_only_when_it_is_used() -> None:
+    garage = Garage()
+    assert "engine" not in vars(garage)
+
+    assert garage.car is garage.car
+    assert garage.engine is not Garage().engine
+
+
+def test_something_that_nobody_has_is_named() -> None:
+    with pytest.raises(LookupError, match="Garage has no straw"):
+        _ = Garage().roof
