@@ -13,9 +13,12 @@ from functools import partial
 
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Store, absent
+from chalicelib.foundation.dynamodb.store import Conflict, Item, Put, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts, Key
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.statistics.call_counts import Histogram, percent, round_half_up
 from chalicelib.statistics.day_records import TABLE, DayRecord, record_key
 from chalicelib.statistics.days import DAY_SECONDS
@@ -180,12 +183,12 @@ class DayOverviews:
             return True
         overview = DayOverview(rows, stored.revision + 1 if stored else 1)
         unchanged = Attr("revision").eq(stored.revision) if stored else absent("subject")
-        try:
-            self.store.put(TABLE, overview.to_item(day), unchanged)
-        except ConditionFailed:
-            return False
-        return True
+        put = Put(TABLE, overview.to_item(day), unchanged)
+        assumed = {"revision": stored.revision} if stored else None
+        return Engine(self.store).carry_out(
+            lambda facts: Outcome(True, [put]) if facts.permits(put) else Outcome(False), Facts([_key(day)], [assumed])
+        )
 
 
-def _key(day: date) -> tuple[str, Item]:
+def _key(day: date) -> Key:
     return TABLE, {"subject": _SUBJECT, "part": day.isoformat()}

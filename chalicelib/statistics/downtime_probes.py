@@ -10,9 +10,12 @@ from dataclasses import replace
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts, Key
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.statistics.days import DAY_SECONDS
 from chalicelib.statistics.downtimes import CLOCK_SKEW_SECONDS
 from chalicelib.statistics.hourly_counters import TABLE
@@ -32,8 +35,7 @@ class Probe:
 
     def to_item(self) -> Item:
         return {
-            "subject": "probe",
-            "part": self.bic,
+            **_key(self.bic)[1],
             "probe_id": self.probe_id,
             "sent_at": self.sent_at,
             "answered": self.answered,
@@ -72,17 +74,22 @@ class DowntimeProbes:
         is_due = sent_at.lte(now - PROBE_SECONDS) | sent_at.gt(now + CLOCK_SKEW_SECONDS)
         if over is not None:
             is_due |= Attr("probe_id").eq(over.probe_id)
-        try:
-            self.store.put(TABLE, probe.to_item(), absent("subject") | is_due)
-        except ConditionFailed as failure:
-            assert failure.item is not None, "only a stored probe is too recent"
-            return Probe.from_item(failure.item), False
-        return probe, True
+        key, put = _key(bic), Put(TABLE, probe.to_item(), absent("subject") | is_due)
+
+        def decide(facts: Facts) -> Outcome[tuple[Probe, bool]]:
+            stored = facts.find(Probe, key)
+            return Outcome((stored, False)) if stored and not facts.permits(put) else Outcome((probe, True), [put])
+
+        return Engine(self.store).carry_out(decide, Facts([key], [None]))
 
     def record_answer(self, probe: Probe) -> None:
         """Record that the bank answered a probe, unless another was sent since. Raises: StoreError."""
-        answered = replace(probe, answered=True)
-        try:
-            self.store.put(TABLE, answered.to_item(), Attr("probe_id").eq(probe.probe_id))
-        except ConditionFailed:
-            return
+        put = Put(TABLE, replace(probe, answered=True).to_item(), Attr("probe_id").eq(probe.probe_id))
+        Engine(self.store).carry_out(
+            lambda facts: Outcome(None, [put] if facts.permits(put) else []),
+            Facts([_key(probe.bic)], [probe.to_item()]),
+        )
+
+
+def _key(bic: str) -> Key:
+    return TABLE, {"subject": "probe", "part": bic}

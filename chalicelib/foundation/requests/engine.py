@@ -68,10 +68,14 @@ class Steady:
             self.store.wait(number)
 
 
-class Engine:
-    """Carries out decisions; ``dispatch`` queues the deliveries that one has recorded."""
+def _no_dispatch(_: Any) -> None:
+    raise TypeError("this engine dispatches no deliveries")
 
-    def __init__(self, store: Store, dispatch: Callable[[Any], None]) -> None:
+
+class Engine:
+    """Carries out decisions; ``dispatch`` queues the deliveries that one has recorded, if any can."""
+
+    def __init__(self, store: Store, dispatch: Callable[[Any], None] = _no_dispatch) -> None:
         self._store = store
         self._dispatch = dispatch
 
@@ -84,20 +88,32 @@ class Engine:
         self._store.wait(number, at_most)
 
     def carry_out(
-        self, decide: Decide[A], facts: Facts, *, alongside: Sequence[Operation] = (), busy_attempts: int = 1
+        self,
+        decide: Decide[A],
+        facts: Facts,
+        *,
+        alongside: Sequence[Operation] = (),
+        busy_attempts: int = 1,
+        if_busy: Callable[[], A | Exception] | None = None,
     ) -> A:
         """Decide, write, dispatch, and answer.
 
         Args:
             alongside: writes of the caller, to be applied with those of the outcome.
             busy_attempts: how often the outcome is written before DynamoDB counts as busy.
+            if_busy: gives the answer, or the error, if DynamoDB is busy and nothing was written.
 
         Raises:
             StoreError: nothing was written, or nobody knows: ``ConditionFailed`` if a write of ``alongside`` failed,
                 ``Conflict`` if others were faster at each attempt.
         """
-        pace = Steady(self._store, busy_attempts)
-        return self.finish(self.write(decide, facts, pace, alongside=alongside))
+        try:
+            outcome = self.write(decide, facts, Steady(self._store, busy_attempts), alongside=alongside)
+        except Busy:
+            if if_busy is None:
+                raise
+            outcome = Outcome(if_busy())
+        return self.finish(outcome)
 
     def finish(self, outcome: Outcome[A]) -> A:
         """Dispatch the deliveries of an outcome that is written, and answer."""

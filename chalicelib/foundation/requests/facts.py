@@ -65,8 +65,11 @@ class Facts:
         """The record under ``key``, ``assumed`` unless it is known better."""
         return self.find(kind, key) if self.has(key) else assumed
 
-    def permits(self, write: Operation) -> bool:
-        """Whether a write's condition holds, as far as is known: for an item that was not read, it does."""
+    def permits(self, *writes: Operation) -> bool:
+        """Whether the conditions of writes hold, as far as is known: for an item that was not read, they do."""
+        return all(map(self._permits, writes))
+
+    def _permits(self, write: Operation) -> bool:
         name = self._name_of(write)
         return name is None or name not in self._items or holds(write.condition, self._items[name])
 

@@ -152,6 +152,11 @@ def test_others_that_are_faster_each_time_end_in_a_conflict(engine: Engine, line
     assert line.calls.count("TransactWriteItems") == ATTEMPTS
 
 
+def test_who_asks_for_it_answers_instead_if_dynamodb_is_busy(engine: Engine, line: Line, key: Key) -> None:
+    line.meanwhile = [others(key, count=5 + number) for number in range(ATTEMPTS)]
+    assert engine.carry_out(count_up(key), engine.read([key]), if_busy=lambda: -1) == -1
+
+
 def test_items_that_a_decision_needs_besides_are_read_together_once(engine: Engine, line: Line, key: Key) -> None:
     more = [(ROWS, {"claim": new_id()}) for _ in range(2)]
 
@@ -264,6 +269,11 @@ def test_what_may_be_left_undone_raises_no_error_of_storage() -> None:
         try_to(lambda: int("one"), "not written")
 
 
+def test_an_engine_without_a_queue_refuses_to_dispatch(store: Store, key: Key) -> None:
+    with pytest.raises(TypeError, match="dispatches no deliveries"):
+        Engine(store).carry_out(lambda _: Outcome(None, deliveries=Deliveries()), Facts())
+
+
 def test_facts_permit_what_is_not_known_to_fail(key: Key) -> None:
     write = Update(*key, set={"count": 2}, condition=Attr("count").eq(1))
 
@@ -271,3 +281,4 @@ def test_facts_permit_what_is_not_known_to_fail(key: Key) -> None:
     assert Facts([key], [{**key[1], "count": 1}]).permits(write)
     assert not Facts([key], [None]).permits(write)
     assert not Facts([key], [key[1]]).permits(Put(*key, absent("claim")))
+    assert not Facts([key], [{**key[1], "count": 1}]).permits(write, Put(*key, absent("claim")))
