@@ -16,9 +16,7 @@ from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Conflict, Item, Put, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.foundation.requests.engine import Engine
-from chalicelib.foundation.requests.facts import Facts, Key
-from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.statistics.call_counts import Histogram, percent, round_half_up
 from chalicelib.statistics.day_records import TABLE, DayRecord, record_key
 from chalicelib.statistics.days import DAY_SECONDS
@@ -184,11 +182,8 @@ class DayOverviews:
         overview = DayOverview(rows, stored.revision + 1 if stored else 1)
         unchanged = Attr("revision").eq(stored.revision) if stored else absent("subject")
         put = Put(TABLE, overview.to_item(day), unchanged)
-        assumed = {"revision": stored.revision} if stored else None
-        return Engine(self.store).carry_out(
-            lambda facts: Outcome(True, [put]) if facts.permits(put) else Outcome(False), Facts([_key(day)], [assumed])
-        )
+        return Engine(self.store).carry_out(if_permitted([put], True, False))
 
 
-def _key(day: date) -> Key:
+def _key(day: date) -> tuple[str, Item]:
     return TABLE, {"subject": _SUBJECT, "part": day.isoformat()}

@@ -13,7 +13,7 @@ from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.foundation.requests.facts import Facts, Key
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.statistics.days import DAY_SECONDS
@@ -85,10 +85,7 @@ class DowntimeProbes:
     def record_answer(self, probe: Probe) -> None:
         """Record that the bank answered a probe, unless another was sent since. Raises: StoreError."""
         put = Put(TABLE, replace(probe, answered=True).to_item(), Attr("probe_id").eq(probe.probe_id))
-        Engine(self.store).carry_out(
-            lambda facts: Outcome(None, [put] if facts.permits(put) else []),
-            Facts([_key(probe.bic)], [probe.to_item()]),
-        )
+        Engine(self.store).carry_out(if_permitted([put], None, None))
 
 
 def _key(bic: str) -> Key:

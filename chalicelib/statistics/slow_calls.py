@@ -15,9 +15,7 @@ from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.engine import Engine
-from chalicelib.foundation.requests.facts import Facts, Key
-from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.statistics.hourly_counters import TABLE
 
 SLOW_SECONDS = 3
@@ -35,14 +33,16 @@ class Slot:
     number: int
     held_by: str
 
-    @property
-    def key(self) -> Key:
-        attribute, subject = slots_key(self.bic)
-        return TABLE, {attribute: subject, "part": f"{self.number:02}"}
-
     def to_item(self, until: int) -> Item:
         """The row of the slot, held until a Unix second."""
-        return {**self.key[1], "held_by": self.held_by, "held_until": until, "expires_at": until}
+        attribute, subject = slots_key(self.bic)
+        return {
+            attribute: subject,
+            "part": f"{self.number:02}",
+            "held_by": self.held_by,
+            "held_until": until,
+            "expires_at": until,
+        }
 
 
 def slots_key(bic: str) -> tuple[str, str]:
@@ -68,23 +68,16 @@ class SlowCalls:
 
     def free(self, slot: Slot) -> None:
         """Free a slot, unless another call has taken it since. Raises: StoreError."""
-        item = slot.to_item(self.clock.time())
-        self._put(slot, Put(TABLE, item, Attr("held_by").eq(slot.held_by)), item)
+        put = Put(TABLE, slot.to_item(self.clock.time()), Attr("held_by").eq(slot.held_by))
+        Engine(self.store).carry_out(if_permitted([put], None, None))
 
     def _take_one_of(self, bic: str, held_by: str, numbers: Sequence[int]) -> Slot | None:
         now = self.clock.time()
         slot = Slot(bic, random.choice(numbers), held_by)
         until = Attr("held_until")
         is_free = absent("subject") | until.lte(now) | until.gt(now + HELD_SECONDS)
-        return self._put(slot, Put(TABLE, slot.to_item(now + HELD_SECONDS), is_free), None)
-
-    def _put(self, slot: Slot, put: Put, assumed: Item | None) -> Slot | None:
-        """Write a slot; ``None`` if its row, ``assumed`` unless it is known better, does not permit this."""
-
-        def decide(facts: Facts) -> Outcome[Slot | None]:
-            return Outcome(slot, [put]) if facts.permits(put) else Outcome(None)
-
-        return Engine(self.store).carry_out(decide, Facts([slot.key], [assumed]))
+        put = Put(TABLE, slot.to_item(now + HELD_SECONDS), is_free)
+        return Engine(self.store).carry_out(if_permitted([put], slot, None))
 
     def _find_free(self, bic: str) -> list[int]:
         """The numbers of the free slots; one that is held longer than a call lasts was taken before a clock moved."""

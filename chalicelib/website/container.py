@@ -50,7 +50,12 @@ class WebsiteContainer:
     @cached_property
     def account_flow(self) -> UserAccountFlow:
         return UserAccountFlow(
-            self.shared.settings, self.shared.store, self.shared.clock, self.users, self.delivery.outbox
+            self.shared.settings,
+            self.shared.store,
+            self.shared.clock,
+            self.users,
+            self.delivery.outbox,
+            self.delivery.engine,
         )
 
     @cached_property

@@ -72,6 +72,14 @@ def _no_dispatch(_: Any) -> None:
     raise TypeError("this engine dispatches no deliveries")
 
 
+def if_permitted(writes: Sequence[Operation], answer: A, otherwise: A | Exception) -> Decide[A]:
+    """The decision to write and answer, or to answer or raise ``otherwise`` if a condition fails."""
+    return lambda facts: Outcome(answer, writes) if facts.permits(*writes) else Outcome(otherwise)
+
+
+NOTHING_READ = Facts()
+
+
 class Engine:
     """Carries out decisions; ``dispatch`` queues the deliveries that one has recorded, if any can."""
 
@@ -90,7 +98,7 @@ class Engine:
     def carry_out(
         self,
         decide: Decide[A],
-        facts: Facts,
+        facts: Facts = NOTHING_READ,
         *,
         alongside: Sequence[Operation] = (),
         busy_attempts: int = 1,

@@ -34,10 +34,11 @@ class NotRead(Exception):
 class Facts:
     """Items by their keys, ``None`` for those that do not exist."""
 
-    __slots__ = ("_items",)
+    __slots__ = ("_items", "_refused")
 
     def __init__(self, keys: Sequence[Key] = (), items: Sequence[Item | None] = ()) -> None:
         self._items: Mapping[_Name, Item | None] = {_name(key): item for key, item in zip(keys, items, strict=True)}
+        self._refused: Sequence[Operation] = ()
 
     def item(self, key: Key) -> Item | None:
         """Raises: NotRead."""
@@ -66,12 +67,17 @@ class Facts:
         return self.find(kind, key) if self.has(key) else assumed
 
     def permits(self, *writes: Operation) -> bool:
-        """Whether the conditions of writes hold, as far as is known: for an item that was not read, they do."""
+        """Whether the conditions of writes hold, as far as is known: for an item that was not read, they do.
+
+        A put of such an item, however, that was refused before is refused again.
+        """
         return all(map(self._permits, writes))
 
     def _permits(self, write: Operation) -> bool:
         name = self._name_of(write)
-        return name is None or name not in self._items or holds(write.condition, self._items[name])
+        if name is None or name not in self._items:
+            return all(write is not refused for refused in self._refused)
+        return holds(write.condition, self._items[name])
 
     def with_items(self, keys: Sequence[Key], items: Sequence[Item | None]) -> Facts:
         """These facts, and others, which replace those of the same keys."""
@@ -79,12 +85,13 @@ class Facts:
 
     def after(self, operations: Sequence[Operation], failure: ConditionFailed) -> Facts:
         """The facts of the next decision: a failed condition comes with the item that is stored now."""
-        found = [(self._name_of(operations[position]), failure.items[position]) for position in failure.failed]
-        return self._with({name: item for name, item in found if name is not None})
+        failed = [(operations[position], failure.items[position]) for position in failure.failed]
+        named = [(self._name_of(write), item) for write, item in failed]
+        return self._with({name: item for name, item in named if name is not None}, [write for write, _ in failed])
 
-    def _with(self, items: Mapping[_Name, Item | None]) -> Facts:
+    def _with(self, items: Mapping[_Name, Item | None], refused: Sequence[Operation] = ()) -> Facts:
         facts = Facts()
-        facts._items = {**self._items, **items}
+        facts._items, facts._refused = {**self._items, **items}, [*self._refused, *refused]
         return facts
 
     def _name_of(self, operation: Operation) -> _Name | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Literal
 
 from chalicelib.delivery.outbox import Outbox
@@ -10,9 +10,11 @@ from chalicelib.delivery.outcomes import Delivered, Dispatch, Undeliverable
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import passwords
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation, Put, Store
+from chalicelib.foundation.dynamodb.store import Operation, Put, Store
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.mail import Mail, Mailer, MailFailed
+from chalicelib.foundation.requests.engine import Engine, if_permitted
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.foundation.settings import Settings
 from chalicelib.website.records import users as user_records
 from chalicelib.website.records.one_time_secrets import (
@@ -111,14 +113,14 @@ class WrongPassword(Exception):
 
 class UserAccountFlow:
     def __init__(
-        self, settings: Settings, store: Store, clock: Clock, users: user_records.Users, outbox: Outbox
+        self, settings: Settings, store: Store, clock: Clock, users: user_records.Users, outbox: Outbox, engine: Engine
     ) -> None:
         self._settings = settings
-        self._store = store
         self._clock = clock
         self._users = users
         self._one_time = OneTimeSecrets(store, clock.real)
         self._outbox = outbox
+        self._engine = engine
 
     def request_confirmation(self, name: str, password: str) -> None:
         """Email a link that completes a registration (see ``users.check_registration``).
@@ -150,14 +152,13 @@ class UserAccountFlow:
             raise WrongPassword
         now = self._clock.time()
         created = user_records.put_user(found.email, **found.members, now=now, confirmed_at=now)
-        self._use_secret(found, [created])
+        self._use_secret(found, created)
         return user_records.User.from_item(created.item)
 
     def issue_code(self, user: user_records.User) -> str:
         """Issue a code that identifies the user's account to the operator."""
         code, put = self._one_time.issue("code", user.email, generation=user.generation)
-        self._store.transact([put])
-        return code
+        return self._engine.carry_out(lambda _: Outcome(code, [put]))
 
     def link_manager(self, code_or_email: str, manager_id: int) -> user_records.User:
         """Link a user to the cards of a programme manager.
@@ -166,12 +167,12 @@ class UserAccountFlow:
 
         Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
         """
-        if not is_code(code_or_email):
-            user = self._users.get_identified(code_or_email)
-            self._store.transact([user_records.update_manager(user, manager_id)])
+        found, user = self._find_named(code_or_email)
+        update = user_records.update_manager(user, manager_id)
+        if found is None:
+            self._engine.carry_out(if_permitted([update], None, user_records.unknown_user(user.email)))
         else:
-            found, user = self._find_secret("code", code_or_email)
-            self._use_secret(found, [user_records.update_manager(user, manager_id)])
+            self._use_secret(found, update)
         return self._users.get(user.email)
 
     def find_owner(self, code_or_email: str) -> user_records.User:
@@ -179,10 +180,9 @@ class UserAccountFlow:
 
         Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified.
         """
-        if not is_code(code_or_email):
-            return self._users.get_identified(code_or_email)
-        found, user = self._find_secret("code", code_or_email)
-        self._use_secret(found, [])
+        found, user = self._find_named(code_or_email)
+        if found is not None:
+            self._use_secret(found)
         return user
 
     def change_password(self, user: user_records.User, current: str, password: str) -> user_records.User:
@@ -199,10 +199,8 @@ class UserAccountFlow:
             raise WrongPassword
         if passwords.are_same(current, password):
             raise user_records.InvalidUser({"password": "the new password is the same as the current one"})
-        try:
-            self._store.transact([user_records.update_password(user, passwords.hash_password(password))])
-        except ConditionFailed:  # the password was changed or the user deactivated concurrently
-            raise WrongPassword from None
+        update = user_records.update_password(user, passwords.hash_password(password))
+        self._engine.carry_out(if_permitted([update], None, WrongPassword()))
         return user_records.apply_password_update(user)
 
     def request_reset(self, email: str) -> None:
@@ -220,8 +218,7 @@ class UserAccountFlow:
     def issue_operator_link(self, user: user_records.User) -> str:
         """Issue a one-time password link, which the operator hands over to the user."""
         secret, put = self._one_time.issue("reset", user.email, OPERATOR_LINK_SECONDS, generation=user.generation)
-        self._store.transact([put])
-        return f"{self._settings.public_url}/reset/{secret}"
+        return self._engine.carry_out(lambda _: Outcome(f"{self._settings.public_url}/reset/{secret}", [put]))
 
     def find_reset_user(self, secret: str) -> user_records.User:
         """The user to whom a password link was issued. Raises: SecretNotValid."""
@@ -236,7 +233,7 @@ class UserAccountFlow:
         members = self._check_reset(user, password, terms_accepted)
         if found.members.get("mailed") and user.confirmed_at is None:  # the link proves access to the mailbox
             members["confirmed_at"] = self._clock.time()
-        self._use_secret(found, [user_records.update_password(user, passwords.hash_password(password), **members)])
+        self._use_secret(found, user_records.update_password(user, passwords.hash_password(password), **members))
         return user_records.apply_password_update(user, **members)
 
     def _send_mail(self, topic: Topic, email: str, place: str = "", lifetime: int = 0, *puts: Put) -> None:
@@ -244,8 +241,7 @@ class UserAccountFlow:
         address = self._settings.public_url
         body = compose_mail(topic, email, service=address, link=f"{address}{place}", hours=_hours_text(lifetime))
         recorded = self._outbox.record("mail", topic, receiver=f"mailbox#{digest(email)[:16]}", body=body)
-        self._store.transact([*puts, *recorded.operations])
-        self._outbox.dispatch(recorded)
+        self._engine.carry_out(lambda _: Outcome(None, puts, recorded))
 
     def _find_confirmation(self, secret: str) -> OneTimeSecret:
         found = self._one_time.find("confirm", secret)
@@ -271,12 +267,16 @@ class UserAccountFlow:
             raise SecretNotValid(_NOT_VALID[purpose])
         return found, user
 
-    def _use_secret(self, found: OneTimeSecret, changes: Sequence[Operation]) -> None:
-        """Delete a secret and apply ``changes`` in one transaction. Raises: SecretNotValid."""
-        try:
-            self._store.transact([self._one_time.delete(found), *changes])
-        except ConditionFailed:
-            raise SecretNotValid(_NOT_VALID[found.purpose]) from None
+    def _find_named(self, code_or_email: str) -> tuple[OneTimeSecret | None, user_records.User]:
+        """A user, and the code that names the user. Raises: SecretNotValid, InvalidUser, UnknownUser, NotIdentified."""
+        if is_code(code_or_email):
+            return self._find_secret("code", code_or_email)
+        return None, self._users.get_identified(code_or_email)
+
+    def _use_secret(self, found: OneTimeSecret, *changes: Operation) -> None:
+        """Delete a secret and apply ``changes``, all or none. Raises: SecretNotValid."""
+        refusal = SecretNotValid(_NOT_VALID[found.purpose])
+        self._engine.carry_out(if_permitted([self._one_time.delete(found), *changes], None, refusal))
 
 
 def _hours_text(seconds: int) -> str:

@@ -15,8 +15,11 @@ from chalicelib.foundation import security_refusals
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Delete, Item, Store, Update
+from chalicelib.foundation.dynamodb.store import Delete, Item, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine, if_permitted
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.website.records.sessions import TABLE, KnownBrowsers
 
 
@@ -66,7 +69,7 @@ class AttemptCounters:
     """Stores counters without readable addresses or accounts, and recognises known ``browsers``."""
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
-        self._store = store
+        self._engine = Engine(store)
         self._keyring = keyring
         self._clock = clock
         self.browsers = KnownBrowsers(keyring, clock)
@@ -77,29 +80,35 @@ class AttemptCounters:
         Raises: TooManyAttempts.
         """
         now = self._clock.time()
-        try:
-            self._store.transact([_update_count(name, self._key(name, whom, now), now) for name, whom in subjects])
-        except ConditionFailed as failure:
-            stopped = [subjects[position][0] for position in failure.failed]
-            security_refusals.record("too_many_attempts", "too many attempts", limits=stopped)
-            windows = [LIMITS[name].seconds for name in stopped]
-            raise TooManyAttempts(max(seconds - now % seconds for seconds in windows)) from None
-        except Busy:  # so many concurrent attempts indicate guessing
-            security_refusals.record("too_many_attempts", "too many attempts", limits=[name for name, _ in subjects])
-            raise TooManyAttempts(1) from None
+        updates = [_update_count(name, self._key(name, whom, now), now) for name, whom in subjects]
+
+        def decide(facts: Facts) -> Outcome[None]:
+            if stopped := [subjects[number][0] for number, each in enumerate(updates) if not facts.permits(each)]:
+                windows = [LIMITS[name].seconds for name in stopped]
+                raise _too_many(stopped, max(seconds - now % seconds for seconds in windows))
+            return Outcome(None, updates)
+
+        def if_busy() -> None:  # so many concurrent attempts indicate guessing
+            raise _too_many([name for name, _ in subjects], 1)
+
+        self._engine.carry_out(decide, if_busy=if_busy)
 
     def record_success(self, subjects: Subjects) -> None:
         """Subtract a successful attempt, or reset the counter if ``cleared_by_success``."""
         now = self._clock.time()
-        try:
-            self._store.transact([_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects])
-        except (ConditionFailed, Busy):  # a new window has started, or concurrent attempts make it irrelevant
-            return
+        updates = [_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects]
+        # a new window may have started, or concurrent attempts make it irrelevant
+        self._engine.carry_out(if_permitted(updates, None, None), if_busy=lambda: None)
 
     def _key(self, name: str, whom: str, now: int) -> Item:
         secret = self._keyring.derived_keys("website/attempts")[-1]
         hidden = hmac.digest(secret, whom.encode(), "sha256").hex()
         return {"owner": f"{name}#{hidden}", "part": f"attempts#{now // LIMITS[name].seconds}"}
+
+
+def _too_many(limits: Sequence[str], retry_after: int) -> TooManyAttempts:
+    security_refusals.record("too_many_attempts", "too many attempts", limits=limits)
+    return TooManyAttempts(retry_after)
 
 
 def client_network(address: str) -> str:

@@ -17,9 +17,10 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, Update, absent
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.website.records.sessions import TABLE
 
 RETENTION_SECONDS = 30 * 24 * 3600
@@ -111,11 +112,7 @@ class Journeys:
             "sealed": sealed,
             "expires_at": now + RETENTION_SECONDS,
         }
-        try:
-            self._store.put(TABLE, item, absent("owner"))
-        except ConditionFailed:
-            raise JourneyChanged from None
-        return _journey(item)
+        return self._write(_journey(item), Put(TABLE, item, absent("owner")))
 
     def delete(self, journey: Journey) -> None:
         """Delete a journey whose authorization request was refused."""
@@ -231,11 +228,11 @@ class Journeys:
             remove=[name for name, value in changes.items() if value is None],
             condition=Attr("state").eq(journey.state) & condition,
         )
-        try:
-            self._store.transact([update])
-        except ConditionFailed:
-            raise JourneyChanged from None
-        return replace(journey, **changes)
+        return self._write(replace(journey, **changes), update)
+
+    def _write(self, journey: Journey, write: Operation) -> Journey:
+        """Write a journey, as it is afterwards. Raises: JourneyChanged."""
+        return Engine(self._store).carry_out(if_permitted([write], journey, JourneyChanged()))
 
     def _seal(self, owner: str, state: str, secrets: Mapping[str, str]) -> bytes:
         return self._vault.seal(jsontext.dumps(secrets), _context(owner, state))

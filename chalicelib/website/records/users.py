@@ -17,6 +17,7 @@ from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, Update, absent
 from chalicelib.foundation.fields.written_text import is_invisible
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine, if_permitted
 
 TABLE = "users"
 _EMAIL = re.compile(r"[^@\s]{1,64}@[^@\s.]+(?:\.[^@\s.]+)+")
@@ -118,7 +119,7 @@ class Users:
         """The user with this email. Raises: InvalidUser, UnknownUser."""
         found = self.find(email)
         if found is None:
-            raise _unknown_user(normalise_email(email))
+            raise unknown_user(normalise_email(email))
         return found
 
     def get_identified(self, email: str) -> User:
@@ -161,18 +162,16 @@ class Users:
 
     def _create(self, name: str, password_hash: str | None, **members: Any) -> User:
         created = put_user(name, password_hash, self._clock.time(), **members)
-        try:
-            self._store.transact([created])
-        except ConditionFailed:
-            raise UserExists(f"{name} is already registered") from None
-        return User.from_item(created.item)
+        engine = Engine(self._store)
+        decide = if_permitted([created], User.from_item(created.item), UserExists(f"{name} is already registered"))
+        return engine.carry_out(decide, engine.read([user_key(name)]))
 
     def _change(self, email: str, **change: Any) -> User:
         table, key = user_key(normalise_email(email))
         try:
             return User.from_item(self._store.update(table, key, condition=Attr("email").exists(), **change))
         except ConditionFailed:
-            raise _unknown_user(key["email"]) from None
+            raise unknown_user(key["email"]) from None
 
 
 def user_key(name: str) -> tuple[str, Item]:
@@ -251,5 +250,6 @@ def _unchanged_condition(user: User) -> Condition:
     return Attr("email").exists() & is_active & (same if user.generation else same | Attr("generation").not_exists())
 
 
-def _unknown_user(name: str) -> UnknownUser:
+def unknown_user(name: str) -> UnknownUser:
+    """The error for an email that no user has."""
     return UnknownUser(f"no user has the email {name}: register one with `users add`")

@@ -26,7 +26,7 @@ from chalicelib.foundation.dynamodb.store import (
     absent,
 )
 from chalicelib.foundation.identifiers import new_id
-from chalicelib.foundation.requests.engine import Engine, try_to
+from chalicelib.foundation.requests.engine import Engine, if_permitted, try_to
 from chalicelib.foundation.requests.facts import Facts, Key
 from chalicelib.foundation.requests.outcome import Outcome, Proof
 
@@ -155,6 +155,13 @@ def test_others_that_are_faster_each_time_end_in_a_conflict(engine: Engine, line
 def test_who_asks_for_it_answers_instead_if_dynamodb_is_busy(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5 + number) for number in range(ATTEMPTS)]
     assert engine.carry_out(count_up(key), engine.read([key]), if_busy=lambda: -1) == -1
+
+
+def test_a_put_that_is_refused_has_another_answer_without_a_read(engine: Engine, line: Line, key: Key) -> None:
+    line.meanwhile = [others(key, count=5)]
+
+    assert engine.carry_out(if_permitted([Put(*key, absent("claim"))], "new", "there already")) == "there already"
+    assert line.calls == ["PutItem"]
 
 
 def test_items_that_a_decision_needs_besides_are_read_together_once(engine: Engine, line: Line, key: Key) -> None:
