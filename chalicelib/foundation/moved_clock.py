@@ -120,6 +120,11 @@ class ClockOffset:
         members = {} if offset_seconds is None else {"offset_seconds": offset_seconds}
         self._update(move_id, members, ("move_id", "claimed_until"))
 
+    def give_up(self, move_id: str) -> None:
+        """End a move that failed, if storage lets it; otherwise its claim is taken over in time."""
+        with suppress(ClockBusy, StoreError):
+            self.end(move_id)
+
     def _update(self, move_id: str, members: Mapping[str, object], without: tuple[str, ...]) -> None:
         try:
             self.store.update(TABLE, KEY, set=members, remove=without, condition=Attr("move_id").eq(move_id))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import timestamp
-from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.moved_clock import ClockBusy, ClockOffset, MovedClock
+from chalicelib.foundation.moved_clock import ClockOffset, MovedClock
 from chalicelib.statistics.days import DAY_SECONDS, HOUR_SECONDS
 
 MOST_SECONDS = 400 * DAY_SECONDS
@@ -95,8 +94,7 @@ class ClockAdvance:
                 self._clock.move_to(base)
                 self._move(move_id, base, seconds)
         except BaseException:
-            with suppress(ClockBusy, StoreError):
-                self._offset.end(move_id)
+            self._offset.give_up(move_id)
             raise
         return self.now()
 

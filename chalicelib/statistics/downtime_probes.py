@@ -14,8 +14,6 @@ from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine, if_permitted
-from chalicelib.foundation.requests.facts import Facts, Key
-from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.statistics.days import DAY_SECONDS
 from chalicelib.statistics.downtimes import CLOCK_SKEW_SECONDS
 from chalicelib.statistics.hourly_counters import TABLE
@@ -35,7 +33,8 @@ class Probe:
 
     def to_item(self) -> Item:
         return {
-            **_key(self.bic)[1],
+            "subject": "probe",
+            "part": self.bic,
             "probe_id": self.probe_id,
             "sent_at": self.sent_at,
             "answered": self.answered,
@@ -74,19 +73,11 @@ class DowntimeProbes:
         is_due = sent_at.lte(now - PROBE_SECONDS) | sent_at.gt(now + CLOCK_SKEW_SECONDS)
         if over is not None:
             is_due |= Attr("probe_id").eq(over.probe_id)
-        key, put = _key(bic), Put(TABLE, probe.to_item(), absent("subject") | is_due)
-
-        def decide(facts: Facts) -> Outcome[tuple[Probe, bool]]:
-            stored = facts.find(Probe, key)
-            return Outcome((stored, False)) if stored and not facts.permits(put) else Outcome((probe, True), [put])
-
-        return Engine(self.store).carry_out(decide, Facts([key], [None]))
+        put = Put(TABLE, probe.to_item(), absent("subject") | is_due)
+        decide = if_permitted([put], (probe, True), lambda facts: (Probe.from_item(facts.stored(put)), False))
+        return Engine(self.store).carry_out(decide)
 
     def record_answer(self, probe: Probe) -> None:
         """Record that the bank answered a probe, unless another was sent since. Raises: StoreError."""
         put = Put(TABLE, replace(probe, answered=True).to_item(), Attr("probe_id").eq(probe.probe_id))
-        Engine(self.store).carry_out(if_permitted([put], None, None))
-
-
-def _key(bic: str) -> Key:
-    return TABLE, {"subject": "probe", "part": bic}
+        Engine(self.store).carry_out(if_permitted([put], None, lambda _: None))

@@ -14,9 +14,7 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.engine import Engine
-from chalicelib.foundation.requests.facts import Facts, Key
-from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.statistics.days import midnight_after
 from chalicelib.statistics.hourly_counters import (
     CONSECUTIVE,
@@ -54,8 +52,10 @@ class Downtime:
         return self.is_open and self.latest <= now + CLOCK_SKEW_SECONDS and now < self.ends_at
 
     def to_item(self) -> Item:
+        attribute, subject = PARTITION
         return {
-            **_key(self.bic)[1],
+            attribute: subject,
+            "part": self.bic,
             "is_open": self.is_open,
             "latest": self.latest,
             "computed_at": self.computed_at,
@@ -150,15 +150,6 @@ class DowntimeRecorder:
         latest = Attr("latest")
         same = latest.eq(computed.latest) & Attr("computed_at").lte(computed.computed_at)
         older = latest.lt(computed.latest) | latest.gt(self._clock.time() + CLOCK_SKEW_SECONDS)
-        key, put = _key(computed.bic), Put(TABLE, computed.to_item(), absent("subject") | older | same)
-
-        def decide(facts: Facts) -> Outcome[Downtime]:
-            stored = facts.find(Downtime, key)
-            return Outcome(stored) if stored and not facts.permits(put) else Outcome(computed, [put])
-
-        return Engine(self._store).carry_out(decide, Facts([key], [None]))
-
-
-def _key(bic: str) -> Key:
-    attribute, subject = PARTITION
-    return TABLE, {attribute: subject, "part": bic}
+        put = Put(TABLE, computed.to_item(), absent("subject") | older | same)
+        decide = if_permitted([put], computed, lambda facts: Downtime.from_item(facts.stored(put)))
+        return Engine(self._store).carry_out(decide)

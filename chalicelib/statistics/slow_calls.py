@@ -69,7 +69,7 @@ class SlowCalls:
     def free(self, slot: Slot) -> None:
         """Free a slot, unless another call has taken it since. Raises: StoreError."""
         put = Put(TABLE, slot.to_item(self.clock.time()), Attr("held_by").eq(slot.held_by))
-        Engine(self.store).carry_out(if_permitted([put], None, None))
+        Engine(self.store).carry_out(if_permitted([put], None, lambda _: None))
 
     def _take_one_of(self, bic: str, held_by: str, numbers: Sequence[int]) -> Slot | None:
         now = self.clock.time()
@@ -77,7 +77,8 @@ class SlowCalls:
         until = Attr("held_until")
         is_free = absent("subject") | until.lte(now) | until.gt(now + HELD_SECONDS)
         put = Put(TABLE, slot.to_item(now + HELD_SECONDS), is_free)
-        return Engine(self.store).carry_out(if_permitted([put], slot, None))
+        is_taken = Engine(self.store).carry_out(if_permitted([put], True, lambda _: False))
+        return slot if is_taken else None
 
     def _find_free(self, bic: str) -> list[int]:
         """The numbers of the free slots; one that is held longer than a call lasts was taken before a clock moved."""

@@ -28,7 +28,7 @@ from chalicelib.foundation.dynamodb.store import (
 )
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.facts import Facts, Key, NotRead
-from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.requests.outcome import Outcome, Proof
 
 A = TypeVar("A")
 _MOST_READ = 100
@@ -68,13 +68,15 @@ class Steady:
             self.store.wait(number)
 
 
+def if_permitted(
+    writes: Sequence[Operation], answer: A, otherwise: Callable[[Facts], A | Exception], proof: Proof | None = None
+) -> Decide[A]:
+    """The decision to write and answer or, if a condition fails, to answer or raise what ``otherwise`` makes of it."""
+    return lambda facts: Outcome(answer, writes, proof=proof) if facts.permits(*writes) else Outcome(otherwise(facts))
+
+
 def _no_dispatch(_: Any) -> None:
     raise TypeError("this engine dispatches no deliveries")
-
-
-def if_permitted(writes: Sequence[Operation], answer: A, otherwise: A | Exception) -> Decide[A]:
-    """The decision to write and answer, or to answer or raise ``otherwise`` if a condition fails."""
-    return lambda facts: Outcome(answer, writes) if facts.permits(*writes) else Outcome(otherwise)
 
 
 NOTHING_READ = Facts()

@@ -34,11 +34,10 @@ class NotRead(Exception):
 class Facts:
     """Items by their keys, ``None`` for those that do not exist."""
 
-    __slots__ = ("_items", "_refused")
+    __slots__ = ("_items",)
 
     def __init__(self, keys: Sequence[Key] = (), items: Sequence[Item | None] = ()) -> None:
         self._items: Mapping[_Name, Item | None] = {_name(key): item for key, item in zip(keys, items, strict=True)}
-        self._refused: Sequence[Operation] = ()
 
     def item(self, key: Key) -> Item | None:
         """Raises: NotRead."""
@@ -66,18 +65,14 @@ class Facts:
         """The record under ``key``, ``assumed`` unless it is known better."""
         return self.find(kind, key) if self.has(key) else assumed
 
+    def stored(self, write: Operation) -> Item:
+        """The item that a write would change or replace, as far as is known; empty if there is none."""
+        return self._items.get(self._name_of(write)) or {}
+
     def permits(self, *writes: Operation) -> bool:
-        """Whether the conditions of writes hold, as far as is known: for an item that was not read, they do.
-
-        A put of such an item, however, that was refused before is refused again.
-        """
-        return all(map(self._permits, writes))
-
-    def _permits(self, write: Operation) -> bool:
-        name = self._name_of(write)
-        if name is None or name not in self._items:
-            return all(write is not refused for refused in self._refused)
-        return holds(write.condition, self._items[name])
+        """Whether the conditions of writes hold, as far as is known: for an item that was not read, they do."""
+        known = [write for write in writes if self._name_of(write) in self._items]
+        return all(holds(write.condition, self.stored(write)) for write in known)
 
     def with_items(self, keys: Sequence[Key], items: Sequence[Item | None]) -> Facts:
         """These facts, and others, which replace those of the same keys."""
@@ -85,20 +80,19 @@ class Facts:
 
     def after(self, operations: Sequence[Operation], failure: ConditionFailed) -> Facts:
         """The facts of the next decision: a failed condition comes with the item that is stored now."""
-        failed = [(operations[position], failure.items[position]) for position in failure.failed]
-        named = [(self._name_of(write), item) for write, item in failed]
-        return self._with({name: item for name, item in named if name is not None}, [write for write, _ in failed])
+        return self._with({self._name_of(operations[each]): failure.items[each] for each in failure.failed})
 
-    def _with(self, items: Mapping[_Name, Item | None], refused: Sequence[Operation] = ()) -> Facts:
+    def _with(self, items: Mapping[_Name, Item | None]) -> Facts:
         facts = Facts()
-        facts._items, facts._refused = {**self._items, **items}, [*self._refused, *refused]
+        facts._items = {**self._items, **items}
         return facts
 
-    def _name_of(self, operation: Operation) -> _Name | None:
-        """The key of the item that an operation writes; that of a put is known only if it was read."""
+    def _name_of(self, operation: Operation) -> _Name:
+        """The key of the item that an operation writes; a put whose item was not read has a name of its own."""
         if not isinstance(operation, Put):
             return _name((operation.table, operation.key))
-        return next((name for name in self._items if writes_to(operation, (name[0], dict(name[1])))), None)
+        own: _Name = operation.table, (("", id(operation)),)
+        return next((name for name in self._items if writes_to(operation, (name[0], dict(name[1])))), own)
 
 
 def writes_to(operation: Operation, key: Key) -> bool:

@@ -7,10 +7,13 @@ needs no storage while a bank responds. Pauses pass in real time, also while bus
 
 from __future__ import annotations
 
+from functools import partial
+
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen, Pause
+from chalicelib.foundation.requests.engine import try_to
 from chalicelib.foundation.time_limit import time_limit
 from chalicelib.statistics import current_call
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS, DowntimeProbes, Probe
@@ -68,11 +71,8 @@ class BankCircuits:
             self._open_downtimes.forget(bic)
             current_call.record_end_of_downtime()
         if probe := self._own.pop(bic, None):
-            try:
-                with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
-                    self._downtime_probes.record_answer(probe)
-            except StoreError:
-                log.warning("probe not recorded", bic=bic)
+            with time_limit(self._clock.monotonic, self._clock.monotonic() + STORAGE_SECONDS):
+                try_to(partial(self._downtime_probes.record_answer, probe), "probe not recorded", bic=bic)
 
     def record_failure(self, bic: str) -> bool:
         """Record a failed call; returns whether it opened this instance's circuit, or was a probe."""

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import Busy, StoreError
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import try_to
 from chalicelib.foundation.time_limit import time_limit
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
@@ -58,11 +60,8 @@ class SlowCallLimit:
                 self._free(slot)
 
     def _free(self, slot: Slot) -> None:
-        try:
-            with self._storage_limit(STORAGE_SECONDS):
-                self.slow_calls.free(slot)
-        except StoreError:  # it frees itself
-            log.warning("slow call not ended", bic=slot.bic)
+        with self._storage_limit(STORAGE_SECONDS):  # a slot that is not freed frees itself
+            try_to(partial(self.slow_calls.free, slot), "slow call not ended", bic=slot.bic)
 
     def _storage_limit(self, seconds: float) -> AbstractContextManager[None]:
         clock = self.slow_calls.clock

@@ -17,20 +17,12 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import (
-    Check,
-    ConditionFailed,
-    Delete,
-    Item,
-    Operation,
-    Put,
-    Store,
-    Update,
-    absent,
-)
+from chalicelib.foundation.dynamodb.store import Check, Delete, Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import new_credential
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
+from chalicelib.foundation.requests.engine import Engine, if_permitted
+from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.protocol.bics import spellings
 from chalicelib.openbanking.records.bank_logos import Logo, is_logo, logo_key
@@ -65,6 +57,7 @@ class Banks:
 
     def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
         self._store = store
+        self._engine = Engine(store)
         self._vault = vault
         self._clock = clock
         self._settings = settings
@@ -128,14 +121,17 @@ class Banks:
         entry, key = self._new_api_key(bank.bic, 0)
         item = replace(bank, api_keys=(entry,), registered_at=self._clock.time()).to_item()
         _, *others = spellings(bank.bic)
-        try:
-            self._store.transact(
-                [Put(TABLE, item, absent("bic")), *(Check(*bank_key(other), absent("bic")) for other in others)]
-            )
-        except ConditionFailed as failure:
-            registered = next(found["bic"] for found in failure.items if found)
+        writes: list[Operation] = [
+            Put(TABLE, item, absent("bic")),
+            *(Check(*bank_key(other), absent("bic")) for other in others),
+        ]
+
+        def refuse(facts: Facts) -> BankExists:
+            registered = next(stored["bic"] for write in writes if (stored := facts.stored(write)))
             spelled = f", as {registered}" if registered != bank.bic else ""
-            raise BankExists(f"{bank.bic} is already registered{spelled}") from None
+            return BankExists(f"{bank.bic} is already registered{spelled}")
+
+        self._engine.carry_out(if_permitted(writes, None, refuse))
         return self._read_again(bank.bic), key
 
     def get(self, bic: str) -> Bank:
@@ -200,10 +196,8 @@ class Banks:
         Raises: UnknownBank.
         """
         key = self.get(bic).bic
-        try:
-            self._store.transact([Delete(*bank_key(key), Attr("bic").exists()), Delete(*logo_key(key))])
-        except ConditionFailed:
-            raise _unknown_bank(bic) from None
+        deletes = [Delete(*bank_key(key), Attr("bic").exists()), Delete(*logo_key(key))]
+        self._engine.carry_out(if_permitted(deletes, None, lambda _: _unknown_bank(bic)))
         self._forget()
 
     # -- inside
@@ -269,12 +263,12 @@ class Banks:
 
     def _write(self, bank: Bank, update: Update, *more: Operation) -> Bank:
         """Write a change, and what belongs to it. Raises: UnknownBank, InvalidBank."""
-        try:
-            self._store.transact([update, *more])
-        except ConditionFailed as failure:
-            if failure.items[0] is None:
-                raise _unknown_bank(bank.bic) from None
-            raise InvalidBank("the bank was changed concurrently: try again") from None
+
+        def refuse(facts: Facts) -> Exception:
+            is_there = bool(facts.stored(update))
+            return InvalidBank("the bank was changed concurrently: try again") if is_there else _unknown_bank(bank.bic)
+
+        self._engine.carry_out(if_permitted([update, *more], None, refuse))
         return self._read_again(bank.bic)
 
     def _new_api_key(self, bic: str, overlap: int) -> tuple[Item, str]:

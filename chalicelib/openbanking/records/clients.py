@@ -1,7 +1,7 @@
 """Clients: registered TPPs (specification, Web interface records).
 
 Every change is written together with its history entry, conditional on the revision that was read. If a concurrent
-change wins, the change is reapplied to the new state, or refused if the caller specified a revision.
+change wins, the change is decided again on the new state, or refused if the caller specified a revision.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from chalicelib.foundation.crypto.event_signing import EventSecret
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.crypto.vault import Vault
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
-from chalicelib.foundation.dynamodb.store import ATTEMPTS, ConditionFailed, Conflict, Operation, Put, Store, absent
+from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, absent
 from chalicelib.foundation.identifiers import digest, matches, new_secret
+from chalicelib.foundation.requests.engine import Engine, if_permitted
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome, Proof
 from chalicelib.foundation.settings import Settings
 from chalicelib.openbanking.records.client_record import (
     CLIENT_ID_LENGTH,
@@ -70,6 +73,7 @@ class Clients:
 
     def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
         self._store = store
+        self._engine = Engine(store)
         self._vault = vault
         self._clock = clock
         self._settings = settings
@@ -134,19 +138,17 @@ class Clients:
             client = self._with_secret(client, plain)
         if client.events_url:
             client = replace(client, event_secrets=(self._seal_secret(client_id, itself.events_secret),))
-        try:
-            self._store.put(TABLE, client.as_item(), absent("client_id"))
-        except ConditionFailed as failure:
-            assert failure.item is not None, "a client with this id exists"
-            return self._made_before(Client.from_item(failure.item), owner, itself)
-        return Registered(client, plain, itself.events_secret if client.events_url else None)
+        made = Registered(client, plain, itself.events_secret if client.events_url else None)
+        put = Put(TABLE, client.as_item(), absent("client_id"))
+
+        def repeat(facts: Facts) -> Registered:
+            return self._made_before(Client.from_item(facts.stored(put)), owner, itself)
+
+        return self._engine.carry_out(if_permitted([put], made, repeat))
 
     def get(self, client_id: str, owner: str | None = None) -> Client:
         """A client, optionally restricted to ``owner``. Raises: UnknownClient."""
-        item = self._store.get(*client_key(client_id)) if 0 < len(client_id) <= CLIENT_ID_LENGTH else None
-        if item is None or owner not in (None, item["owner"]):
-            raise UnknownClient(f"no client has the id {client_id}")
-        return Client.from_item(item)
+        return _require(self._read(client_id), client_id, owner)
 
     def all(self, owner: str | None = None) -> list[Client]:
         """All clients, or those of one owner."""
@@ -272,13 +274,15 @@ class Clients:
             if client.events_url is None:
                 raise InvalidClient("events_url", "the client has no Events URL")
             if secret and self.events_secrets(client)[:1] == [secret]:
-                self._check_recent(self._rotated_at(client))
                 return Registered(client, events_secret=plain, repeated=True)
             entry = self._seal_secret(client_id, plain)
             secrets = event_signing.rotate_secrets(client.event_secrets, entry, self._clock.time(), overlap)
             return Registered(replace(client, event_secrets=secrets), events_secret=plain)
 
-        return self._change(client_id, owner, "events secret rotated", apply_change)
+        made = self._change(client_id, owner, "events secret rotated", apply_change)
+        if made.repeated:
+            self._check_recent(self._rotated_at(made.client))
+        return made
 
     def events_secrets(self, client: Client) -> list[str]:
         """The secrets that currently sign events, in plain text, newest first.
@@ -322,32 +326,28 @@ class Clients:
     ) -> Registered:
         """Write the result of ``apply_change`` and a history entry; nothing if the client is unchanged.
 
-        After a concurrent change, the client is read and changed again. If DynamoDB's response is lost, the transaction
-        is retried; a condition failure on the retry means that the first write succeeded.
-
         Raises:
             UnknownClient.
             InvalidClient: the client cannot be changed so.
             ClientChanged: the client is not at the requested ``revision``.
             Conflict: concurrent changes interfered with every attempt.
         """
-        for attempt in range(ATTEMPTS):
-            before = self.get(client_id, owner)
+        key = client_key(client_id)
+
+        def decide(facts: Facts) -> Outcome[Registered]:
+            before = _require(facts.item(key), client_id, owner)
             made = apply_change(before)
             if made.client == before:
-                return made
+                return Outcome(made)
             if revision not in (None, before.revision):
                 raise ClientChanged(client_id)
             check_changeable(before, made.client)
-            made = replace(made, client=replace(made.client, revision=before.revision + 1))
-            try:
-                self._store.transact(self._put_change(before, made.client, owner or OPERATOR, action))
-                return made
-            except ConditionFailed as failure:
-                if failure.item and Client.from_item(failure.item) == made.client:
-                    return made
-                self._store.wait(attempt)
-        raise Conflict("the client was changed concurrently at every attempt")
+            after = replace(made.client, revision=before.revision + 1)
+            writes = self._put_change(before, after, owner or OPERATOR, action)
+            written = Proof([key], lambda item: Client.from_item(item) == after)
+            return Outcome(replace(made, client=after), writes, proof=written)
+
+        return self._engine.carry_out(decide, Facts([key], [self._read(client_id)]))
 
     def _put_change(self, before: Client, after: Client, by: str, action: Action) -> list[Operation]:
         """The writes of a change; they fail if the client has changed since ``before`` was read."""
@@ -360,8 +360,18 @@ class Clients:
             Put(TABLE, change.as_item(after.client_id), absent("client_id")),
         ]
 
+    def _read(self, client_id: str) -> Item | None:
+        return self._store.get(*client_key(client_id)) if 0 < len(client_id) <= CLIENT_ID_LENGTH else None
+
     def _with_secret(self, client: Client, plain: str) -> Client:
         return replace(client, secrets=(ClientSecret(digest(plain), self._clock.time()),))
+
+
+def _require(item: Item | None, client_id: str, owner: str | None) -> Client:
+    """The client of an item, which must be ``owner``'s if given. Raises: UnknownClient."""
+    if item is None or owner not in (None, item["owner"]):
+        raise UnknownClient(f"no client has the id {client_id}")
+    return Client.from_item(item)
 
 
 def _context(client_id: str) -> str:

@@ -30,7 +30,7 @@ from chalicelib.foundation.identifiers import OpaqueToken, new_credential, new_i
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.protocol.oauth_security import Confirmation
 from chalicelib.openbanking.protocol.scopes import Service
-from chalicelib.openbanking.protocol.tpp_calls import ConsentState, ConsentStatus, ConsentType, EndedBy, EventType
+from chalicelib.openbanking.protocol.tpp_calls import ConsentState, ConsentStatus, ConsentType, EndedBy
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -162,7 +162,6 @@ class NewConsent:
     """A new consent, the writes that create it, and its two credentials, which are sent only once."""
 
     consent: Consent
-    grant: Grant
     operations: list[Put]
     code: str
     bank_token: str
@@ -228,7 +227,7 @@ class Consents:
         if authorization.dpop_jkt is not None:
             grant["dpop_jkt"] = authorization.dpop_jkt
         operations = [Put(TABLE, each, absent("consent_id")) for each in (item, grant)]
-        return NewConsent(Consent.from_item(item), Grant.from_item(grant), operations, code, bank_token)
+        return NewConsent(Consent.from_item(item), operations, code, bank_token)
 
     def bank_token(self, consent: Consent) -> str:
         """The bank's token for this PSU, sent as ``X-Auth-Token``."""
@@ -360,13 +359,6 @@ def _first_notice(consent_id: str, now: int, valid_until: int) -> Item:
     announced_at = valid_until - EXPIRING_SECONDS
     event, at = ("consent.expiring", announced_at) if announced_at >= now else ("consent.expired", valid_until)
     return {"notify": event, NOTIFY.time: at, **NOTIFY.entry(consent_id)}
-
-
-def notice_due(item: Item, now: int) -> EventType | None:
-    """The expiry event that is due for a consent, if any."""
-    due = item["status"] == "authorised" and item.get(NOTIFY.time, now + 1) <= now
-    event: EventType | None = item["notify"] if due else None
-    return event
 
 
 def _bound_to(confirmation: Confirmation | None) -> Item:

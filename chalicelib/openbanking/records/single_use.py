@@ -7,9 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Put, Store, StoreUnavailable, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine, if_permitted
+from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Proof
 
 TABLE = "idempotency"
 
@@ -50,19 +53,12 @@ class SingleUses:
             UsedBefore.
         """
         claims = [_claim(use) for use in uses]
-        try:
-            self._write(claims)
-        except ConditionFailed as failure:
-            raise UsedBefore(failure.failed[0] if failure.failed else 0) from None
-        except StoreUnavailable:
-            if self._store.get(*uses[0].key) != claims[0].item:
-                raise
+        own = Proof([uses[0].key], lambda item: item == claims[0].item)
 
-    def _write(self, claims: Sequence[Put]) -> None:
-        if len(claims) == 1:
-            self._store.put(claims[0].table, claims[0].item, claims[0].condition)
-        else:
-            self._store.transact(claims)
+        def refuse(facts: Facts) -> UsedBefore:
+            return UsedBefore(next(number for number, claim in enumerate(claims) if not facts.permits(claim)))
+
+        Engine(self._store).carry_out(if_permitted(claims, None, refuse, own))
 
 
 def _claim(use: SingleUse) -> Put:

@@ -170,7 +170,7 @@ class UserAccountFlow:
         found, user = self._find_named(code_or_email)
         update = user_records.update_manager(user, manager_id)
         if found is None:
-            self._engine.carry_out(if_permitted([update], None, user_records.unknown_user(user.email)))
+            self._engine.carry_out(if_permitted([update], None, lambda _: user_records.unknown_user(user.email)))
         else:
             self._use_secret(found, update)
         return self._users.get(user.email)
@@ -200,7 +200,7 @@ class UserAccountFlow:
         if passwords.are_same(current, password):
             raise user_records.InvalidUser({"password": "the new password is the same as the current one"})
         update = user_records.update_password(user, passwords.hash_password(password))
-        self._engine.carry_out(if_permitted([update], None, WrongPassword()))
+        self._engine.carry_out(if_permitted([update], None, lambda _: WrongPassword()))
         return user_records.apply_password_update(user)
 
     def request_reset(self, email: str) -> None:
@@ -276,7 +276,7 @@ class UserAccountFlow:
     def _use_secret(self, found: OneTimeSecret, *changes: Operation) -> None:
         """Delete a secret and apply ``changes``, all or none. Raises: SecretNotValid."""
         refusal = SecretNotValid(_NOT_VALID[found.purpose])
-        self._engine.carry_out(if_permitted([self._one_time.delete(found), *changes], None, refusal))
+        self._engine.carry_out(if_permitted([self._one_time.delete(found), *changes], None, lambda _: refusal))
 
 
 def _hours_text(seconds: int) -> str:

@@ -19,7 +19,6 @@ from chalicelib.foundation.dynamodb.store import Delete, Item, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.foundation.requests.facts import Facts
-from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.website.records.sessions import TABLE, KnownBrowsers
 
 
@@ -82,23 +81,22 @@ class AttemptCounters:
         now = self._clock.time()
         updates = [_update_count(name, self._key(name, whom, now), now) for name, whom in subjects]
 
-        def decide(facts: Facts) -> Outcome[None]:
-            if stopped := [subjects[number][0] for number, each in enumerate(updates) if not facts.permits(each)]:
-                windows = [LIMITS[name].seconds for name in stopped]
-                raise _too_many(stopped, max(seconds - now % seconds for seconds in windows))
-            return Outcome(None, updates)
+        def refuse(facts: Facts) -> TooManyAttempts:
+            stopped = [name for (name, _), each in zip(subjects, updates, strict=True) if not facts.permits(each)]
+            windows = [LIMITS[name].seconds for name in stopped]
+            return _too_many(stopped, max(seconds - now % seconds for seconds in windows))
 
-        def if_busy() -> None:  # so many concurrent attempts indicate guessing
-            raise _too_many([name for name, _ in subjects], 1)
+        def if_busy() -> TooManyAttempts:  # so many concurrent attempts indicate guessing
+            return _too_many([name for name, _ in subjects], 1)
 
-        self._engine.carry_out(decide, if_busy=if_busy)
+        self._engine.carry_out(if_permitted(updates, None, refuse), if_busy=if_busy)
 
     def record_success(self, subjects: Subjects) -> None:
         """Subtract a successful attempt, or reset the counter if ``cleared_by_success``."""
         now = self._clock.time()
         updates = [_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects]
         # a new window may have started, or concurrent attempts make it irrelevant
-        self._engine.carry_out(if_permitted(updates, None, None), if_busy=lambda: None)
+        self._engine.carry_out(if_permitted(updates, None, lambda _: None), if_busy=lambda: None)
 
     def _key(self, name: str, whom: str, now: int) -> Item:
         secret = self._keyring.derived_keys("website/attempts")[-1]

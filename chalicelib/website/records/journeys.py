@@ -232,7 +232,7 @@ class Journeys:
 
     def _write(self, journey: Journey, write: Operation) -> Journey:
         """Write a journey, as it is afterwards. Raises: JourneyChanged."""
-        return Engine(self._store).carry_out(if_permitted([write], journey, JourneyChanged()))
+        return Engine(self._store).carry_out(if_permitted([write], journey, lambda _: JourneyChanged()))
 
     def _seal(self, owner: str, state: str, secrets: Mapping[str, str]) -> bytes:
         return self._vault.seal(jsontext.dumps(secrets), _context(owner, state))

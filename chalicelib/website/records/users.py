@@ -162,8 +162,8 @@ class Users:
 
     def _create(self, name: str, password_hash: str | None, **members: Any) -> User:
         created = put_user(name, password_hash, self._clock.time(), **members)
-        engine = Engine(self._store)
-        decide = if_permitted([created], User.from_item(created.item), UserExists(f"{name} is already registered"))
+        user, engine = User.from_item(created.item), Engine(self._store)
+        decide = if_permitted([created], user, lambda _: UserExists(f"{name} is already registered"))
         return engine.carry_out(decide, engine.read([user_key(name)]))
 
     def _change(self, email: str, **change: Any) -> User:

@@ -160,7 +160,10 @@ def test_who_asks_for_it_answers_instead_if_dynamodb_is_busy(engine: Engine, lin
 def test_a_put_that_is_refused_has_another_answer_without_a_read(engine: Engine, line: Line, key: Key) -> None:
     line.meanwhile = [others(key, count=5)]
 
-    assert engine.carry_out(if_permitted([Put(*key, absent("claim"))], "new", "there already")) == "there already"
+    assert (
+        engine.carry_out(if_permitted([Put(*key, absent("claim"))], "new", lambda _: "there already"))
+        == "there already"
+    )
     assert line.calls == ["PutItem"]
 
 

@@ -20,7 +20,7 @@ from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict
 from chalicelib.foundation.identifiers import digest
 from chalicelib.openbanking.protocol.oauth_security import CALLBACK_PARAMETERS
-from chalicelib.openbanking.records.client_record import Registered
+from chalicelib.openbanking.records.client_record import Registered, client_key
 from chalicelib.openbanking.records.client_validation import InvalidClient
 from chalicelib.openbanking.records.clients import ClientChanged, Clients, UnknownClient
 from tests import host_spellings
@@ -249,8 +249,10 @@ def test_a_rotation_undoes_nothing_that_changed_meanwhile(
 def test_a_change_that_others_overtake_again_and_again_is_given_up(
     world: World, clients: Clients, made: Registered, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    stored = world.hub.store.get(*client_key(made.client.client_id))
+
     def overtaken(operations: object) -> None:
-        raise ConditionFailed([None], [0])
+        raise ConditionFailed([stored], [0])
 
     monkeypatch.setattr(world.hub.store, "_pause", lambda seconds: None)
     monkeypatch.setattr(world.hub.store, "transact", overtaken)
