@@ -18,7 +18,6 @@ from chalicelib.foundation.requests.engine import Engine, try_to
 from chalicelib.foundation.requests.facts import Facts, Key
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.flows.tpp_events import TppEvents
-from chalicelib.openbanking.protocol.tpp_calls import EventType
 from chalicelib.openbanking.protocol.tpp_events import ConsentEnding
 from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, Consents, consent_key
@@ -68,7 +67,7 @@ class ConsentExpiry:
         A run after the expiry records both events, so that every TPP receives the same sequence.
         """
         key, deliveries, moved = consent_key(item["consent_id"]), RecordedDeliveries(), False
-        while _notice_due(item, self.clock.time()) is not None:
+        while True:
             write = partial(self.engine.write, partial(self._decide, key, client), Facts([key], [item]))
             outcome = try_to(write, "consent expiry not recorded", consent_id=item["consent_id"])
             if outcome is None or outcome.answer is None or isinstance(outcome.answer, Exception):
@@ -79,19 +78,14 @@ class ConsentExpiry:
 
     def _decide(self, key: Key, client: Client | None, facts: Facts) -> Outcome[tuple[Item, RecordedDeliveries] | None]:
         """The consent as it is after its due event, and this event; ``None`` if none is due."""
-        item = facts.item(key)
-        event = _notice_due(item, self.clock.time()) if item else None
-        if item is None or event is None:
+        item, now = facts.item(key), self.clock.time()
+        if item is None or item["status"] != "authorised" or item.get(NOTIFY.time, now + 1) > now:
             return Outcome(None)
         consent = Consent.from_item(item)
         data = ConsentEnding(consent_id=consent.consent_id, bic=consent.bic, valid_until=timestamp(consent.valid_until))
-        recorded, noticing = self.tpp_events.record(client, event, data), self.consents.update_next_notice(item)
+        recorded, noticing = (
+            self.tpp_events.record(client, item["notify"], data),
+            self.consents.update_next_notice(item),
+        )
         after = {name: value for name, value in {**item, **noticing.set}.items() if name not in noticing.remove}
         return Outcome((after, recorded), [noticing], recorded)
-
-
-def _notice_due(item: Item, now: int) -> EventType | None:
-    """The expiry event that is due for a consent, if any."""
-    due = item["status"] == "authorised" and item.get(NOTIFY.time, now + 1) <= now
-    event: EventType | None = item["notify"] if due else None
-    return event

@@ -17,7 +17,6 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine
-from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.flows.read_limits import CountedRead, ReadLimits
 from chalicelib.openbanking.flows.relay_requests import RelayRequest
@@ -107,7 +106,7 @@ class DeferredCalls:
         if read is not None:
             self.read_limits.reserve(read, recorded)
         else:
-            self.engine.carry_out(lambda _: Outcome(None, deliveries=recorded), Facts())
+            self.engine.carry_out(lambda _: Outcome(None, deliveries=recorded))
         return DeferredRequest(recorded.delivery_ids[0])
 
     def _outcome(self, delivery: Delivery) -> AcceptedRequest:

@@ -21,7 +21,6 @@ from chalicelib.foundation.dynamodb.store import Operation
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine
-from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.own_answers import EventEntry, EventsAnswer
@@ -74,7 +73,7 @@ class TppEvents:
         if not recorded.operations:
             raise NoEvents(f"the client {client.client_id} gets no events")
         event_id = (recorded.delivery_ids + recorded.event_ids)[0]
-        return self.engine.carry_out(lambda _: Outcome(event_id, deliveries=recorded), Facts())
+        return self.engine.carry_out(lambda _: Outcome(event_id, deliveries=recorded))
 
     def list_events(self, client: Client, query: EventsQuery) -> EventsAnswer:
         """A page of the events recorded for fetching, oldest first. Raises: Refusal."""
@@ -136,7 +135,7 @@ class TppEventSender:
         _, entry = self.event_log.put_event(
             client_receiver(client.client_id), delivery.topic, dispatch.body, at, event_id
         )
-        self.engine.carry_out(lambda _: Outcome(None, [entry]), Facts(), alongside=outcome)
+        self.engine.carry_out(lambda _: Outcome(None, [entry]), alongside=outcome)
 
     def _client(self, client_id: str) -> Client:
         try:

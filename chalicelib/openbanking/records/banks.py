@@ -57,7 +57,6 @@ class Banks:
 
     def __init__(self, store: Store, vault: Vault, clock: Clock, settings: Settings) -> None:
         self._store = store
-        self._engine = Engine(store)
         self._vault = vault
         self._clock = clock
         self._settings = settings
@@ -131,7 +130,7 @@ class Banks:
             spelled = f", as {registered}" if registered != bank.bic else ""
             return BankExists(f"{bank.bic} is already registered{spelled}")
 
-        self._engine.carry_out(if_permitted(writes, None, refuse))
+        Engine(self._store).carry_out(if_permitted(writes, None, refuse))
         return self._read_again(bank.bic), key
 
     def get(self, bic: str) -> Bank:
@@ -197,7 +196,7 @@ class Banks:
         """
         key = self.get(bic).bic
         deletes = [Delete(*bank_key(key), Attr("bic").exists()), Delete(*logo_key(key))]
-        self._engine.carry_out(if_permitted(deletes, None, lambda _: _unknown_bank(bic)))
+        Engine(self._store).carry_out(if_permitted(deletes, None, lambda _: _unknown_bank(bic)))
         self._forget()
 
     # -- inside
@@ -219,14 +218,7 @@ class Banks:
         return next((item for item in self._store.batch_get(keys) if item), None) if keys else None
 
     def _rows(self) -> list[Item]:
-        rows: list[Item] = []
-        after: Item | None = None
-        while True:
-            page = self._store.query(TABLE, ("directory", DIRECTORY), index="directory", after=after)
-            rows += page.items
-            after = page.next
-            if after is None:
-                return rows
+        return list(self._store.each(TABLE, ("directory", DIRECTORY), index="directory"))
 
     def _read_all(self, bics: Iterable[str]) -> list[Bank]:
         """The banks with these BICs that exist, in order."""
@@ -268,7 +260,7 @@ class Banks:
             is_there = bool(facts.stored(update))
             return InvalidBank("the bank was changed concurrently: try again") if is_there else _unknown_bank(bank.bic)
 
-        self._engine.carry_out(if_permitted([update, *more], None, refuse))
+        Engine(self._store).carry_out(if_permitted([update, *more], None, refuse))
         return self._read_again(bank.bic)
 
     def _new_api_key(self, bic: str, overlap: int) -> tuple[Item, str]:

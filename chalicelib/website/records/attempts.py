@@ -68,7 +68,7 @@ class AttemptCounters:
     """Stores counters without readable addresses or accounts, and recognises known ``browsers``."""
 
     def __init__(self, store: Store, keyring: Keyring, clock: Clock) -> None:
-        self._engine = Engine(store)
+        self._store = store
         self._keyring = keyring
         self._clock = clock
         self.browsers = KnownBrowsers(keyring, clock)
@@ -86,17 +86,17 @@ class AttemptCounters:
             windows = [LIMITS[name].seconds for name in stopped]
             return _too_many(stopped, max(seconds - now % seconds for seconds in windows))
 
-        def if_busy() -> TooManyAttempts:  # so many concurrent attempts indicate guessing
-            return _too_many([name for name, _ in subjects], 1)
-
-        self._engine.carry_out(if_permitted(updates, None, refuse), if_busy=if_busy)
+        Engine(self._store).carry_out(
+            if_permitted(updates, None, refuse),
+            if_busy=lambda: _too_many([name for name, _ in subjects], 1),  # so many at once indicate guessing
+        )
 
     def record_success(self, subjects: Subjects) -> None:
         """Subtract a successful attempt, or reset the counter if ``cleared_by_success``."""
         now = self._clock.time()
         updates = [_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects]
         # a new window may have started, or concurrent attempts make it irrelevant
-        self._engine.carry_out(if_permitted(updates, None, lambda _: None), if_busy=lambda: None)
+        Engine(self._store).carry_out(if_permitted(updates, None, lambda _: None), if_busy=lambda: None)
 
     def _key(self, name: str, whom: str, now: int) -> Item:
         secret = self._keyring.derived_keys("website/attempts")[-1]
