@@ -69,10 +69,19 @@ class Steady:
 
 
 def if_permitted(
-    writes: Sequence[Operation], answer: A, otherwise: Callable[[Facts], A | Exception], proof: Proof | None = None
+    writes: Sequence[Operation],
+    answer: A,
+    otherwise: Callable[[Facts], A | Exception],
+    *,
+    proof: Proof | None = None,
+    is_overwritten: bool = False,
 ) -> Decide[A]:
-    """The decision to write and answer or, if a condition fails, to answer or raise what ``otherwise`` makes of it."""
-    return lambda facts: Outcome(answer, writes, proof=proof) if facts.permits(*writes) else Outcome(otherwise(facts))
+    """The decision to write and answer or, if a condition fails, to answer or raise what ``otherwise`` makes of it.
+
+    ``proof`` and ``is_overwritten`` are as in ``Outcome``.
+    """
+    permitted = Outcome(answer, writes, proof=proof, is_overwritten=is_overwritten)
+    return lambda facts: permitted if facts.permits(*writes) else Outcome(otherwise(facts))
 
 
 def _no_dispatch(_: Any) -> None:

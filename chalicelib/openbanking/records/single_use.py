@@ -58,7 +58,7 @@ class SingleUses:
         def refuse(facts: Facts) -> UsedBefore:
             return UsedBefore(next(number for number, claim in enumerate(claims) if not facts.permits(claim)))
 
-        Engine(self._store).carry_out(if_permitted(claims, None, refuse, own))
+        Engine(self._store).carry_out(if_permitted(claims, None, refuse, proof=own))
 
 
 def _claim(use: SingleUse) -> Put:

@@ -19,6 +19,7 @@ from chalicelib.foundation.dynamodb.store import Delete, Item, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.foundation.requests.facts import Facts
+from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.website.records.sessions import TABLE, KnownBrowsers
 
 
@@ -95,8 +96,7 @@ class AttemptCounters:
         """Subtract a successful attempt, or reset the counter if ``cleared_by_success``."""
         now = self._clock.time()
         updates = [_update_after_success(name, self._key(name, whom, now)) for name, whom in subjects]
-        # a new window may have started, or concurrent attempts make it irrelevant
-        Engine(self._store).carry_out(if_permitted(updates, None, lambda _: None), if_busy=lambda: None)
+        Engine(self._store).attempt(Outcome(None, updates))  # a new window, or many at once, make it irrelevant
 
     def _key(self, name: str, whom: str, now: int) -> Item:
         secret = self._keyring.derived_keys("website/attempts")[-1]

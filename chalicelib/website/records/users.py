@@ -162,9 +162,8 @@ class Users:
 
     def _create(self, name: str, password_hash: str | None, **members: Any) -> User:
         created = put_user(name, password_hash, self._clock.time(), **members)
-        user, engine = User.from_item(created.item), Engine(self._store)
-        decide = if_permitted([created], user, lambda _: UserExists(f"{name} is already registered"))
-        return engine.carry_out(decide, engine.read([user_key(name)]))
+        user, exists = User.from_item(created.item), UserExists(f"{name} is already registered")
+        return Engine(self._store).carry_out(if_permitted([created], user, lambda _: exists, is_overwritten=True))
 
     def _change(self, email: str, **change: Any) -> User:
         table, key = user_key(normalise_email(email))
