@@ -9,17 +9,17 @@ from tests.shape.traced import card_authorization, relayed_read
 from tests.world import World
 
 CEILINGS = {
-    "store writes in flows": 31,
-    "handlers of store errors": 90,
-    "idempotency modules": 3,
-    "modules that spell the idempotency table": 5,
+    "store writes in flows": 0,
+    "handlers of store errors": 30,
+    "idempotency modules": 0,
+    "modules that spell the idempotency table": 1,
     "ambient contexts": 6,
-    "dataclasses of collaborators only": 67,
-    "other classes of collaborators only": 28,
+    "dataclasses of collaborators only": 44,
+    "other classes of collaborators only": 29,
     "factories of collaborators only": 0,
-    "lines of openbanking/container.py": 397,
-    "statements of chalicelib": 32_049,
-    "statements of infra": 15_327,
+    "lines of openbanking/container.py": 179,
+    "statements of chalicelib": 32_306,
+    "statements of infra": 15_328,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
 }
@@ -28,9 +28,9 @@ CEILINGS_OF_REQUESTS = {
     "relayed read: files": 57,
     "relayed read: switches of file": 132,
     "relayed read: functions": 193,
-    "card authorization: files": 65,
-    "card authorization: switches of file": 359,
-    "card authorization: functions": 312,
+    "card authorization: files": 69,
+    "card authorization: switches of file": 380,
+    "card authorization: functions": 325,
 }
 """The highest value of each figure of a traced request."""
 

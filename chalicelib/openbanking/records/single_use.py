@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from chalicelib.foundation.dynamodb.store import Item, Put, Store, absent
 from chalicelib.foundation.identifiers import digest, new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.claims import claim_key
 from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Proof
-
-TABLE = "idempotency"
 
 
 class UsedBefore(Exception):
@@ -35,7 +34,7 @@ class SingleUse:
 
     @property
     def key(self) -> tuple[str, Item]:
-        return TABLE, {"claim": f"jti#{self.issuer}#{digest(self.identifier)}"}
+        return claim_key(f"jti#{self.issuer}#{digest(self.identifier)}")
 
 
 class SingleUses:
