@@ -220,9 +220,7 @@ def _find_client_id(hub: Hub, text: str | None) -> str | None:
     if text is None:
         return None
     told = Party(client_id=text)
-    if not is_uuid(text) or (
-        hub.store.get(*client_key(text)) is None and not hub.delivery.journal.list(told, limit=1)
-    ):
+    if not is_uuid(text) or (hub.store.get(*client_key(text)) is None and not hub.delivery.journal.list(told, limit=1)):
         raise CommandRefused(f"no client has the id {text}: `clients list` shows them")
     return text
 
