@@ -67,7 +67,7 @@ test-pages: rendered ## Visit all states of all pages in Chromium: accessibility
 test-dynamodb: rendered ## Run the tests of storage, contention and the whole journey on DynamoDB Local (Java, Maven)
 	@DYNAMODB_ENGINE=dynamodb-local exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e"
 
-test-dynoxide: rendered ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide): TESTS=
+test-dynoxide: rendered ## Run the tests of storage, contention and the whole journey on dynoxide (make install-dynoxide)
 	@DYNAMODB_ENGINE=dynoxide exec $(PYTHON) -m pytest $(PARALLEL_TESTS) -m "dynamodb or e2e" $(TESTS)
 
 install-dynoxide: run-environment ## Build and install dynoxide, a fast DynamoDB engine, which make run then uses (cargo)
