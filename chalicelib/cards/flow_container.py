@@ -59,7 +59,7 @@ class CardFlows:
         engine, store, clock, metrics = cards.delivery.engine, shared.store, shared.clock, shared.metrics
         references = RequestReferences(Claims(shared.vault, shared.clock), card_data)
         self.sequences = sequences = Sequences(store)
-        completion = ProviderCompletion(store, clock, references, events, engine)
+        completion = ProviderCompletion(clock, references, events, engine)
         posting = PaymentPosting(sequences)
         hold_release = HoldRelease(sequences)
         payments = PaymentOrders(store, programmes, cards.payment_provider, posting)

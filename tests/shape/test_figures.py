@@ -13,7 +13,7 @@ from tests.source_code import ROOT
 
 CEILINGS = {
     "store writes in flows": 0,
-    "handlers of store errors": 30,
+    "handlers of store errors": 17,
     "idempotency modules": 0,
     "modules that spell the idempotency table": 1,
     "ambient contexts": 6,
@@ -21,7 +21,7 @@ CEILINGS = {
     "other classes of collaborators only": 29,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 179,
-    "statements of chalicelib": 32_306,
+    "statements of chalicelib": 32_293,
     "statements of infra": 15_328,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,

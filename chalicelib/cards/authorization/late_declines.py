@@ -18,7 +18,7 @@ from chalicelib.cards.storage.record import Key, or_default
 from chalicelib.cards.storage.time_ordered import shard_of
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import Busy, Item, Put, Update, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, Update, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine
@@ -54,13 +54,10 @@ class LateDeclines:
         shard = activity_record.of_manager(decline["manager_id"])[shard_of(number)]
         keys = [shard.key(decline["row_at"], number), usage_counters.key("card", card_id)]
         decide = partial(self._decide, decline, keys)
-        try:
-            self.engine.carry_out(decide, self.engine.read(keys), busy_attempts=_ATTEMPTS)
-        except Busy:
-            return False
-        return True
+        facts = self.engine.read(keys)
+        return self.engine.carry_out(decide, facts, busy_attempts=_ATTEMPTS, if_busy=lambda: False)
 
-    def _decide(self, decline: Item, keys: Sequence[Key], facts: Facts) -> Outcome[None]:
+    def _decide(self, decline: Item, keys: Sequence[Key], facts: Facts) -> Outcome[bool]:
         number, card_id = decline["id"], decline["card_id"]
         row, counted = (facts.item(key) for key in keys)
         assert row is not None, "both were written together"
@@ -76,9 +73,9 @@ class LateDeclines:
             condition=Attr("due_at").exists(),
         )
         if not facts.permits(over):  # it was listed meanwhile
-            return Outcome(None)
+            return Outcome(True)
         return Outcome(
-            None,
+            True,
             [
                 over,
                 Update(*Authorization.key(number), set=listed, condition=Attr("at").exists()),

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import count
 from typing import Any, Generic, Protocol, TypeVar
 
 from chalicelib.cards.events.card_events import CardEvent, CardEvents
@@ -24,14 +23,15 @@ from chalicelib.cards.protocol.status_codes import Refused, Status
 from chalicelib.cards.requests import envelope
 from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences, Unanswered
 from chalicelib.cards.storage.due_index import DueItems
-from chalicelib.cards.storage.record import WriteStamp
+from chalicelib.cards.storage.record import WriteStamp, proof_of
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
-from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Conflict, Item, Operation, Store
+from chalicelib.foundation.dynamodb.store import Busy, Conflict, Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 
 W = TypeVar("W", bound=PendingRecord)
@@ -71,10 +71,23 @@ class ProviderOrders(Protocol[W]):
 
 
 @dataclass(frozen=True, slots=True)
+class _Pace:
+    """Outcomes are written until a time in Unix seconds; then the schedule takes over."""
+
+    engine: Engine
+    clock: Clock
+    until: int
+
+    def wait(self, number: int, _: Exception, __: Sequence[Operation]) -> None:
+        if number + 1 >= _ATTEMPTS or self.clock.time() >= self.until:
+            raise Conflict("concurrent changes prevented writing an outcome") from None
+        self.engine.wait(min(number, 4))
+
+
+@dataclass(frozen=True, slots=True)
 class ProviderCompletion:
     """Completes records that wait for the provider."""
 
-    store: Store
     clock: Clock
     references: RequestReferences
     events: CardEvents
@@ -112,46 +125,42 @@ class ProviderCompletion:
 
     def _write_outcome(self, orders: ProviderOrders[W], record: W, reply: Any) -> str:
         """Write the provider's reply. Returns the response to the request. Raises: StoreError."""
-        action, claim, deadline = record.asks, record.waiting_claim, self.clock.time() + PATIENCE_SECONDS
+        action, claim = record.asks, record.waiting_claim
         assert action is not None, "somebody has asked for it"
-        waiting = claim
-        for attempt in count():
+        keys = self.references.keys(claim) if claim else []
+
+        def decide(facts: Facts) -> Outcome[str]:
+            current = facts.known(type(record), record, record.place)
+            assert current is not None, "what waits stays"
+            if current.asks is None:  # somebody else has finished it
+                facts.require(*keys)
+                return Outcome(self._kept_answer(facts, claim) or _render_answer(orders, action, current))
             stamp = WriteStamp(milliseconds(self.clock), new_id())
-            finished = orders.outcome(record, reply, stamp)
+            finished = orders.outcome(current, reply, stamp)
             answer = _render_answer(orders, action, finished.record)
             answering = [self.references.put_late_answer(claim, answer)] if claim else []
-            told = self.events.record(record.manager_id, finished.events)
-            try:
-                self.store.transact([*answering, *finished.operations, *told.operations])
-                self.events.dispatch(told)
-                return answer
-            except (ConditionFailed, Busy) as failure:
-                if claim and isinstance(failure, ConditionFailed) and 0 in failure.failed:
-                    claim = None  # it was answered, or it is so old that it is another request's, or gone
-                if attempt + 1 >= _ATTEMPTS or self.clock.time() >= deadline:
-                    raise Conflict("concurrent changes prevented writing an outcome") from None
-                self.store.wait(min(attempt, 4))
-            record = self._read_again(record)
-            if record.asks is None:  # somebody else has finished it
-                return self._kept_answer(waiting) or _render_answer(orders, action, record)
-        raise AssertionError("unreachable")
+            return Outcome(
+                answer,
+                [*filter(facts.permits, answering), *finished.operations],
+                self.events.record(current.manager_id, finished.events),
+                proof=proof_of(finished.operations, stamp.write_id),
+            )
 
-    def _kept_answer(self, claim: IdempotencyClaim | None) -> str | None:
+        pace = _Pace(self.engine, self.clock, self.clock.time() + PATIENCE_SECONDS)
+        return self.engine.finish(self.engine.write(decide, Facts(watched=keys), pace))
+
+    def _kept_answer(self, facts: Facts, claim: IdempotencyClaim | None) -> str | None:
         """The response as stored for repeated requests with the same reference."""
         if claim is None:
             return None
         try:
-            self.references.check_repeat(claim, self.store.batch_get(self.references.keys(claim)), self.clock.time())
+            items = [facts.item(key) for key in self.references.keys(claim)]
+            self.references.check_repeat(claim, items, self.clock.time())
         except Repeated as repeated:
             return repeated.answer
         except (Refused, Unanswered):  # so old that it is another request's
             return None
         return None
-
-    def _read_again(self, record: W) -> W:
-        item = self.store.get(*record.place)
-        assert item is not None, "what waits stays"
-        return record.from_item(item)
 
 
 def _render_answer(orders: ProviderOrders[W], action: str, record: W) -> str:

@@ -14,6 +14,8 @@ A return goes to the sender of the original payment, so that name counts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 
@@ -22,8 +24,9 @@ from chalicelib.cards.payments.pending_index import TABLE
 from chalicelib.cards.payments.sandbox_account_numbers import BANK, SORT_CODE, british_iban, british_number, sepa_iban
 from chalicelib.cards.protocol.schemes import BRITAIN, METHOD_CURRENCIES, SEPA_COUNTRIES, UK, choose_scheme
 from chalicelib.cards.storage.record import without_none
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError, absent
+from chalicelib.foundation.dynamodb.store import Item, Put, Store, StoreError, absent
 from chalicelib.foundation.identifiers import new_id
+from chalicelib.foundation.requests.engine import Engine, if_permitted
 
 REFUSE, SILENT, LOST = "REFUSE", "SILENT", "LOST"
 _FIRST_REFERENCE = 9_000_000_000
@@ -57,22 +60,24 @@ class SandboxProvider:
         return _read_receipt(stands)
 
     def find(self, payment_id: int) -> provider.Receipt | None:
-        try:
+        with _reachable():
             found = self._store.get(TABLE, _order_key(payment_id, "order"))
-        except StoreError as failure:
-            raise provider.ProviderSilent("the sandbox cannot be reached") from failure
         return _read_receipt(found) if found else None
 
     def _put_or_read(self, item: Item) -> Item:
         """The stored item: ``item`` if this attempt wrote it, otherwise an earlier one."""
-        try:
-            self._store.put(TABLE, item, absent("owner"))
-        except ConditionFailed as failure:
-            assert failure.item is not None, "an item exists at this key"
-            return failure.item
-        except StoreError as failure:
-            raise provider.ProviderSilent("the sandbox cannot be reached") from failure
-        return item
+        put = Put(TABLE, item, absent("owner"))
+        with _reachable():
+            return Engine(self._store).carry_out(if_permitted([put], item, lambda facts: facts.stored(put)))
+
+
+@contextmanager
+def _reachable() -> Iterator[None]:
+    """Storage that does not respond is a provider that does not. Raises: ProviderSilent."""
+    try:
+        yield
+    except StoreError as failure:
+        raise provider.ProviderSilent("the sandbox cannot be reached") from failure
 
 
 def _is_to(destination: provider.BankAccount, word: str) -> bool:

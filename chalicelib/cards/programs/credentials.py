@@ -18,9 +18,10 @@ from typing import Any
 from chalicelib.cards.programs.programmes import TABLE, owner
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete, Item, Operation, Put, Store, Update, absent
+from chalicelib.foundation.dynamodb.store import Delete, Item, Operation, Put, Store, Update, absent
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.engine import Engine, if_permitted
 
 CACHED_SECONDS = 60
 NEW_SECONDS = 5
@@ -181,16 +182,13 @@ class Credentials:
         return entry["access_key"], _credential(item)
 
     def _update_keys(self, key_digest: str, credential: Credential, keys: list[CredentialKey]) -> None:
-        table, key = credential_key(key_digest)
-        try:
-            self._store.update(
-                table,
-                key,
-                set={"keys": [asdict(each) for each in keys], "revision": credential.revision + 1},
-                condition=Attr("revision").eq(credential.revision),
-            )
-        except ConditionFailed:
-            raise CredentialChanged("the credential was changed concurrently: try again") from None
+        update = Update(
+            *credential_key(key_digest),
+            set={"keys": [asdict(each) for each in keys], "revision": credential.revision + 1},
+            condition=Attr("revision").eq(credential.revision),
+        )
+        changed = CredentialChanged("the credential was changed concurrently: try again")
+        Engine(self._store).carry_out(if_permitted([update], None, lambda _: changed))
         self._cache.pop(key_digest, None)
 
     def _from_cache(self, key_digest: str, seconds: int) -> Credential | None:

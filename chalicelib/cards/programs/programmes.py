@@ -17,10 +17,10 @@ from chalicelib.cards.programs.catalogue import KINDS, Catalogue, Entry, Rate, e
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreUnavailable
+from chalicelib.foundation.dynamodb.store import Item, Store, Update
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.requests.engine import DecideAgain
+from chalicelib.foundation.requests.engine import DecideAgain, Engine, if_permitted
 
 TABLE = "programmes"
 CACHED_SECONDS = 60
@@ -116,14 +116,8 @@ class Programmes:
 
     def _mark(self, manager_id: int, reference: EntryId) -> bool:
         """Mark an entry; returns false if it no longer exists."""
-        table, key = entry_key(manager_id, *reference)
-        there = Attr("owner").exists()
-        try:
-            try:
-                self._store.update(table, key, set={"used": True}, condition=there)
-            except StoreUnavailable:  # writing it twice is writing it once
-                self._store.update(table, key, set={"used": True}, condition=there)
-        except ConditionFailed:
+        update = Update(*entry_key(manager_id, *reference), set={"used": True}, condition=Attr("owner").exists())
+        if not Engine(self._store).carry_out(if_permitted([update], True, lambda _: False, is_repeatable=True)):
             return False
         self._used.add((manager_id, reference))
         return True

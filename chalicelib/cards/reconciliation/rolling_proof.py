@@ -22,10 +22,11 @@ from chalicelib.cards.storage.record import Key
 from chalicelib.cards.storage.sequences import SEQUENCES
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Item, Store, StoreError
+from chalicelib.foundation.dynamodb.store import Item, Store, StoreError
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.foundation.parallel import together
+from chalicelib.foundation.requests.engine import Decide, Engine, if_permitted
 
 AT_ONCE = 16
 """Accounts proved in parallel; then the progress is saved."""
@@ -165,11 +166,8 @@ class RollingProof:
     def _save(self, progress: Progress) -> Progress | None:
         """Save the progress. Returns it with its new version; ``None`` if another run is active."""
         after, put = progress.put()
-        try:
-            self.store.put(put.table, put.item, put.condition)
-        except ConditionFailed:
-            return None
-        return after
+        saved: Decide[Progress | None] = if_permitted([put], after, lambda _: None)
+        return Engine(self.store).carry_out(saved)
 
     def _log_findings(self, progress: Progress, run: _Run, *, ended: bool) -> None:
         for owner, broken in sorted(run.broken.items()):

@@ -30,6 +30,7 @@ from chalicelib.cards.requests.pending_request import PendingRequest, RequestPac
 from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, RequestReferences
 from chalicelib.cards.requests.request_context import Outcome, RefusedWith, RequestContext, UnrecordedAnswer
 from chalicelib.cards.storage.hot_key_queue import HotKeyQueues, QueuePlace
+from chalicelib.cards.storage.record import proof_of
 from chalicelib.cards.storage.reserved_rows import ReservedRow, RowReservation
 from chalicelib.foundation import jsontext, log, security_refusals
 from chalicelib.foundation.clock import Clock
@@ -272,7 +273,7 @@ class Dispatcher:
         """The outcome with its claim, first of its writes; without a response to keep, the claim is left pending."""
         claim = context.claim
         if claim is None:
-            return written.Outcome(answer, operations, deliveries, context.proof(operations))
+            return written.Outcome(answer, operations, deliveries, proof_of(operations, context.write_id))
         claiming = [self.references.put_claim(claim)]
         if kept is not None:
             answered = None if pending.action.effect == "reveal" else kept

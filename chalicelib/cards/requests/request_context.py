@@ -18,11 +18,10 @@ from chalicelib.cards.storage.hot_key_queue import QueuePlace
 from chalicelib.cards.storage.record import Key, Record
 from chalicelib.cards.storage.reserved_rows import NewEntry, RowReservation
 from chalicelib.foundation.clock import Clock, milliseconds
-from chalicelib.foundation.dynamodb.store import Item, Operation, Put, Store, Update
+from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces, together
-from chalicelib.foundation.requests.outcome import Proof
 
 R = TypeVar("R", bound=Record)
 D = TypeVar("D")
@@ -134,11 +133,6 @@ class RequestContext:
             self.references.check_repeat(claim, found[: len(own)], self.now)
         return found[len(own) :]
 
-    def proof(self, operations: Sequence[Operation]) -> Proof:
-        """What shows that the writes of this attempt were applied: the records name it."""
-        keys = [key for key in map(_written_key, operations) if key is not None]
-        return Proof(keys, lambda item: item.get("written_by") == self.write_id)
-
     def reserve(self, entry: NewEntry) -> None:
         """Reserve a position for a new row in a round trip of its own."""
         self.reservation.make(entry)
@@ -161,16 +155,6 @@ class RequestContext:
     def can_see(self, item: Item | None) -> bool:
         """Whether the record exists and is visible to the caller."""
         return bool(item and item["manager_id"] == self.manager_id and item["access_level"] <= self.level)
-
-
-def _written_key(operation: Operation) -> Key | None:
-    """The key of an item that names the attempt which writes it."""
-    match operation:
-        case Put(table, {"owner": owner, "part": part, "written_by": _}):
-            return table, {"owner": owner, "part": part}
-        case Update(table, key, {"written_by": _}):
-            return table, key
-    return None
 
 
 def page(rows: Sequence[D], paginator: tuple[int, int]) -> Outcome[list[D]]:

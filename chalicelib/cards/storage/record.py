@@ -7,14 +7,15 @@ identifies the attempt that last wrote it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, ClassVar, TypeVar
 
 from chalicelib.cards.protocol.status_codes import Status
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import Check, Item, Put, Update, absent
+from chalicelib.foundation.dynamodb.store import Check, Item, Operation, Put, Update, absent
 from chalicelib.foundation.lazy_dataclasses import dataclass
+from chalicelib.foundation.requests.outcome import Proof
 
 TABLE = "cards"
 R = TypeVar("R", bound="Record")
@@ -103,3 +104,19 @@ class WriteStamp:
     def now(self) -> int:
         """The write time in Unix seconds."""
         return self.at // 1000
+
+
+def proof_of(operations: Sequence[Operation], write_id: str) -> Proof:
+    """What shows that the writes of an attempt were applied: the records name it."""
+    keys = [key for key in map(_written_key, operations) if key is not None]
+    return Proof(keys, lambda item: item.get("written_by") == write_id)
+
+
+def _written_key(operation: Operation) -> Key | None:
+    """The key of an item that names the attempt which writes it."""
+    match operation:
+        case Put(table, {"owner": owner, "part": part, "written_by": _}):
+            return table, {"owner": owner, "part": part}
+        case Update(table, key, {"written_by": _}):
+            return table, key
+    return None

@@ -26,10 +26,11 @@ from chalicelib.cards.storage.time_ordered import CANCELLED, RESERVED_BY, Timeli
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock, milliseconds
 from chalicelib.foundation.dynamodb.conditions import Attr
-from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Put, Store, StoreError, absent
+from chalicelib.foundation.dynamodb.store import ConditionFailed, Conflict, Item, Put, Store, absent
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import together
+from chalicelib.foundation.requests.engine import Engine, if_permitted, try_to
 
 T = TypeVar("T")
 
@@ -71,12 +72,7 @@ class ReservedRow:
     def release(self, store: Store) -> None:
         """Give up the position, if its row is not written; if this fails, a reader cancels it later."""
         table, key = self.place
-        try:
-            _put(store, _put_mark(table, key, self.token))
-        except ConditionFailed:  # written or cancelled in the meantime
-            return
-        except StoreError:
-            log.exception("reserved row not released")
+        try_to(partial(_mark, store, table, key, self.token), "reserved row not released")
 
     def has_mark(self, item: Item) -> bool:
         """Whether an item is the mark of this position's cancelled reservation."""
@@ -160,11 +156,13 @@ def cancel_abandoned(store: Store, table: str, rows: Sequence[Item], now: int) -
 
 
 def _cancel(store: Store, table: str, row: Item) -> None:
-    try:
-        _put(store, _put_mark(table, {"owner": row["owner"], "part": row["part"]}, row[RESERVED_BY]))
-    except ConditionFailed:  # written or cancelled in the meantime
-        return
-    log.warning("reserved row cancelled", owner=row["owner"], part=row["part"])
+    if _mark(store, table, {"owner": row["owner"], "part": row["part"]}, row[RESERVED_BY]):
+        log.warning("reserved row cancelled", owner=row["owner"], part=row["part"])
+
+
+def _mark(store: Store, table: str, key: Item, token: str) -> bool:
+    """Cancel a reservation; false if it was used or cancelled meanwhile. Raises: StoreError."""
+    return Engine(store).carry_out(if_permitted([_put_mark(table, key, token)], True, lambda _: False))
 
 
 def _put(store: Store, put: Put) -> None:

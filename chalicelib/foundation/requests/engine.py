@@ -74,13 +74,14 @@ def if_permitted(
     otherwise: Callable[[Facts], A | Exception],
     *,
     proof: Proof | None = None,
+    is_repeatable: bool = False,
     is_overwritten: bool = False,
 ) -> Decide[A]:
     """The decision to write and answer or, if a condition fails, to answer or raise what ``otherwise`` makes of it.
 
-    ``proof`` and ``is_overwritten`` are as in ``Outcome``.
+    The options are as in ``Outcome``.
     """
-    permitted = Outcome(answer, writes, proof=proof, is_overwritten=is_overwritten)
+    permitted = Outcome(answer, writes, proof=proof, is_repeatable=is_repeatable, is_overwritten=is_overwritten)
     return lambda facts: permitted if facts.permits(*writes) else Outcome(otherwise(facts))
 
 

@@ -32,12 +32,18 @@ class NotRead(Exception):
 
 
 class Facts:
-    """Items by their keys, ``None`` for those that do not exist."""
+    """Items by their keys, ``None`` for those that do not exist.
 
-    __slots__ = ("_items",)
+    ``watched`` are keys of items that were not read, but that puts may meet.
+    """
 
-    def __init__(self, keys: Sequence[Key] = (), items: Sequence[Item | None] = ()) -> None:
+    __slots__ = ("_items", "_watched")
+
+    def __init__(
+        self, keys: Sequence[Key] = (), items: Sequence[Item | None] = (), watched: Sequence[Key] = ()
+    ) -> None:
         self._items: Mapping[_Name, Item | None] = {_name(key): item for key, item in zip(keys, items, strict=True)}
+        self._watched = tuple(map(_name, watched))
 
     def item(self, key: Key) -> Item | None:
         """Raises: NotRead."""
@@ -84,15 +90,16 @@ class Facts:
 
     def _with(self, items: Mapping[_Name, Item | None]) -> Facts:
         facts = Facts()
-        facts._items = {**self._items, **items}
+        facts._items, facts._watched = {**self._items, **items}, self._watched
         return facts
 
     def _name_of(self, operation: Operation) -> _Name:
-        """The key of the item that an operation writes; a put whose item was not read has a name of its own."""
+        """The key of the item that an operation writes; a put whose key is not known has a name of its own."""
         if not isinstance(operation, Put):
             return _name((operation.table, operation.key))
         own: _Name = operation.table, (("", id(operation)),)
-        return next((name for name in self._items if writes_to(operation, (name[0], dict(name[1])))), own)
+        names = (*self._items, *self._watched)
+        return next((name for name in names if writes_to(operation, (name[0], dict(name[1])))), own)
 
 
 def writes_to(operation: Operation, key: Key) -> bool:

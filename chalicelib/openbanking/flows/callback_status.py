@@ -5,15 +5,11 @@ The page's URL can be forged, so the status comes from the bank, within rate lim
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.dynamodb.store import Busy, Operation, Store
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.engine import Engine
-from chalicelib.foundation.requests.facts import Facts
-from chalicelib.foundation.requests.outcome import Outcome
+from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
 from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
@@ -84,10 +80,7 @@ class CallbackStatus:
     def _count_query(self, payment: Payment, address: str) -> bool:
         """Count a query; false if a limit has been reached."""
         counts = self.callback_limits.put_counts(payment, address)
-        try:
-            return self.engine.carry_out(lambda facts: _decide_count(facts, counts), Facts())
-        except Busy:
-            return False
+        return self.engine.carry_out(if_permitted(counts, True, lambda _: False), if_busy=lambda: False)
 
     def _read_client_and_consent(self, payment: Payment) -> tuple[Client | None, Consent | None]:
         """The payment's client, and its consent if still valid or spent."""
@@ -98,8 +91,3 @@ class CallbackStatus:
         consent, now = Consent.from_item(item) if item else None, self.clock.time()
         in_force = consent is not None and consent.can_be_queried(now)
         return Client.from_item(client) if client else None, consent if in_force else None
-
-
-def _decide_count(facts: Facts, counts: Sequence[Operation]) -> Outcome[bool]:
-    permitted = all(map(facts.permits, counts))
-    return Outcome(permitted, counts if permitted else ())

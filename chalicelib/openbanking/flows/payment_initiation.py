@@ -7,6 +7,7 @@ consent; a second transaction records the response. In between, the bank is call
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from chalicelib.delivery.outbox import Outbox
@@ -15,7 +16,7 @@ from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, StoreError
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.requests.engine import Engine, try_to
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
@@ -250,13 +251,11 @@ class PaymentInitiation:
             kept: list[Operation] = [self.order_answers.put_released(order.claim)] if order.claim else []
         else:
             kept = self._put_outcome(order, lambda claim: self.order_answers.put_refusal(claim, refusal))
-        try:
-            if failure.reach == "never":
-                self.payment_execution.release_attempt(order.caller, order.record, order.attempt, kept)
-            else:
-                self.payment_execution.record_failure(order, failure, request_id, kept)
-        except StoreError:
-            log.exception("failed payment not recorded", request_id=request_id)
+        if failure.reach == "never":
+            record = partial(self.payment_execution.release_attempt, order.caller, order.record, order.attempt, kept)
+        else:
+            record = partial(self.payment_execution.record_failure, order, failure, request_id, kept)
+        try_to(record, "failed payment not recorded", request_id=request_id)
 
 
 def _new_order(

@@ -117,7 +117,7 @@ def test_a_request_cut_off_after_the_provider_has_it_asks_for_nothing_twice(
     address, reference = scene.funded(10_000), scene.reference()
     provider.once(AFTER, breaking(applied=applied))
 
-    assert scene.transfer(address, 2500, request_reference_id=reference).status_code == 9001
+    assert scene.transfer(address, 2500, request_reference_id=reference).status_code == (None if applied else 9001)
 
     assert later(scene) == (0 if applied else 1)
     answer = scene.transfer(address, 2500, request_reference_id=reference)
@@ -134,7 +134,7 @@ def test_a_refusal_that_nobody_wrote_down_is_written_down_once(
     members = {"destination_account_name": "Refuse Ltd", "request_reference_id": reference}
     provider.once(AFTER, breaking(applied=applied))
 
-    assert scene.transfer(address, 2500, **members).status_code == 9001
+    assert scene.transfer(address, 2500, **members).status_code == (7001 if applied else 9001)
 
     later(scene)
     answer = scene.transfer(address, 2500, **members)
@@ -304,7 +304,7 @@ def test_a_return_that_was_cut_off_is_finished_once(
     members = {"epm_transaction_id": number, "request_reference_id": reference}
     provider.once(AFTER, breaking(applied=applied))
 
-    assert scene.do("inboundReturn", **members).status_code == 9001
+    assert scene.do("inboundReturn", **members).status_code == (None if applied else 9001)
     assert later(scene) == (0 if applied else 1)
 
     assert scene.do("inboundReturn", **members).duplicated == 1

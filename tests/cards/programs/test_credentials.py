@@ -215,7 +215,7 @@ def test_other_rights_leave_the_keys_alone(caller: Caller) -> None:
 def test_of_two_rotations_at_a_time_one_is_refused(caller: Caller) -> None:
     other = caller.world.another_process().cards.credentials
     with (
-        caller.world.meanwhile("update", lambda: other.rotate(caller.id, "app")),
+        caller.world.meanwhile("transact", lambda: other.rotate(caller.id, "app")),
         pytest.raises(CredentialChanged, match="try again"),
     ):
         caller.world.hub.cards.credentials.rotate(caller.id, "app")
