@@ -21,11 +21,11 @@ class _Part:
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
-    def __get__(self, room: Room | None, owner: type[Room]) -> Any:
-        if room is None:
+    def __get__(self, container: Container | None, owner: type[Container]) -> Any:
+        if container is None:
             return self
         factory = getattr(import_module(self._module), owner.__annotations__[self._name])
-        made = room.__dict__[self._name] = room.make(factory)
+        made = container.__dict__[self._name] = container.make(factory)
         return made
 
 
@@ -34,17 +34,17 @@ def part(module: str) -> Any:
     return _Part(module)
 
 
-class Room:
-    """The parts of a room; ``outer`` hold what they need besides."""
+class Container:
+    """The parts of one room of the service; ``parents`` hold what they need besides."""
 
-    outer: Sequence[object] = ()
+    parents: Sequence[object] = ()
 
     def make(self, factory: Callable[..., Any]) -> Any:
         """What a factory makes of the parts that its parameters are named after."""
         return factory(**{name: self._find(name) for name in _needs(factory)})
 
     def _find(self, name: str) -> Any:
-        holder = next((each for each in (self, *self.outer) if hasattr(type(each), name) or name in vars(each)), None)
+        holder = next((each for each in (self, *self.parents) if hasattr(type(each), name) or name in vars(each)), None)
         if holder is None:
             raise LookupError(f"{type(self).__name__} has no {name}")
         return getattr(holder, name)

@@ -9,7 +9,7 @@ from chalicelib.delivery.container import DeliveryContainer, Senders
 from chalicelib.delivery.outcomes import Sender
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.http.pages import ErrorPage, PageRenderer
-from chalicelib.foundation.wiring import Room, part
+from chalicelib.foundation.wiring import Container, part
 from chalicelib.statistics.container import StatisticsContainer
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from chalicelib.openbanking.records.unattended_reads import UnattendedReads
 
 
-class OpenBankingContainer(Room):
+class OpenBankingContainer(Container):
     """The parts of the open banking hub.
 
     ``error_page`` renders error pages for browsers, ``bank_choice_page`` the page on which a user chooses the bank.
@@ -112,7 +112,7 @@ class OpenBankingContainer(Room):
         bank_choice_page: PageRenderer[BankChoice],
     ) -> None:
         self.shared, self.delivery, self.statistics = shared, delivery, statistics
-        self.outer = (shared, delivery, statistics, shared.settings)
+        self.parents = (shared, delivery, statistics, shared.settings)
         self.error_page, self.bank_choice_page = error_page, bank_choice_page
 
     @cached_property

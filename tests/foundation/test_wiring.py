@@ -7,7 +7,7 @@ from dataclasses import field
 import pytest
 
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.wiring import Room, part
+from chalicelib.foundation.wiring import Container, part
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Depot:
         return "red"
 
 
-class Garage(Room):
+class Garage(Container):
     """Two parts, and one that needs what nobody has."""
 
     engine: Engine = part(__name__)
@@ -45,7 +45,7 @@ class Garage(Room):
     roof: Roof = part(__name__)
 
     def __init__(self) -> None:
-        self.outer = (Depot("diesel"),)
+        self.parents = (Depot("diesel"),)
 
 
 def test_a_part_is_made_of_other_parts_and_of_what_is_outside() -> None:

@@ -43,8 +43,6 @@ from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Proof
 
 Decided = written.Outcome[Response]
-_OWN = ("attempt", "answer")
-"""The members of a claim that tell one attempt from another."""
 _OUTCOME_UNKNOWN = (
     "storage did not answer: it is not known whether the request was carried out; "
     "it is safe to repeat it with the same request_reference_id"
@@ -278,7 +276,8 @@ class Dispatcher:
         if kept is not None:
             answered = None if pending.action.effect == "reveal" else kept
             claiming = self.references.put_answer(claim, answered, whole, context.now)
-        return written.Outcome(answer, [*claiming, *operations], deliveries, _proof_of_claim(claim, claiming[0].item))
+        proof = _proof_of_claim(claim, claiming[0].item) or proof_of(operations, context.write_id)
+        return written.Outcome(answer, [*claiming, *operations], deliveries, proof)
 
     def _check_claim(self, claim: IdempotencyClaim, facts: Facts, now: int) -> None:
         """Compare a request with the claim that it met, if any. Raises: as ``RequestReferences.check_repeat``."""
@@ -319,9 +318,10 @@ def _answer_or_error(answer: Callable[[], str]) -> Answer:
     return Answer(envelope.error(refusal), refusal.retry_after)
 
 
-def _proof_of_claim(claim: IdempotencyClaim, item: Item) -> Proof:
-    """A stored claim shows the attempt that wrote it: each seals its answer anew."""
-    return Proof([claim.stored.key], lambda stored: all(stored.get(name) == item.get(name) for name in _OWN))
+def _proof_of_claim(claim: IdempotencyClaim, item: Item) -> Proof | None:
+    """A claim with an answer names the attempt that wrote it, since each seals the answer anew."""
+    answer = item.get("answer")
+    return Proof([claim.stored.key], lambda stored: stored.get("answer") == answer) if answer is not None else None
 
 
 def _audit(credential: Credential, request: Any, data: Any) -> None:

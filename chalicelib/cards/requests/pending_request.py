@@ -86,6 +86,8 @@ class RequestPace:
             self._wait_for_answer(number)
             return
         if isinstance(failure, ConditionFailed):
+            if self.pending.claim is not None and 0 in failure.failed and number + 1 < _ATTEMPTS:
+                return  # the next decision answers as the request that has the claim
             self._queue(failure, operations)
         place, is_late = self.pending.queue_place, self.pending.is_late
         if number + 1 >= _ATTEMPTS or (time_limit.is_over() if is_late else place.is_over):
@@ -97,8 +99,7 @@ class RequestPace:
 
     def _queue(self, failure: ConditionFailed, operations: Sequence[Operation]) -> None:
         """Queue for the item that was changed; nobody queues for claims, which are written first."""
-        if self.pending.claim is None or 0 not in failure.failed:
-            self.pending.queue_place.queue_for(operations[failure.failed[0]])
+        self.pending.queue_place.queue_for(operations[failure.failed[0]])
         if self.pending.action.late is None:
             self.pending.reservation.give_up_if_cancelled(failure)
 

@@ -331,6 +331,9 @@ class Store:
                 error, throttled = failure, throttled + 1
             except NeverSent as failure:
                 error, unsent = failure, unsent + 1
+            except StoreUnavailable as failure:  # of a repeat, it says nothing of the call whose response was lost
+                refused = lost or failure
+                raise refused from refused.__cause__
             is_last = losses >= sendings or blocked + throttled >= ATTEMPTS or unsent >= SENDINGS
             is_last = is_last or self._monotonic() >= until
             if is_last or (isinstance(error, Throttled) and not self._budget.take()):

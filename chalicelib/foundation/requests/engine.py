@@ -33,15 +33,18 @@ from chalicelib.foundation.requests.outcome import Outcome, Proof
 A = TypeVar("A")
 _MOST_READ = 100
 Decide = Callable[[Facts], Outcome[A]]
-"""A decision: it calls neither storage nor network. It may raise an error of its own instead of writing anything."""
+"""A decision: it may raise an error of its own instead of writing anything, and is made again if others were first.
+
+It calls no network, and no storage, except that those of cards read records and reserve rows (see ``cards.requests``).
+"""
 
 
 class DecideAgain(Exception):
-    """What a decision rests on is gone: it is asked again, from the beginning."""
+    """A decision used data that no longer exists: it is made again, with the first facts."""
 
 
 class OutcomeUnknown(AnswerLost):
-    """Storage did not say whether an outcome was written, and shows nothing of it; it may still be written."""
+    """The response to a write is lost, and no proof of the write is stored; it may still be applied."""
 
 
 class Pace(Protocol):
@@ -53,7 +56,7 @@ class Pace(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Steady:
-    """The pace of requests that seldom meet: six attempts, and ``busy_attempts`` while DynamoDB is busy."""
+    """At most six attempts, and ``busy_attempts`` while DynamoDB is busy."""
 
     store: Store
     busy_attempts: int = 1
@@ -100,7 +103,7 @@ class Engine:
         self._dispatch = dispatch
 
     def read(self, keys: Sequence[Key]) -> Facts:
-        """The items of ``keys``, in one strongly consistent read."""
+        """The items of ``keys``, in one strongly consistent read. Raises: StoreError."""
         return Facts(keys, self._store.batch_get(keys) if keys else [])
 
     def wait(self, number: int, at_most: float = inf) -> None:
@@ -124,8 +127,9 @@ class Engine:
             if_busy: gives the answer, or the error, if DynamoDB is busy and nothing was written.
 
         Raises:
-            StoreError: nothing was written, or nobody knows: ``ConditionFailed`` if a write of ``alongside`` failed,
-                ``Conflict`` if others were faster at each attempt.
+            OutcomeUnknown: the response to the write is lost.
+            StoreError: nothing was written: ``ConditionFailed`` if a write of ``alongside`` failed, ``Conflict`` if
+                others were faster at each attempt. The errors of the decision are raised as they are.
         """
         try:
             outcome = self.write(decide, facts, Steady(self._store, busy_attempts), alongside=alongside)
@@ -136,7 +140,9 @@ class Engine:
         return self.finish(outcome)
 
     def finish(self, outcome: Outcome[A]) -> A:
-        """Dispatch the deliveries of an outcome that is written, and answer."""
+        """Report an outcome that is written, dispatch its deliveries, and answer. Raises: its error, if it has one."""
+        if outcome.report is not None:
+            outcome.report()
         if outcome.deliveries.operations:
             self._dispatch(outcome.deliveries)
         if isinstance(outcome.answer, Exception):
@@ -154,8 +160,8 @@ class Engine:
     ) -> Outcome[A]:
         """Decide and write; the outcome must be finished.
 
-        ``attempts`` are those of the same request before, one of which may have been written, and get those of this
-        call. Raises: as ``carry_out``, and what ``pace`` raises.
+        ``attempts`` has the earlier outcomes of the same request, one of which may have been written; those of this
+        call are added. Raises: as ``carry_out``, and what ``pace`` raises.
         """
         pace, attempts, known = pace or Steady(self._store), [] if attempts is None else attempts, facts
         for number in count():
@@ -169,20 +175,21 @@ class Engine:
                 known = facts
                 pace.wait(number, failure, operations)
             except ConditionFailed as failure:
-                if failure.failed[0] >= len(operations):
+                if failure.failed[-1] >= len(operations):
                     raise
                 known = known.after(operations, failure)
                 pace.wait(number, failure, operations)
             except Busy as failure:
                 pace.wait(number, failure, operations)
             else:
-                if written.report is not None:
-                    written.report()
                 return written
         raise AssertionError("unreachable")
 
     def attempt(self, outcome: Outcome[Any]) -> bool:
-        """Write and finish an outcome, for a job that comes again; false if others were first, or DynamoDB is busy."""
+        """Write and finish an outcome, for a job that comes again; false if others were first, or DynamoDB is busy.
+
+        Raises: StoreError.
+        """
         try:
             self._apply(outcome, outcome.operations)
         except (ConditionFailed, Busy):
@@ -191,12 +198,15 @@ class Engine:
         return True
 
     def _decide(self, decide: Decide[A], facts: Facts) -> tuple[Facts, Outcome[A]]:
-        """The decision, and the facts on which it rests: it may ask for more items once."""
+        """The decision, and its facts: it may ask for more items once. Raises: DecideAgain, and its own errors."""
         try:
+            try:
+                return facts, decide(facts)
+            except NotRead as more:
+                facts = facts.with_items(more.keys, self._store.batch_get(more.keys))
             return facts, decide(facts)
-        except NotRead as more:
-            facts = facts.with_items(more.keys, self._store.batch_get(more.keys))
-        return facts, decide(facts)
+        except ConditionFailed as failure:  # of a write that the decision depends on, such as a reservation
+            raise DecideAgain from failure
 
     def _write(self, outcome: Outcome[A], alongside: Sequence[Operation], attempts: Sequence[Outcome[A]]) -> Outcome[A]:
         """Write an outcome; returns that of the attempt that was written. Raises: StoreError."""
@@ -222,7 +232,7 @@ class Engine:
                 return
             case [Put(table, item, condition)] if not outcome.is_overwritten:
                 self._store.put(table, item, condition)
-            case [Update() as update] if outcome.is_repeatable:
+            case [Update() as update] if outcome.is_repeatable and not update.delete:
                 self._update(update)
             case _:
                 self._store.transact(operations)
@@ -237,13 +247,13 @@ class Engine:
 
     def _find_own(self, attempts: Sequence[Outcome[A]]) -> Outcome[A] | None:
         """The attempt that was written although its response was lost; ``None`` if none shows itself."""
-        proofs = [(each, each.own_item) for each in attempts]
+        proofs = [(each, each.own_item) for each in reversed(attempts)]
         shown = [(each, proof, key) for each, proof in proofs if proof is not None for key in proof.keys]
-        shown = shown[-_MOST_READ:]
+        shown = shown[:_MOST_READ]
         try:
             items = self._store.batch_get([key for _, _, key in shown]) if shown else []
         except StoreError:
-            log.exception("storage did not respond")
+            log.exception("own write not looked up")
             return None
         found = zip(shown, items, strict=True)
         return next((each for (each, proof, _), item in found if item is not None and proof.is_own(item)), None)
@@ -254,7 +264,7 @@ def _shown(
 ) -> Outcome[A] | None:
     """The attempt that was written, as the items of failed conditions show; ``None`` if they show none."""
     failed = [(operations[position], failure.items[position]) for position in failure.failed]
-    proofs = [(each, each.own_item) for each in attempts]
+    proofs = [(each, each.own_item) for each in reversed(attempts)]
     return next(
         (each for each, proof in proofs if proof and any(proof.shows(write, item) for write, item in failed)), None
     )

@@ -1,4 +1,4 @@
-"""What a decision comes to: the answer, its writes, and the deliveries that it causes."""
+"""A decision: the answer, its writes, and the deliveries that it causes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NO_DELIVERIES = _NoDeliveries()
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """Items of which one shows that an attempt was written: only it creates the item, or what ``is_own`` looks for."""
+    """Evidence that an attempt was written: an item that only it creates, or one for which ``is_own`` is true."""
 
     keys: Sequence[Key]
     is_own: Callable[[Item], bool] = lambda _: True
@@ -52,8 +52,7 @@ class Outcome(Generic[A]):
         deliveries: what is sent because of it.
         proof: what shows that it was written, if a response is lost; by default a row of ``deliveries``.
         is_repeatable: whether its one update changes nothing when it is made again, so that it needs no transaction.
-        is_overwritten: whether others may overwrite its one put before a lost response is found out, so that it needs
-            a transaction, which DynamoDB recognises.
+        is_overwritten: whether others may overwrite its single put; it is then written in a transaction.
         report: writes log lines and counts, once the writes are done.
     """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
@@ -91,6 +92,7 @@ class PaymentExecution:
         def decide(facts: Facts) -> Outcome[None]:
             outcome = self._decide_payment(facts, order, payment)
             if outcome is None:
+                _report_reused(payment)
                 raise _failure(answer, "the payment_id in the bank's response belongs to another order")
             return outcome
 
@@ -116,8 +118,10 @@ class PaymentExecution:
             if recorded is not None:
                 return recorded
             if failure.reach == "refused":
-                return Outcome(None, self._closing_writes(facts, order.record, order.attempt, sent=True))
-            return Outcome(None, [*filter(facts.permits, self._unknown(order))])
+                writes = self._closing_writes(facts, order.record, order.attempt, sent=True)
+            else:
+                writes = [*filter(facts.permits, self._unknown(order))]
+            return Outcome(None, writes, report=partial(_report_reused, payment))
 
         self.engine.carry_out(decide, _without(payment), alongside=kept)
 
@@ -187,15 +191,18 @@ class PaymentExecution:
         known = Payment.from_item(found) if found is not None and not is_early(found) else None
         members = {"bic": payment.bic, "payment_id": payment.payment_id}
         if known is not None and not known.is_of_one_order_with(payment):
-            log.warning("payment_id reused", **members)
             return None
         writes, written = self._writes_of(payment, known, found)
         of_order = self._outcome_write(order, written)
         in_order = [*filter(facts.permits, of_order)]
-        if of_order != in_order:
-            log.warning("order has another payment", **members)
         deliveries = self._deliveries_of(order, payment, known, written)
-        return Outcome(None, [*writes, *in_order], deliveries, report=lambda: log.info("payment recorded", **members))
+
+        def report() -> None:
+            if of_order != in_order:
+                log.warning("order has another payment", **members)
+            log.info("payment recorded", **members)
+
+        return Outcome(None, [*writes, *in_order], deliveries, report=report)
 
     def _writes_of(
         self, payment: Payment, known: Payment | None, found: Item | None
@@ -236,6 +243,12 @@ class PaymentExecution:
     def _unknown(self, order: PaymentOrder) -> list[Operation]:
         """The write of an attempt whose outcome is unknown."""
         return [self.orders.update_unknown(order.record, order.attempt)] if order.record.order_digest else []
+
+
+def _report_reused(payment: Payment | None) -> None:
+    """Log that the payment of an unusable response, if it named one, is another order's."""
+    if payment is not None:
+        log.warning("payment_id reused", bic=payment.bic, payment_id=payment.payment_id)
 
 
 def _without(payment: Payment | None) -> Facts:

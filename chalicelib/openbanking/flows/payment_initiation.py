@@ -198,7 +198,7 @@ class PaymentInitiation:
             known = self._find_outcome(order.claim, kept) if order.claim else None
             if known is not None:
                 return Outcome(known)
-            if not all(map(facts.permits, of_consent)):
+            if not facts.permits(*of_consent):
                 raise _refuse_spent(facts, order)
             of_order = self._claim_order(facts, order, running)
             proof = Proof([order.record.key], lambda item: has_attempt(item, attempt))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
@@ -40,12 +41,8 @@ class PaymentOutcomes:
         neutral = queried_status(payment, answer)
         if payment.outcome is None or neutral is None:
             return
-        try_to(
-            lambda: self.engine.carry_out(self._resolution(payment, neutral), Facts()),
-            "payment outcome not resolved",
-            bic=payment.bic,
-            payment_id=payment.payment_id,
-        )
+        members = {"bic": payment.bic, "payment_id": payment.payment_id}
+        try_to(partial(self.resolve, payment, neutral), "payment outcome not resolved", **members)
 
     def _resolution(self, payment: Payment, neutral: str) -> Decide[None]:
         """The decision about a status that a bank told when its payment was still as in ``payment``."""
@@ -53,7 +50,7 @@ class PaymentOutcomes:
 
         def decide(facts: Facts) -> Outcome[None]:
             before = facts.known(Payment, payment, key)
-            if before is None or before.outcome is None:
+            if before is None or before.outcome is None or before.outcome != payment.outcome:
                 return Outcome(None)
             after = before.with_report(PaymentStatusReport(before.version.statuses.write(neutral), self.clock.time()))
             members = {"bic": after.bic, "payment_id": after.payment_id, "status": after.status}

@@ -108,7 +108,7 @@ class PushedAuthorization:
         key = pushed_key(pushed.pushed_id)
 
         def decide(facts: Facts) -> Outcome[PushedRequest]:
-            stored = facts.find(PushedRequest, key) if facts.has(key) else pushed
+            stored = facts.known(PushedRequest, pushed, key)
             if stored is None:
                 raise _refuse(pushed.request.client_id, "it is unknown")
             if stored.kept_until is not None or not stored.can_be_opened(self.clock.time()):

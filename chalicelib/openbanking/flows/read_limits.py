@@ -58,7 +58,7 @@ class ReadLimits:
         writes = self.unattended_reads.update_reserved(read.reservation, read.limit)
 
         def decide(facts: Facts) -> Outcome[None]:
-            if not all(map(facts.permits, writes)):
+            if not facts.permits(*writes):
                 raise refuse_access(read.limit, read.day_ends_at - self.clock.time())
             return Outcome(None, writes, recorded, is_repeatable=True)
 

@@ -192,7 +192,7 @@ class TokenFlow:
         key = consent_key(consent.consent_id)
 
         def decide(facts: Facts) -> Outcome[None]:
-            stored = facts.find(Consent, key) if facts.has(key) else consent
+            stored = facts.known(Consent, consent, key)
             if stored is None or stored.has_ended(self.clock.time()):
                 return Outcome(None)
             known = client or facts.find(Client, client_key(consent.client_id))

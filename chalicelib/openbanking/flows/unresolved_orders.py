@@ -8,6 +8,7 @@ from dataclasses import replace
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Item, Operation, Store
+from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.requests.claims import claim_key
@@ -133,9 +134,10 @@ class UnresolvedOrders:
     def _resolved(
         self, found: RecordedOrder, outcome: OrderOutcome, writes: Sequence[Operation], payment_id: str | None = None
     ) -> Outcome[None]:
-        update = self.orders.update_resolved(found, outcome, payment_id)
+        update, attempt = self.orders.update_resolved(found, outcome, payment_id), new_id()
+        update = replace(update, set={**update.set, "resolved_by": attempt})
         members = {"bic": found.order.bic, "order": found.order.request_id, "outcome": outcome}
-        proof = Proof([found.order.key], lambda item: item.get("outcome") == outcome)
+        proof = Proof([found.order.key], lambda item: item.get("resolved_by") == attempt)
         return Outcome(None, [update, *writes], proof=proof, report=lambda: log.audit("order resolved", **members))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.payments.provider import NoProvider, ProviderOrder, ProviderSilent, Receipt
+from chalicelib.foundation.dynamodb.store import AnswerLost
 from tests.cards.ledgers import entries, movements, payment, prove, state
 from tests.cards.scenes import GBP, UK, Scene
 
@@ -289,6 +290,35 @@ def test_an_outcome_is_decided_anew_when_the_account_has_moved(scene: Scene, pro
 
     assert scene.balances(address["account_id"]) == (10_100, 10_100, 0)
     assert held(scene, address) == [2500, -2500]
+    prove(scene)
+
+
+def test_what_is_ordered_is_the_payment_of_the_attempt_that_was_written(
+    scene: Scene, provider: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, reference = scene.funded(10_000), scene.reference()
+    store, attempts = scene.hub.store, iter(("overtaken", "answer lost"))
+    transact = store.transact
+
+    def play(operations: Any) -> None:
+        match next(attempts, ""):
+            case "overtaken":
+                with monkeypatch.context() as patching:
+                    patching.setattr(store, "transact", transact)
+                    scene.inbound(address, 100)
+                transact(operations)
+            case "answer lost":
+                transact(operations)
+                raise AnswerLost("the connection broke")
+            case _:
+                transact(operations)
+
+    monkeypatch.setattr(store, "transact", play)
+    answer = scene.transfer(address, 2500, request_reference_id=reference)
+
+    assert provider.submitted == [answer.data["id"]]
+    assert state(scene, answer.data["id"]) == "P"
+    assert next(attempts, None) is None
     prove(scene)
 
 

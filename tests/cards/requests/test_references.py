@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.programs import credentials
+from chalicelib.cards.storage.hot_key_queue import QueuePlace
 from chalicelib.foundation import identifiers
 from tests.cards import whole_requests
 from tests.cards.action_checks import call
@@ -153,6 +154,23 @@ def test_errors_of_state_are_kept_for_repeats(stage: Scene, code: int) -> None:
     assert first.status_code == code
     assert is_repeat(first, stage.do(action, **members))
     assert stage.do(action, **members | {"access_level": 1}).status_code == 8002
+
+
+def test_a_repeat_whose_patience_is_over_gets_the_answer_that_is_there(
+    stage: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    card = stage.card()
+    members = {"card_id": card.card_id, "request_reference_id": stage.reference()}
+    answers = []
+
+    def answer_first() -> None:
+        answers.append(stage.do("activateCard", **members))
+        monkeypatch.setattr(QueuePlace, "is_over", True)
+
+    with stage.world.meanwhile("transact", answer_first):
+        answers.append(stage.do("activateCard", **members))
+
+    assert is_repeat(*answers)
 
 
 def test_a_kept_mismatch_is_counted_once(stage: Scene) -> None:

@@ -737,6 +737,13 @@ def test_a_conflict_after_a_lost_answer_leaves_open_what_was_written(store: Stor
     assert caught.value.__cause__ is DROPPED
 
 
+def test_a_refusal_after_a_lost_answer_leaves_open_what_was_written(store: Store, client: Recorder, key: Item) -> None:
+    client.failures = [DROPPED, refusal("AccessDeniedException")]
+
+    with pytest.raises(AnswerLost):
+        store.transact([Put(ROWS, key, absent("claim"))])
+
+
 # -- queries
 
 

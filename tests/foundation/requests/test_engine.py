@@ -38,13 +38,13 @@ ROWS = "idempotency"
 class Line:
     """A way to DynamoDB that notes calls; like some emulators it knows no transaction again.
 
-    ``losses`` are the responses that get lost: whether the call was carried out before. ``meanwhile`` is what others do
-    before the next write.
+    ``losses`` are the responses that get lost: whether the call was carried out before, ``None`` for one that arrives.
+    ``meanwhile`` is what others do before the next write.
     """
 
     def __init__(self) -> None:
         self.calls: list[str] = []
-        self.losses: list[bool] = []
+        self.losses: list[bool | None] = []
         self.meanwhile: list[Callable[[], object]] = []
         self.refusals: list[AwsError] = []
 
@@ -231,7 +231,7 @@ def test_nothing_is_dispatched_or_reported_of_what_was_not_written(
 def test_an_outcome_whose_responses_are_lost_is_found_by_what_only_it_writes(
     engine: Engine, line: Line, key: Key, store: Store, proof: str
 ) -> None:
-    line.losses = [True] + [False] * 40
+    line.losses = [True, *[False] * 40]
     own = Proof([key], lambda item: item["count"] == 1)
     options: dict[str, Any] = {"deliveries": Deliveries()} if proof == "a delivery" else {"proof": own}
 
@@ -261,6 +261,43 @@ def test_a_write_of_the_caller_fails_for_the_caller(engine: Engine, key: Key) ->
 
     with pytest.raises(ConditionFailed):
         engine.carry_out(count_up(key), engine.read([key]), alongside=alongside)
+
+
+def test_a_write_of_the_caller_that_fails_together_with_one_of_the_outcome_fails_for_the_caller(
+    engine: Engine, line: Line, key: Key
+) -> None:
+    other: Key = (ROWS, {"claim": new_id()})
+    line.meanwhile = [others(key, count=1)]
+
+    with pytest.raises(ConditionFailed):
+        engine.carry_out(count_up(key), engine.read([key]), alongside=[Put(*other, Attr("claim").exists())])
+
+
+def test_the_latest_attempt_is_the_one_that_was_written(engine: Engine, line: Line, key: Key) -> None:
+    line.meanwhile = [others(key, count=5)]
+    line.losses = [None, True, *[False] * 40]
+    any_attempt = Proof([key], lambda item: item["count"] > 5)
+
+    assert engine.carry_out(count_up(key, proof=any_attempt), engine.read([key])) == 6
+
+
+def test_a_write_that_a_decision_makes_itself_and_loses_has_it_decide_again(engine: Engine, key: Key) -> None:
+    failures = [ConditionFailed([None], [0])]
+
+    def decide(_: Facts) -> Outcome[str]:
+        if failures:
+            raise failures.pop()
+        return Outcome("decided", [Put(*key)])
+
+    assert engine.carry_out(decide) == "decided"
+
+
+def test_an_update_that_removes_members_of_a_set_is_made_whole(engine: Engine, key: Key, store: Store) -> None:
+    store.put(key[0], {**key[1], "members": frozenset({"a", "b"})})
+    once = Update(*key, delete={"members": frozenset({"a"})})
+
+    engine.carry_out(lambda _: Outcome(None, [once], is_repeatable=True))
+    assert store.get(*key) == {**key[1], "members": frozenset({"b"})}
 
 
 def test_a_write_of_the_caller_is_applied_with_the_outcome(engine: Engine, key: Key, store: Store) -> None:

@@ -414,6 +414,21 @@ def test_a_deferred_order_is_not_unresolved_while_it_waits(world: World) -> None
     assert unresolved(world) == []
 
 
+def test_of_two_operators_only_the_first_settles_an_order(world: World) -> None:
+    payer = payer_with_id(world, 1)
+    payer.bank_does(TimedOut("late"))
+    payer.pay()
+    bic, request_id = payer.side.bank.bic, payer.request_id or ""
+
+    with (
+        world.meanwhile("transact", lambda: operator(world).record_not_accepted(bic, request_id)),
+        pytest.raises(NotResolved),
+    ):
+        operator(world).record_not_accepted(bic, request_id)
+
+    assert order_of(payer).outcome == "not_accepted"
+
+
 def test_the_operator_settles_an_order_that_the_bank_has(world: World) -> None:
     payer = payer_with_id(world, 1)
     payer.bank_does(TimedOut("late"))
