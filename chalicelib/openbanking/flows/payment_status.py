@@ -83,10 +83,7 @@ class PaymentStatus:
         """
         key = payment_key(bank.bic, request.payment_id)
 
-        def decide(facts: Facts) -> Outcome[Success]:
-            stored: Success | None = self.bank_answers.find_answer(claim, facts.item(claim.key))
-            return Outcome(stored) if stored is not None else self._apply_report(facts, bank, request, claim)
-
+        decide = self.bank_answers.once(claim, lambda facts: self._apply_report(facts, bank, request, claim))
         return self.engine.carry_out(decide, self.engine.read([key, claim.key]))
 
     def look_up(self, credentials: TppCredentials, query: Mapping[str, str]) -> PaymentLookup:

@@ -35,17 +35,14 @@ class PerformanceReports:
             _milliseconds(request.payment_duration),
         )
 
-        def decide(facts: Facts) -> Outcome[Success]:
-            stored: Success | None = self.bank_answers.find_answer(claim, facts.item(claim.key))
-            if stored is not None:
-                return Outcome(stored)
+        def decide(_: Facts) -> Outcome[Success]:
             try:
                 writes = [self.reports.put_report(report)]
             except DayOutOfRange as error:
                 raise Refusal(Fault.DATE, str(error)) from None
             return self.bank_answers.answer(claim, answer, writes)
 
-        return self.engine.carry_out(decide, self.engine.read([claim.key]))
+        return self.engine.carry_out(self.bank_answers.once(claim, decide), self.engine.read([claim.key]))
 
 
 def _milliseconds(duration: object) -> int | None:

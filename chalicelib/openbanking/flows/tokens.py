@@ -169,9 +169,6 @@ class TokenFlow:
             raise refusals.TOKEN_MALFORMED()
 
         def decide(facts: Facts) -> Outcome[Success]:
-            stored: Success | None = self.bank_answers.find_answer(claim, facts.item(claim.key))
-            if stored is not None:
-                return Outcome(stored)
             consent = facts.find(Consent, consent_key(credential.ids[0]))
             if consent is None or consent.bic != bank.bic or not credential.matches(consent.bank_token_digest):
                 raise refusals.TOKEN_UNKNOWN()
@@ -182,7 +179,8 @@ class TokenFlow:
             writes = [self.consents.update_revoked(consent, "bank")]
             return self.bank_answers.answer(claim, answer, writes, event, partial(_report_end, consent, "bank"))
 
-        return self.engine.carry_out(decide, self.engine.read([consent_key(credential.ids[0]), claim.key]))
+        facts = self.engine.read([consent_key(credential.ids[0]), claim.key])
+        return self.engine.carry_out(self.bank_answers.once(claim, decide), facts)
 
     def end_consent(self, consent: Consent, by: EndedBy, client: Client | None = None) -> None:
         """End a consent immediately and notify bank and TPP; does nothing if it is already revoked or expired.

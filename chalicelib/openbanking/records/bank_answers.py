@@ -12,6 +12,8 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.store import Item, Operation
 from chalicelib.foundation.identifiers import digest
 from chalicelib.foundation.requests.claims import AnotherRequest, Claim, Claims, Kind
+from chalicelib.foundation.requests.engine import Decide
+from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
 from chalicelib.openbanking.protocol import refusals
 
@@ -43,6 +45,15 @@ class BankAnswers:
             raise refusals.REQUEST_ID_USED() from None
         answer = self._claims.open_answer(claim, stored) if stored else None
         return None if answer is None else jsontext.loads(answer)
+
+    def once(self, claim: Claim, decide: Decide[A]) -> Decide[A]:
+        """The decision that answers a repeat by the stored response. Raises: as ``find_answer``."""
+
+        def decide_once(facts: Facts) -> Outcome[A]:
+            stored: A | None = self.find_answer(claim, facts.item(claim.key))
+            return Outcome(stored) if stored is not None else decide(facts)
+
+        return decide_once
 
     def answer(
         self,
