@@ -39,9 +39,9 @@ class Container:
 
     parents: Sequence[object] = ()
 
-    def make(self, factory: Callable[..., Any]) -> Any:
-        """What a factory makes of the parts that its parameters are named after."""
-        return factory(**{name: self._find(name) for name in _needs(factory)})
+    def make(self, factory: Callable[..., Any], **given: Any) -> Any:
+        """What a factory makes of ``given`` and of the parts that its other parameters are named after."""
+        return factory(**given, **{name: self._find(name) for name in _needs(factory) if name not in given})
 
     def _find(self, name: str) -> Any:
         holder = next((each for each in (self, *self.parents) if hasattr(type(each), name) or name in vars(each)), None)
@@ -55,5 +55,5 @@ def _needs(factory: Any) -> list[str]:
     if dataclasses.is_dataclass(factory):
         fields = dataclasses.fields(factory)
         return [each.name for each in fields if each.default is MISSING and each.default_factory is MISSING]
-    code, defaults = factory.__init__.__code__, factory.__init__.__defaults__ or ()
-    return list(code.co_varnames[1 : code.co_argcount - len(defaults)])
+    code, defaults = getattr(factory.__init__, "__code__", None), getattr(factory.__init__, "__defaults__", ())
+    return list(code.co_varnames[1 : code.co_argcount - len(defaults or ())]) if code else []

@@ -363,7 +363,7 @@ ERRORS = {"silent": ProviderSilent("no answer"), "broken": ConnectionError("the 
 def providers(scene: Scene) -> Iterator[Callable[..., Failing]]:
     """Puts another provider in the place of the sandbox's."""
     real, room = scene.hub.cards.payment_provider, scene.hub.cards.flows
-    asking = [room.provider_recovery.payments, room.provider_recovery.addresses]
+    asking = [room.provider_recovery.payment_orders, room.provider_recovery.addresses]
 
     def put_in(*fault: Any) -> Failing:
         failing = Failing(real, *fault)

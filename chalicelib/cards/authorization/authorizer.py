@@ -84,7 +84,7 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Authorizer:
-    proof: CardholderVerification
+    cardholder_verification: CardholderVerification
 
     def decide(
         self,
@@ -112,7 +112,7 @@ class Authorizer:
     ) -> tuple[str | None, Mapping[str, Any]]:
         """Verify the cardholder; if the check is impossible, decline without counting a failed attempt."""
         try:
-            return self.proof.decline_code(card, presented, now)
+            return self.cardholder_verification.decline_code(card, presented, now)
         except AwsError:
             log.exception("keys unavailable", card_id=card.id)
             return NOT_AVAILABLE, {}

@@ -26,7 +26,7 @@ class PresentedData:
 
 @dataclass(frozen=True, slots=True)
 class CardholderVerification:
-    secrets: CardSecrets
+    card_secrets: CardSecrets
 
     def decline_code(self, card: Card, presented: PresentedData, now: int) -> tuple[str | None, dict[str, Any]]:
         """The response code if the check fails, and the changes to the card's counters of failed attempts.
@@ -39,13 +39,13 @@ class CardholderVerification:
             return EXPIRED, {}
         if presented.pin is None and presented.cvc2 is None:
             return None, {}
-        number = self.secrets.number(card)
+        number = self.card_secrets.number(card)
         code, changes = self._check_pin(card, number, presented.pin)
         if code is not None or presented.cvc2 is None:
             return code, changes
         if card.has_too_many_mismatches(CVC2, now):
             return WRONG_CVC2, changes
-        if not hmac.compare_digest(self.secrets.cvc2(card, number), presented.cvc2):
+        if not hmac.compare_digest(self.card_secrets.cvc2(card, number), presented.cvc2):
             return WRONG_CVC2, changes | {"wrong": card.with_wrong_entry(CVC2, now)}
         return None, changes
 
@@ -56,7 +56,7 @@ class CardholderVerification:
         if card.pin_is_blocked:
             return PIN_BLOCKED, {}
         if card.pvv is not None:
-            value = self.secrets.data.pvv(number, pin, card.key_version)
+            value = self.card_secrets.card_data.pvv(number, pin, card.key_version)
             if hmac.compare_digest(value, card.pvv):
                 return None, {"pin_tries": 0} if card.pin_tries else {}
         tries = card.pin_tries + 1

@@ -33,7 +33,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class CardCreationFlow:
     sequences: Sequences
-    secrets: CardSecrets
+    card_secrets: CardSecrets
 
     def create_card(self, request: CreateCard, context: RequestContext) -> Outcome[CreatedCard]:
         check_dates(request, context.now)
@@ -52,12 +52,12 @@ class CardCreationFlow:
             *(account.check_live() for account in assigned),
             card.put(context.write_id),
             card_record.put_row(card, holder.name, clear.pan, context.write_id),
-            put_number(self.secrets.data.lookup(clear.pan), card, context.write_id),
+            put_number(self.card_secrets.card_data.lookup(clear.pan), card, context.write_id),
             *sent,
         ]
         uses = [*card.uses, *shipping, *(use for each in opened[:1] for use in each.uses)]
         uses += holder.uses if found is None else []
-        answer = card_production.serialize_created(context, self.secrets, card, clear)
+        answer = card_production.serialize_created(context, self.card_secrets, card, clear)
         return Outcome(answer, operations, uses, events=[card_creation_event(card)])
 
     def _new_accounts(
@@ -100,7 +100,7 @@ class CardCreationFlow:
         product_id = group_resolution.choose(
             context.catalogue, "product", "card_product_id", request.card_product_id, programme.product_ids
         )
-        number, version = self.sequences.next("card"), self.secrets.data.key_version()
+        number, version = self.sequences.next("card"), self.card_secrets.card_data.key_version()
         pan, password = new_pan(programme.bin, programme.pan_length), request.acs_password or new_password()
         pin = None if request.card_virtual else request.card_pin or cardholder_secrets.random_pin()
         expiry_year, expiry_month = months_later(month_of(context.now), _validity_months(request, programme))
@@ -118,8 +118,8 @@ class CardCreationFlow:
             expiry_year=expiry_year,
             expiry_month=expiry_month,
             request_id=self.sequences.next("card_request"),
-            pan=self.secrets.data.seal(number, "pan", pan),
-            acs_password=self.secrets.data.seal(number, "acs_password", password),
+            pan=self.card_secrets.card_data.seal(number, "pan", pan),
+            acs_password=self.card_secrets.card_data.seal(number, "acs_password", password),
             key_version=version,
             auto_conversion=card_production.may_convert(
                 programme, request.auto_conversion, int(programme.auto_conversion)
@@ -128,7 +128,7 @@ class CardCreationFlow:
             thermal_line_1=request.card_thermal_line_1,
             thermal_line_2=request.card_thermal_line_2,
             **members,
-            **(self.secrets.with_pin(number, pan, pin, version) if pin is not None else {}),
+            **(self.card_secrets.with_pin(number, pan, pin, version) if pin is not None else {}),
         )
         return card, card_production.ClearCardData(pan, pin, password)
 

@@ -28,7 +28,7 @@ ACTIVATION = "activation"
 
 @dataclass(frozen=True, slots=True)
 class CardFlow:
-    secrets: CardSecrets
+    card_secrets: CardSecrets
 
     def activate_card(self, request: messages.ActivateCard, context: RequestContext) -> Outcome[None]:
         card = _require_card(context, request.card_id)
@@ -70,7 +70,7 @@ class CardFlow:
         if card.pin_is_blocked:
             raise Refused(Status.PIN_BLOCKED)
         require_good(request.pin)
-        members = self.secrets.with_pin(card.id, self.secrets.number(card), request.pin, card.key_version)
+        members = self.card_secrets.with_pin(card.id, self.card_secrets.number(card), request.pin, card.key_version)
         return _update(context, card, **members)
 
     def unblock_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[None]:
@@ -83,7 +83,7 @@ class CardFlow:
         self, request: messages.ChangeCardAcsPassword, context: RequestContext
     ) -> Outcome[None]:
         card = _require_card(context, request.card_id)
-        sealed = self.secrets.data.seal(card.id, "acs_password", request.acs_password)
+        sealed = self.card_secrets.card_data.seal(card.id, "acs_password", request.acs_password)
         return _update(context, card, acs_password=sealed)
 
     def change_card_scheme_account_updates_status(
@@ -113,21 +113,23 @@ class CardFlow:
 
     def get_card_number(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.CardNumber]:
         card = context.find(Card, request.card_id)
-        return Outcome({"pan": _reveal(context, card, "pan", self.secrets.number(card))})
+        return Outcome({"pan": _reveal(context, card, "pan", self.card_secrets.number(card))})
 
     def get_cvc2(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.Cvc2]:
         card = context.find(Card, request.card_id)
-        return Outcome({"cvc2": _reveal(context, card, "cvc2", self.secrets.cvc2(card, self.secrets.number(card)))})
+        return Outcome(
+            {"cvc2": _reveal(context, card, "cvc2", self.card_secrets.cvc2(card, self.card_secrets.number(card)))}
+        )
 
     def get_pin(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.Pin]:
         """Disclose a card's PIN; empty for a virtual card."""
         card = context.find(Card, request.card_id)
-        pin = None if card.virtual else self.secrets.pin(card)
+        pin = None if card.virtual else self.card_secrets.pin(card)
         return Outcome({"pin": "" if pin is None else _reveal(context, card, "pin", pin)})
 
     def get_card_acs_password(self, request: messages.OfCard, context: RequestContext) -> Outcome[records.AcsPassword]:
         card = context.find(Card, request.card_id)
-        return Outcome({"acs_password": _reveal(context, card, "acs_password", self.secrets.password(card))})
+        return Outcome({"acs_password": _reveal(context, card, "acs_password", self.card_secrets.password(card))})
 
     def get_design(self, request: messages.GetDesign, context: RequestContext) -> Outcome[list[records.Design]]:
         programme = group_resolution.card_programme(context.catalogue, request.program_id)
@@ -138,11 +140,11 @@ class CardFlow:
 
     def _matches(self, card: Card, request: messages.ActivateCard) -> bool:
         """Whether all submitted card data match, compared in constant time."""
-        pan = self.secrets.number(card)
+        pan = self.card_secrets.number(card)
         kept: dict[str, Any] = {
             "card_request_id": card.request_id,
             "card_pan": pan,
-            "card_cvc2": self.secrets.cvc2(card, pan),
+            "card_cvc2": self.card_secrets.cvc2(card, pan),
             "card_expiration_year": card.expiry_year,
             "card_expiration_month": card.expiry_month,
         }

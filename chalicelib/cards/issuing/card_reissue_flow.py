@@ -39,7 +39,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 @dataclass(frozen=True, slots=True)
 class CardReissueFlow:
     sequences: Sequences
-    secrets: CardSecrets
+    card_secrets: CardSecrets
 
     def reissue_card(self, request: ReissueCard, context: RequestContext) -> Outcome[ReissuedCard]:
         card = context.find(Card, request.card_id)
@@ -51,11 +51,11 @@ class CardReissueFlow:
         card.require(context.action, context.now)
         _check_card(request, card, programme, virtual)
         given = card_production.delivery_details(request, programme, virtual)
-        old_number = self.secrets.number(card)
+        old_number = self.card_secrets.number(card)
         pan = _choose_number(request, programme, old_number)
         members |= self._body_members(request, context, card, programme, pan)
         pin = self._choose_pin(request, card, virtual)
-        members |= WITHOUT_PIN if pin is None else self.secrets.with_pin(card.id, pan, pin, members["key_version"])
+        members |= WITHOUT_PIN if pin is None else self.card_secrets.with_pin(card.id, pan, pin, members["key_version"])
         reissued = replace(card, **members)
         sent, shipping = card_production.order_body(context, reissued, given)
         operations: list[Operation] = [
@@ -64,12 +64,12 @@ class CardReissueFlow:
             *sent,
         ]
         if pan != old_number:
-            lookup, status = self.secrets.data.lookup, card.status(context.now)
+            lookup, status = self.card_secrets.card_data.lookup, card.status(context.now)
             operations.append(put_retired_number(lookup(old_number), card, status, context.write_id))
             operations.append(put_number(lookup(pan), reissued, context.write_id))
-        clear = card_production.ClearCardData(pan, None if virtual else pin, self.secrets.password(card))
+        clear = card_production.ClearCardData(pan, None if virtual else pin, self.card_secrets.password(card))
         answer, uses = (
-            card_production.serialize_created(context, self.secrets, reissued, clear),
+            card_production.serialize_created(context, self.card_secrets, reissued, clear),
             [*reissued.uses, *shipping],
         )
         return Outcome(answer, operations, uses, events=[card_creation_event(reissued, reissued=True)])
@@ -90,15 +90,15 @@ class CardReissueFlow:
             "expiry_year": year,
             "expiry_month": month,
             "request_id": self.sequences.next("card_request"),
-            "key_version": self.secrets.data.key_version(),
-            "pan": self.secrets.data.seal(card.id, "pan", pan),
+            "key_version": self.card_secrets.card_data.key_version(),
+            "pan": self.card_secrets.card_data.seal(card.id, "pan", pan),
             "wrong": None,
         }
 
     def _choose_pin(self, request: ReissueCard, card: Card, virtual: int) -> str | None:
         """The requested, generated or existing PIN; ``None`` for no PIN. Raises: Refused."""
         if request.generate_new_pin == NO:
-            return self.secrets.pin(card)
+            return self.card_secrets.pin(card)
         if virtual:
             return None
         if request.card_pin is not None:

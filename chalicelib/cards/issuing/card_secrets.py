@@ -16,27 +16,27 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 class CardSecrets:
     """Opens the sealed data of a ``Card``. Raises: Unsealable, or KeyError if the key version is missing."""
 
-    data: CardData
+    card_data: CardData
 
     def number(self, card: Card) -> str:
-        return self.data.open(card.id, "pan", card.pan)
+        return self.card_data.open(card.id, "pan", card.pan)
 
     def cvc2(self, card: Card, number: str) -> str:
-        return self.data.cvc2(number, card.expiry_year, card.expiry_month, card.key_version)
+        return self.card_data.cvc2(number, card.expiry_year, card.expiry_month, card.key_version)
 
     def pin(self, card: Card) -> str | None:
         """The PIN; ``None`` for a card without one."""
-        return None if card.pin is None else self.data.open(card.id, "pin", card.pin)
+        return None if card.pin is None else self.card_data.open(card.id, "pin", card.pin)
 
     def password(self, card: Card) -> str:
         """The 3-D Secure password."""
-        return self.data.open(card.id, "acs_password", card.acs_password)
+        return self.card_data.open(card.id, "acs_password", card.acs_password)
 
     def with_pin(self, card_id: int, number: str, pin: str, key_version: int) -> dict[str, Any]:
         """The card members for a new PIN: the sealed PIN, its verification value, and a reset counter."""
         return {
-            "pin": self.data.seal(card_id, "pin", pin),
-            "pvv": self.data.pvv(number, pin, key_version),
+            "pin": self.card_data.seal(card_id, "pin", pin),
+            "pvv": self.card_data.pvv(number, pin, key_version),
             "pin_status": PIN_OK,
             "pin_tries": 0,
         }

@@ -30,7 +30,7 @@ NAME_LENGTH = 70
 class AddressFlow:
     sequences: Sequences
     completion: ProviderCompletion
-    orders: AddressOpening
+    addresses: AddressOpening
 
     def assign_external_payment_address(
         self, request: messages.AssignExternalPaymentAddress, context: RequestContext
@@ -143,7 +143,7 @@ class AddressFlow:
             with_address = account.update(context.write_id, address_ids=numbers)
         as_read = [card.check_unchanged()] if card is not None else []
         operations = [address.put(context.write_id), with_address, *as_read]
-        return Outcome(operations=operations, asks=partial(self.completion.answer, self.orders, address))
+        return Outcome(operations=operations, asks=partial(self.completion.answer, self.addresses, address))
 
 
 def _name_of(holder: Holder) -> str:

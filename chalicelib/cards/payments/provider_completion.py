@@ -178,7 +178,7 @@ class ProviderRecovery:
     metrics: Metrics
     programmes: Programmes
     completion: ProviderCompletion
-    payments: ProviderOrders[ExternalPayment]
+    payment_orders: ProviderOrders[ExternalPayment]
     addresses: ProviderOrders[ExternalAddress]
     debits: DirectDebits
     events: CardEvents
@@ -195,7 +195,7 @@ class ProviderRecovery:
         if item["part"] == ExternalAddress.kind:
             return self.completion.resume(self.addresses, ExternalAddress.from_item(item))
         payment = ExternalPayment.from_item(item)
-        return self.completion.resume(self.payments, payment) if payment.asks else self._pass_cut_off(payment)
+        return self.completion.resume(self.payment_orders, payment) if payment.asks else self._pass_cut_off(payment)
 
     def _pass_cut_off(self, payment: ExternalPayment) -> bool:
         """Pay or reject a direct debit at its cut-off. Raises: StoreError."""

@@ -46,15 +46,15 @@ class PaymentOrders:
 
     store: Store
     programmes: Programmes
-    provider: Provider
+    payment_provider: Provider
     posting: PaymentPosting
 
     def ask(self, payment: ExternalPayment, /) -> Receipt:
-        return self.provider.submit(_payment_instruction(payment))
+        return self.payment_provider.submit(_payment_instruction(payment))
 
     def ask_again(self, payment: ExternalPayment, /) -> Receipt:
         """Submit a payment that the provider has not received, unless its end was reported meanwhile."""
-        known = self.provider.find(payment.id)
+        known = self.payment_provider.find(payment.id)
         if known is not None or not payment.is_pending:
             return known or Receipt(accepted=False)
         return self.ask(payment)
@@ -104,12 +104,12 @@ class AddressOpening:
     """Addresses at the provider; repeating a call opens the same one."""
 
     store: Store
-    provider: Provider
+    payment_provider: Provider
 
     def ask(self, address: ExternalAddress, /) -> OpenedAddress | ProviderRefused:
         opening = AddressRequest(address.id, address.method, address.currency, address.country, address.account_name)
         try:
-            return self.provider.open_address(opening)
+            return self.payment_provider.open_address(opening)
         except ProviderRefused as refusal:
             return refusal
 

@@ -42,7 +42,7 @@ class ReturnFlow:
     programmes: Programmes
     posting: PaymentPosting
     completion: ProviderCompletion
-    orders: PaymentOrders
+    payment_orders: PaymentOrders
 
     def inbound_return(self, request: InboundReturn, context: RequestContext) -> Outcome[TransferRecord]:
         original = context.find(ExternalPayment, request.epm_transaction_id)
@@ -89,7 +89,7 @@ class ReturnFlow:
             original.update(context.write_id, returned_by=payment.id),
             *(movement.operations() if payment.held else []),
         ]
-        asks = partial(self.completion.answer, self.orders, payment)
+        asks = partial(self.completion.answer, self.payment_orders, payment)
         return Outcome(operations=operations, asks=asks, events=[payment_event(payment)])
 
     def _read_parties(self, context: RequestContext, original: ExternalPayment) -> tuple[PostingContext, Side | None]:

@@ -44,7 +44,7 @@ class TransferFlow:
     programmes: Programmes
     posting: PaymentPosting
     completion: ProviderCompletion
-    orders: PaymentOrders
+    payment_orders: PaymentOrders
 
     def transfer_to_external_payment(
         self, request: TransferToExternalPayment, context: RequestContext
@@ -73,7 +73,7 @@ class TransferFlow:
         movement = Movement("payment out held", context.at, context.write_id, tally, epm_transaction_id=payment.id)
         movement.hold(party.account, payment.held)
         operations = [payment.put(context.write_id), address.check_unchanged(), *movement.operations()]
-        asks = partial(self.completion.answer, self.orders, payment)
+        asks = partial(self.completion.answer, self.payment_orders, payment)
         return Outcome(operations=operations, asks=asks, events=[payment_event(payment)])
 
     def _read_parties(

@@ -47,10 +47,10 @@ _OF_CARD = {"card_programme": "program_id"}
 class PortalFlow:
     """Reads and combines the records for a page."""
 
-    secrets: CardSecrets
+    card_secrets: CardSecrets
     programmes: Programmes
     credentials: Credentials
-    limits: CredentialLimits
+    credential_limits: CredentialLimits
 
     def list_cards(self, request: messages.ListCards, context: RequestContext) -> Outcome[list[messages.ListedCard]]:
         before = None if request.before is None else card_record.row_part(request.before)
@@ -172,7 +172,7 @@ class PortalFlow:
         listed: list[messages.CredentialSummary] = [
             {
                 "name": each.name,
-                "calls_per_minute": self.limits.limit_of(each),
+                "calls_per_minute": self.credential_limits.limit_of(each),
                 "has_own_limit": each.calls_per_minute is not None,
             }
             for each in self.credentials.current(digests[: messages.CREDENTIALS])
@@ -214,11 +214,11 @@ class PortalFlow:
     def _is_wanted(self, wanted: CardSearch, row: Item, card: Card, holder_name: str, now: int) -> bool:
         """Whether a card that its row lets through is wanted; rows of earlier versions let all cards through."""
         names = (card.name_line_3, holder_name, row.get("holder_name", ""))
-        return wanted.matches(card, names, self.secrets.number(card) if wanted.last_four else "", now)
+        return wanted.matches(card, names, self.card_secrets.number(card) if wanted.last_four else "", now)
 
     def _card(self, context: RequestContext, card: Card) -> messages.NumberedCard:
         """A serialized card, with its number as the credential's mode discloses it."""
-        number = disclosure.disclose(context.credential, card.id, "pan", self.secrets.number(card))
+        number = disclosure.disclose(context.credential, card.id, "pan", self.card_secrets.number(card))
         disclosure.audit_reveal(context.credential, card.id, "pan")
         programme = context.catalogue.card_programmes[card.program_id].name
         return {**serialize_card(card, context.now, None), "pan": number, "program_name": programme}

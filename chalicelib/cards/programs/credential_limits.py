@@ -11,11 +11,11 @@ from chalicelib.foundation.metrics import Metrics
 
 
 class CredentialLimits:
-    """Admits calls; ``default`` is the limit of credentials without one of their own, in calls a minute."""
+    """Admits calls; ``credential_calls`` is the limit of credentials without one of their own, in calls a minute."""
 
-    def __init__(self, clock: Clock, default: int, metrics: Metrics) -> None:
+    def __init__(self, clock: Clock, credential_calls: int, metrics: Metrics) -> None:
         self._limits = CallLimits(clock)
-        self._default = default
+        self._default = credential_calls
         self._metrics = metrics
 
     def limit_of(self, credential: Credential) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, field, replace
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from chalicelib.cards.events.card_events import CardEvents
@@ -51,7 +52,7 @@ _OUTCOME_UNKNOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Carries out requests; ``flows`` are the objects that have the methods of ``actions``.
+    """Carries out requests; ``make_flow`` makes the flow of which an action's handler is a method.
 
     ``elsewhere`` maps actions of other URLs to a hint on where to call them.
     """
@@ -60,13 +61,13 @@ class Dispatcher:
     engine: Engine
     clock: Clock
     credentials: Credentials
-    limits: CredentialLimits
+    credential_limits: CredentialLimits
     programmes: Programmes
     references: RequestReferences
     events: CardEvents
     in_time: AnswersInTime
     new_reservation: Callable[[], RowReservation]
-    flows: Sequence[object]
+    make_flow: Callable[[Any], Any]
     actions: Mapping[str, Action]
     elsewhere: Mapping[str, str]
     _methods: dict[Callable[..., Any], Callable[..., Any]] = field(default_factory=dict)
@@ -123,7 +124,7 @@ class Dispatcher:
     def _admit(self, members: Mapping[str, Any]) -> Credential:
         """The credential of a request, within its limit of calls. Raises: Refused, StoreError."""
         credential = self._credential(members)
-        self.limits.admit(credential)
+        self.credential_limits.admit(credential)
         return credential
 
     def _credential(self, members: Mapping[str, Any]) -> Credential:
@@ -295,8 +296,8 @@ class Dispatcher:
         """The bound method of the flow that defines this handler."""
         method = self._methods.get(handler)
         if method is None:
-            flow = next(flow for flow in self.flows if getattr(type(flow), handler.__name__, None) is handler)
-            method = self._methods[handler] = partial(handler, flow)
+            flow = vars(import_module(handler.__module__))[handler.__qualname__.partition(".")[0]]
+            method = self._methods[handler] = partial(handler, self.make_flow(flow))
         return method
 
 
