@@ -368,12 +368,12 @@ def providers(scene: Scene) -> Iterator[Callable[..., Failing]]:
     def put_in(*fault: Any) -> Failing:
         failing = Failing(real, *fault)
         for each in asking:
-            object.__setattr__(each, "provider", failing)
+            object.__setattr__(each, "payment_provider", failing)
         return failing
 
     yield put_in
     for each in asking:
-        object.__setattr__(each, "provider", real)
+        object.__setattr__(each, "payment_provider", real)
 
 
 @pytest.mark.parametrize("error", ERRORS)
