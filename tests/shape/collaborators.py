@@ -26,8 +26,8 @@ class Collaborators:
         self.made = {name for module in self._containers for name in self._made(module)} & classes
         """The classes that the containers make or are given, and the containers, by their full names.
 
-        These are the types of their properties, of the parameters of their ``__init__``, and what they call or hand to
-        ``partial``.
+        These are the types of their parts and properties, of the parameters of their ``__init__``, and what they call
+        or hand to ``partial``.
         """
 
     def dataclasses(self) -> list[str]:
@@ -70,6 +70,8 @@ class Collaborators:
                 case ast.FunctionDef(decorator_list=[*decorators], returns=returns):
                     if any(resolve(module, each) & _PROPERTIES for each in decorators):
                         yield from resolve(module, returns)
+                case ast.AnnAssign(annotation=annotation):
+                    yield from resolve(module, annotation)
                 case ast.Call(func=function, args=arguments):
                     called = resolve(module, function)
                     yield from called

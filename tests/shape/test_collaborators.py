@@ -11,9 +11,11 @@ CONTAINER = Module(
     "chalicelib/cards/container.py",
     """
 from functools import cached_property, partial
-from chalicelib.cards.parts import Clock, Limits, Relay, Settings, Store
+from chalicelib.cards.parts import Clients, Clock, Limits, Relay, Settings, Store
 
 class CardContainer:
+    clients: Clients = part("chalicelib.cards.parts")
+
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
 
@@ -28,7 +30,7 @@ class CardContainer:
     def amount(self) -> Money: ...
 """,
 )
-PARTS = "class Clock: ...\nclass Limits: ...\nclass Money: ...\nclass Relay: ...\nclass Settings: ...\nclass Store: ..."
+PARTS = "\n".join(f"class {name}: ..." for name in "Clients Clock Limits Money Relay Settings Store".split())
 MODULES = [CONTAINER, Module("chalicelib/cards/parts.py", PARTS)]
 IMPORTS = (
     "from functools import partial\nfrom chalicelib.foundation.lazy_dataclasses import dataclass\n"
@@ -43,7 +45,7 @@ def with_(source: str) -> Collaborators:
 def test_containers_make_what_they_are_given_what_they_call_and_their_properties() -> None:
     names = {name.rpartition(".")[2] for name in Collaborators(MODULES).made}
 
-    assert names == {"CardContainer", "Clock", "Limits", "Relay", "Settings", "Store"}
+    assert names == {"CardContainer", "Clients", "Clock", "Limits", "Relay", "Settings", "Store"}
 
 
 @pytest.mark.parametrize(
