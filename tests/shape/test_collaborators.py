@@ -30,7 +30,9 @@ class CardContainer:
     def amount(self) -> Money: ...
 """,
 )
-PARTS = "\n".join(f"class {name}: ..." for name in "Clients Clock Limits Money Relay Settings Store".split())
+PARTS = "\n".join(
+    f"class {name}: ..." for name in ["Clients", "Clock", "Limits", "Money", "Relay", "Settings", "Store"]
+)
 MODULES = [CONTAINER, Module("chalicelib/cards/parts.py", PARTS)]
 IMPORTS = (
     "from functools import partial\nfrom chalicelib.foundation.lazy_dataclasses import dataclass\n"
