@@ -63,9 +63,7 @@ def _value(compared: Attr | Size, item: Item) -> Any:
     if isinstance(compared, Attr):
         return item.get(compared.name, _MISSING)
     value = item.get(compared.attribute.name, _MISSING)
-    if isinstance(value, str):
-        value = value.encode()
-    return len(value) if isinstance(value, bytes | list | dict | set | frozenset) else _MISSING
+    return len(value) if isinstance(value, str | bytes | list | dict | set | frozenset) else _MISSING
 
 
 def _equals(value: Any, other: Any) -> bool:

@@ -28,9 +28,7 @@ values = st.one_of(
     st.lists(numbers, max_size=2),
     st.frozensets(st.sampled_from(["a", "b"]), min_size=1),
 )
-sized = st.one_of(
-    st.text("aß", max_size=2), st.frozensets(texts.filter(bool), min_size=1), st.lists(numbers, max_size=2)
-)
+sized = st.one_of(texts, st.frozensets(texts.filter(bool), min_size=1), st.lists(numbers, max_size=2))
 items = st.fixed_dictionaries({}, optional={"x": values, "y": values, "sized": sized})
 
 
