@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import islice
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from chalicelib.cards.authorization.authorization_record import Authorization, Dispute
 from chalicelib.cards.issuing.account_record import Account, SpecialAccount
@@ -70,8 +70,7 @@ def prove_account(
 
 def _prove_once(store: Store, account: Item, noted: Sequence[ReservedAmount], shared: SharedMovements) -> AccountProof:
     fold = AccountProof(account["owner"], account["currency"])
-    reading = LedgerReader(store, fold, shared)
-    reading.read()
+    reading = LedgerReader(store, fold, shared).read()
     if reading.beyond is not None:  # it was written just now, and then the account counts it by now
         was = fold.rows
         beyond = reading.beyond
@@ -115,8 +114,8 @@ class LedgerReader:
     after: dict[str, Item | None] = field(default_factory=lambda: {"movement#": None, "transaction#": None})
     beyond: str | None = None
 
-    def read(self) -> None:
-        """Read the account and the rows included in its row count. Raises: LedgerMismatch."""
+    def read(self) -> Self:
+        """Read the account and the rows included in its row count; returns itself. Raises: LedgerMismatch."""
         item = self.store.get(*account_key(self.fold.owner))
         if item is None:
             raise LedgerMismatch(self.fold.owner, "the account no longer exists")
@@ -126,6 +125,7 @@ class LedgerReader:
             self.fold.add_row(row, shown)
             self.shared.note(self.fold.owner, row)
         self.fold.compare(account)
+        return self
 
     def _read_rows(self, account: Item) -> Iterator[Item]:
         for row in self._query_all("movement#"):
@@ -158,7 +158,7 @@ class LedgerReader:
 
     def _query_all(self, prefix: str) -> Iterator[Item]:
         partition, rows = ("owner", self.fold.owner), ("part", prefix)
-        return self.store.each(LEDGER, partition, sort_prefix=rows, after=self.after[prefix], limit=PAGE)
+        yield from self.store.each(LEDGER, partition, sort_prefix=rows, after=self.after[prefix], limit=PAGE)
 
     def _mark_read(self, prefix: str, row: Item) -> None:
         self.after[prefix] = {"owner": row["owner"], "part": row["part"]}
@@ -166,7 +166,7 @@ class LedgerReader:
 
 def latest_first(store: Store, owner: str) -> Iterator[Item]:
     rows = ("part", "movement#")
-    return store.each(LEDGER, ("owner", owner), sort_prefix=rows, limit=PAGE, newest_first=True)
+    yield from store.each(LEDGER, ("owner", owner), sort_prefix=rows, limit=PAGE, newest_first=True)
 
 
 def account_key(owner: str) -> Key:
