@@ -7,8 +7,8 @@ and scopes. After the PSU's decision, the bank calls ``save_consent`` or redirec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar
 
 from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation import log
@@ -47,6 +47,7 @@ from chalicelib.openbanking.records.client_record import Client, client_key
 from chalicelib.openbanking.records.consents import Accounts, Consent, Consents
 from chalicelib.statistics import current_call
 
+A = TypeVar("A")
 Channel = Literal["client", "browser", "pushed"]
 """How a request arrived: from the client itself, from a browser, or pushed by the client (RFC 9126)."""
 
@@ -159,13 +160,8 @@ class AuthorizationCodeFlow:
 
     def initiate(self, bank: Bank, request: InitAuthorization, claim: Claim) -> InitAuthorizationAnswer:
         """Return the TPP and the requested scopes to the bank. Raises: Refusal."""
-        keys = _keys_of(request.request_url)
 
-        def decide(facts: Facts) -> Outcome[InitAuthorizationAnswer]:
-            kept, authorization, client = self._find_request(facts, keys, bank, request.request_url, claim)
-            stored: InitAuthorizationAnswer | None = kept
-            if stored is not None:
-                return Outcome(stored)
+        def decide(authorization: AuthorizationRequest, client: Client) -> Outcome[InitAuthorizationAnswer]:
             if not authorization.is_open(self.clock.time()):
                 raise refusals.REQUEST_URL_INVALID()
             answer: InitAuthorizationAnswer = {
@@ -176,18 +172,13 @@ class AuthorizationCodeFlow:
             }
             return self.bank_answers.answer(claim, answer)
 
-        return self.engine.carry_out(decide, self.engine.read([*keys, claim.key]))
+        return self._carry_out(bank, request.request_url, claim, decide)
 
     def save_consent(self, bank: Bank, request: SaveConsent, claim: Claim) -> SaveConsentAnswer:
         """Save the consent that the PSU approved. Raises: Refusal."""
         scopes = _read_approved_scopes(bank.version, request.scopes)
-        keys = _keys_of(request.request_url)
 
-        def decide(facts: Facts) -> Outcome[SaveConsentAnswer]:
-            kept, authorization, client = self._find_request(facts, keys, bank, request.request_url, claim)
-            stored: SaveConsentAnswer | None = kept
-            if stored is not None:
-                return Outcome(stored)
+        def decide(authorization: AuthorizationRequest, client: Client) -> Outcome[SaveConsentAnswer]:
             if authorization.status == "approved":
                 raise refusals.CONSENT_SAVED_BEFORE()
             if not authorization.is_open(self.clock.time()):
@@ -197,7 +188,7 @@ class AuthorizationCodeFlow:
             accounts = _read_approved_accounts(bank.version, request)
             return self._approve(bank, client, authorization, accounts, claim)
 
-        return self.engine.carry_out(decide, self.engine.read([*keys, claim.key]))
+        return self._carry_out(bank, request.request_url, claim, decide)
 
     # -- inside
 
@@ -236,6 +227,18 @@ class AuthorizationCodeFlow:
             raise refusals.ONE_TIME_NOT_FOR_PAYMENTS()
         if not self.settings.is_sandbox and request.code_challenge is None:
             raise refusals.CODE_CHALLENGE_MISSING()
+
+    def _carry_out(
+        self, bank: Bank, url: str, claim: Claim, decide: Callable[[AuthorizationRequest, Client], Outcome[A]]
+    ) -> A:
+        """Answer a repeat by the stored response; otherwise decide about the request of ``url``. Raises: Refusal."""
+        keys = _keys_of(url)
+
+        def decide_once(facts: Facts) -> Outcome[A]:
+            stored, authorization, client = self._find_request(facts, keys, bank, url, claim)
+            return Outcome(stored) if stored is not None else decide(authorization, client)
+
+        return self.engine.carry_out(decide_once, self.engine.read([*keys, claim.key]))
 
     def _find_request(
         self, facts: Facts, keys: Sequence[Key], bank: Bank, url: str, claim: Claim

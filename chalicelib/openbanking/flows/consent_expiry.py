@@ -83,9 +83,7 @@ class ConsentExpiry:
             return Outcome(None)
         consent = Consent.from_item(item)
         data = ConsentEnding(consent_id=consent.consent_id, bic=consent.bic, valid_until=timestamp(consent.valid_until))
-        recorded, noticing = (
-            self.tpp_events.record(client, item["notify"], data),
-            self.consents.update_next_notice(item),
-        )
+        recorded = self.tpp_events.record(client, item["notify"], data)
+        noticing = self.consents.update_next_notice(item)
         after = {name: value for name, value in {**item, **noticing.set}.items() if name not in noticing.remove}
         return Outcome((after, recorded), [noticing], recorded)

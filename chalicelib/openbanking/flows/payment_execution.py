@@ -167,7 +167,7 @@ class PaymentExecution:
             closing = self._closing_writes(facts, record, attempt, sent=False)
             return Outcome(None, [*closing, *filter(facts.permits, undone)])
 
-        self.engine.carry_out(decide, Facts(), alongside=kept)
+        self.engine.carry_out(decide, alongside=kept)
 
     def _closing_writes(self, facts: Facts, record: Order, attempt: str, *, sent: bool) -> list[Operation]:
         """The write that the bank does not have the order of an ``attempt``, unless another attempt may have sent it.

@@ -34,7 +34,7 @@ class PaymentOutcomes:
 
         A payment whose outcome is known by now is left as it is. Raises: StoreError.
         """
-        self.engine.carry_out(self._resolution(payment, neutral), Facts(), alongside=kept)
+        self.engine.carry_out(self._resolution(payment, neutral), alongside=kept)
 
     def resolve_by(self, payment: Payment, answer: BankAnswer) -> None:
         """Record a bank's answer about a payment with an unknown outcome; a failure is left to the next query."""
