@@ -8,8 +8,14 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, Concatenate, TypeVar, overload
+
+A = TypeVar("A")
+X = TypeVar("X")
+Y = TypeVar("Y")
+Z = TypeVar("Z")
 
 
 class _Part:
@@ -43,11 +49,38 @@ class Container:
         """What a factory makes of ``given`` and of the parts that its other parameters are named after."""
         return factory(**given, **{name: self._find(name) for name in _needs(factory) if name not in given})
 
+    @overload
+    def call(self, function: Callable[..., A], /, **given: Any) -> A: ...
+
+    @overload
+    def call(self, function: Callable[Concatenate[X, ...], A], first: X, /, **given: Any) -> A: ...
+
+    @overload
+    def call(self, function: Callable[Concatenate[X, Y, ...], A], first: X, second: Y, /, **given: Any) -> A: ...
+
+    @overload
+    def call(
+        self, function: Callable[Concatenate[X, Y, Z, ...], A], first: X, second: Y, third: Z, /, **given: Any
+    ) -> A: ...
+
+    def call(self, function: Callable[..., A], /, *arguments: Any, **given: Any) -> A:
+        """Call a flow; its keyword-only parameters that are not ``given`` are the parts they are named after."""
+        filled = {name: self._find(name) for name in _keyword_only(function) if name not in given}
+        return function(*arguments, **given, **filled)
+
     def _find(self, name: str) -> Any:
         holder = next((each for each in (self, *self.parents) if hasattr(type(each), name) or name in vars(each)), None)
         if holder is None:
             raise LookupError(f"{type(self).__name__} has no {name}")
         return getattr(holder, name)
+
+
+@cache
+def _keyword_only(function: Any) -> tuple[str, ...]:
+    """The names of a function's keyword-only parameters without a default."""
+    code, defaults = function.__code__, function.__kwdefaults__ or {}
+    names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+    return tuple(name for name in names if name not in defaults)
 
 
 def _needs(factory: Any) -> list[str]:

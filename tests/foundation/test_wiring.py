@@ -67,3 +67,25 @@ def test_a_part_is_made_once_and_only_when_it_is_used() -> None:
 def test_something_that_nobody_has_is_named() -> None:
     with pytest.raises(LookupError, match="Garage has no straw"):
         _ = Garage().roof
+
+
+def drive(distance: int, *, car: Car, colour: str, speed: int = 50) -> tuple[int, Car, str, int]:
+    return distance, car, colour, speed
+
+
+def test_a_flow_gets_the_parts_that_its_keyword_only_parameters_are_named_after() -> None:
+    garage = Garage()
+
+    assert garage.call(drive, 7) == (7, garage.car, "red", 50)
+
+
+def test_a_flow_gets_what_is_given_instead_of_the_part() -> None:
+    assert Garage().call(drive, 7, colour="blue", speed=90)[2:] == ("blue", 90)
+
+
+def test_a_flow_that_needs_what_nobody_has_is_not_called() -> None:
+    def thatch(*, straw: str) -> None:
+        raise AssertionError(straw)
+
+    with pytest.raises(LookupError, match="Garage has no straw"):
+        Garage().call(thatch)
