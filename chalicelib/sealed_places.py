@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chalicelib.cards.card_data import sealed_places
-from chalicelib.cards.events import signing_secrets
+from chalicelib.cards.events import event_secrets
 from chalicelib.delivery import event_log, sealed_bodies
 from chalicelib.foundation.crypto.sealed_places import SealedPlace
 from chalicelib.foundation.requests import claims
@@ -18,7 +18,7 @@ SEALED_PLACES: tuple[SealedPlace, ...] = (
     *claims.SEALED,
     *sealed_bodies.SEALED,
     *event_log.SEALED,
-    *signing_secrets.SEALED,
+    *event_secrets.SEALED,
     *sealed_places.SEALED,
     *journeys.SEALED,
 )

@@ -16,7 +16,7 @@ from chalicelib.cards.payments.pending_index import ASKING_SECONDS
 from chalicelib.cards.protocol.fields import PAGE
 from chalicelib.cards.protocol.values import CUT_OFF_SECONDS, HOLD_SECONDS, MOST_ADDRESSES
 from chalicelib.cards.storage import due_index, time_ordered
-from chalicelib.delivery.schedule import PLANS
+from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.demo_bank.faults import FAULTS, FAULTS_BY_NAME, MANY_ACCOUNTS, MANY_TRANSACTIONS, SLOW_SECONDS
 from chalicelib.demo_bank.instructions import REFERENCES
 from chalicelib.demo_bank.profiles import PROFILES
@@ -217,7 +217,7 @@ def test_every_path_that_contributors_are_told_of_exists() -> None:
     named = re.findall(r"`([\w./*-]+(?:\.py|\.md|\.yaml|/|/run))`", (ROOT / "CONTRIBUTING.md").read_text("utf-8"))
     below = [path for path in (ROOT / "chalicelib").rglob("*") if path.is_dir()]
     folders = (ROOT, ROOT / "chalicelib", *below, ROOT / "infra/render/openapi", ROOT / "tests/openbanking")
-    made_up = {"openbanking/protocol/v3.py", "demo_bank/format_v3.py"}
+    made_up = {"openbanking/protocol/v3_version.py", "demo_bank/format_v3.py"}
 
     missing = {each for each in named if not any(any(folder.glob(each)) for folder in folders)}
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from chalicelib.delivery import (
     client_events,
+    delivery_plan,
     delivery_record,
+    receiver_slots,
     recorded_answers,
     recorded_headers,
-    schedule,
     sealed_bodies,
-    slots,
     sweeper,
 )
-from chalicelib.delivery.schedule import PLANS
+from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.crypto import event_signing
@@ -68,26 +68,28 @@ def test_receivers_are_told_the_waits_of_their_plan() -> None:
 def test_the_words_on_deliveries_have_the_codes_numbers() -> None:
     text, (wait,) = flowing(DELIVERY), PLANS["payment"].waits
 
-    assert f"each with {slots.SLOTS} slots" in text
+    assert f"each with {receiver_slots.SLOTS} slots" in text
     assert f"A claim ends after {delivery_record.CLAIMED_SECONDS} s" in text
-    assert f"took {slots.LONG_SECONDS} s or longer its slot rests for {slots.RESTING_SECONDS} s" in text
+    assert (
+        f"took {receiver_slots.LONG_SECONDS} s or longer its slot rests for {receiver_slots.RESTING_SECONDS} s" in text
+    )
     assert f"Waits of up to {Queue.LONGEST_DELAY} s" in text
     assert f"the last {delivery_record.HISTORY} attempts are kept" in text
     assert f"stops at {sweeper.BACKLOG} waiting messages" in flowing(OPERATIONS)
     assert f"nothing is added while {sweeper.BACKLOG:,} messages wait" in text
-    waits = f"after about {schedule._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].put_off // 60} min"
+    waits = f"after about {delivery_plan._SHORTEST_PUT_OFF} s and later up to {PLANS['event'].put_off // 60} min"
     assert f"{waits} (`relay`, `payment`: {PLANS['relay'].put_off} s)" in text
     assert f"spread over {sharded_index.SHARDS} shards" in flowing(DATA)
     assert f"parts of at most {sealed_bodies.PART_BYTES} bytes" in DATA
-    assert f"At most {slots.SLOTS} events are on their way to one receiver" in text
-    assert f"are {slots.SLOTS} at a time to one bank, at most, of each" in flowing(BANK)
+    assert f"At most {receiver_slots.SLOTS} events are on their way to one receiver" in text
+    assert f"are {receiver_slots.SLOTS} at a time to one bank, at most, of each" in flowing(BANK)
     assert f"Once more, about {wait} s later" in DEFERRED
     assert {plan.lasts for plan in (PLANS["relay"], PLANS["payment"])} == {5 * 60}
     assert "| 5 minutes after the 202 |" in DEFERRED
 
 
 def test_the_waits_of_the_sweeper_are_documented() -> None:
-    first, second, third, longest = (wait // 60 for wait in schedule.SWEEP_WAITS)
+    first, second, third, longest = (wait // 60 for wait in delivery_plan.SWEEP_WAITS)
 
     text = section(DELIVERY, "## Sweeper")
     assert first == 2

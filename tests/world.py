@@ -17,7 +17,7 @@ import boto3
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib import bootstrap
-from chalicelib.cards.events.signing_secrets import secrets_key
+from chalicelib.cards.events.event_secrets import secrets_key
 from chalicelib.cards.programs.programmes import head_key
 from chalicelib.delivery.delivery_record import RECORD, Delivery, record_key
 from chalicelib.foundation import jsontext

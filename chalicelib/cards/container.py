@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from chalicelib.cards.card_data.keys import CardKeys
     from chalicelib.cards.card_data.sealed_data import CardData
     from chalicelib.cards.events.card_events import CardEvents, CardEventSender
-    from chalicelib.cards.events.signing_secrets import EventSecrets
+    from chalicelib.cards.events.event_secrets import EventSecrets
     from chalicelib.cards.flow_container import CardFlows
     from chalicelib.cards.payments.provider import Provider
     from chalicelib.cards.programs.credentials import Credentials
@@ -40,7 +40,7 @@ class CardContainer:
 
     @cached_property
     def event_secrets(self) -> EventSecrets:
-        from chalicelib.cards.events.signing_secrets import EventSecrets
+        from chalicelib.cards.events.event_secrets import EventSecrets
 
         return EventSecrets(self.shared.store, self.shared.vault, self.shared.clock, self.delivery.engine)
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from chalicelib.delivery.client_events import ClientEvents
+from chalicelib.delivery.delivery_plan import Kind
 from chalicelib.delivery.event_log import EventLog
 from chalicelib.delivery.journal import Journal
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Sender
-from chalicelib.delivery.schedule import Kind
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.tasks import Handlers, Tasks

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from chalicelib.delivery.schedule import PLANS, Kind
+from chalicelib.delivery.delivery_plan import PLANS, Kind
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex

@@ -10,7 +10,7 @@ from typing import Any
 from chalice.app import Blueprint, Rate, SQSEvent
 
 from chalicelib.bootstrap import hub
-from chalicelib.delivery.slots import WORKERS
+from chalicelib.delivery.receiver_slots import WORKERS
 from chalicelib.delivery.tasks import is_task
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log

@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from chalicelib.delivery.client_events import CLIENT_KINDS
+from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.delivery.delivery_record import (
     DUE,
     FAILED,
@@ -26,7 +27,6 @@ from chalicelib.delivery.delivery_record import (
     update_revival,
 )
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.sweeper import BACKLOG
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex

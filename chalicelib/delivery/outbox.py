@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from chalicelib.delivery.delivery_plan import PLANS, Kind
 from chalicelib.delivery.delivery_record import BODY, ROW_KEY, Delivery, put_delivery
-from chalicelib.delivery.schedule import PLANS, Kind
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import AwsError

@@ -1,7 +1,7 @@
 """The sweeper: queues deliveries that were never queued, or whose message may be lost.
 
 A delivery that is due may still have its message, behind thousands of others. So its record says when the sweeper last
-queued it, and the next time comes later each time (see ``schedule.next_sweep``): a long queue does not grow by itself.
+queued it, and the next time comes later each time (``delivery_plan.next_sweep``): a long queue does not grow by itself.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from chalicelib.delivery.delivery_plan import PLANS, SWEEP_WAITS, next_sweep
 from chalicelib.delivery.delivery_record import DUE, SWEPT, Delivery, record_key, update_sweep
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import PLANS, SWEEP_WAITS, next_sweep
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import Busy, ConditionFailed, Item, Store

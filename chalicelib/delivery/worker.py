@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import Any, Literal
 
 from chalicelib.delivery import recorded_answers, recorded_headers
+from chalicelib.delivery.delivery_plan import PLANS, Kind, put_off, wait_after
 from chalicelib.delivery.delivery_record import (
     BODY,
     Delivery,
@@ -25,9 +26,8 @@ from chalicelib.delivery.delivery_record import (
 )
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Keep, Sender, StoredAnswer, Undeliverable
-from chalicelib.delivery.schedule import PLANS, Kind, put_off, wait_after
+from chalicelib.delivery.receiver_slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, read_free_slots
 from chalicelib.delivery.sealed_bodies import SealedBodies
-from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, Slot, any_slot, read_free_slots
 from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import AwsError

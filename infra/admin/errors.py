@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.cards.events.signing_secrets import NoEventSecret
+from chalicelib.cards.events.event_secrets import NoEventSecret
 from chalicelib.cards.programs.credentials import CredentialChanged, NoOldKey, UnknownCredential
 from chalicelib.delivery.journal import NotResendable, SearchTooWide, UnknownDelivery
 from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, SecretChanged
 from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.distinguished_names import InvalidName
 from chalicelib.foundation.crypto.resealing import DataKeyNeeded
-from chalicelib.foundation.crypto.secret_keys import NoKeys
 from chalicelib.foundation.crypto.signatures import InvalidKey
 from chalicelib.foundation.crypto.vault import Unsealable
+from chalicelib.foundation.crypto.wrapped_keys import NoKeys
 from chalicelib.foundation.dynamodb.store import Busy, StoreError, Throttled
 from chalicelib.foundation.settings import InvalidSetting
 from chalicelib.openbanking.flows.unresolved_orders import NotResolved

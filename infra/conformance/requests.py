@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.openbanking.protocol import payment_enumerations, v1, v2
+from chalicelib.openbanking.protocol import payment_enumerations, v1_version, v2_version
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.bank_file import AccountPart, BankUnderTest
@@ -144,13 +144,13 @@ def _bulk_2(bank: BankUnderTest, order: Order) -> Members:
 
 
 EXAMPLES: Mapping[Version, Examples] = {
-    v1.VERSION: Examples(
+    v1_version.VERSION: Examples(
         _account_1,
         _funds_1,
         lambda account: {**account, "record_count": 100, "current_page": 1},
         {"single": _single_1, "bulk": _bulk_1, "direct": _direct_1},
     ),
-    v2.VERSION: Examples(
+    v2_version.VERSION: Examples(
         _account_2,
         _funds_2,
         lambda account: {**account, "booking_status": "both", "page_size": 100},

@@ -10,7 +10,7 @@ from typing import Any
 
 import boto3
 
-from chalicelib.delivery.slots import WORKERS
+from chalicelib.delivery.receiver_slots import WORKERS
 from infra import aws_errors, command
 from infra.deploy.functions import API_HANDLER, CONFIG, FUNCTIONS, Function
 from infra.deploy.runtime import STAGES

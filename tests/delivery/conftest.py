@@ -36,4 +36,4 @@ def recorded(world: World) -> str:
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """No jitter."""
-    monkeypatch.setattr("chalicelib.delivery.schedule.random.uniform", lambda low, high: 1.0)
+    monkeypatch.setattr("chalicelib.delivery.delivery_plan.random.uniform", lambda low, high: 1.0)

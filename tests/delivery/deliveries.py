@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
+from chalicelib.delivery.delivery_plan import HOUR, MINUTE, PLANS, Kind
 from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, StoredAnswer, Undeliverable
-from chalicelib.delivery.schedule import HOUR, MINUTE, PLANS, Kind
 from chalicelib.delivery.worker import Attempt, Worker
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import Conflict

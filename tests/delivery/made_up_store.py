@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
+from chalicelib.delivery.delivery_plan import Kind
 from chalicelib.delivery.delivery_record import FAILED_OF_CLIENT, OF_CLIENT, RECORD, Delivery, State, put_delivery
 from chalicelib.delivery.event_log import EventLog, Position, _part, _partition, _shard
-from chalicelib.delivery.schedule import Kind
 from chalicelib.foundation.dynamodb.store import Item, Page, Store, Which
 
 CLIENT = "a-client"

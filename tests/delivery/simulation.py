@@ -14,9 +14,9 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from chalicelib.delivery.delivery_plan import MINUTE, Kind
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.delivery.outcomes import Delivered, Dispatch, Sender, Undeliverable
-from chalicelib.delivery.schedule import MINUTE, Kind
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.delivery.sweeper import Sweeper
 from chalicelib.delivery.tasks import Tasks

@@ -22,8 +22,8 @@ from chalicelib.delivery.client_events import (
     decode_position,
     encode_position,
 )
+from chalicelib.delivery.delivery_plan import Kind
 from chalicelib.delivery.delivery_record import State
-from chalicelib.delivery.schedule import Kind
 from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from tests.delivery.deliveries import record

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from chalicelib.delivery.delivery_plan import DAY, PLANS
 from chalicelib.delivery.delivery_record import (
     CLAIMED_SECONDS,
     DUE,
@@ -24,7 +25,6 @@ from chalicelib.delivery.delivery_record import (
     update_revival,
 )
 from chalicelib.delivery.outcomes import Delivered
-from chalicelib.delivery.schedule import DAY, PLANS
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.dynamodb.store import ConditionFailed

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.schedule import SWEEP_WAITS
+from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import StoreUnavailable

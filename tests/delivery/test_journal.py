@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery import journal as module
+from chalicelib.delivery.delivery_plan import DAY, SWEEP_WAITS, Kind
 from chalicelib.delivery.delivery_record import (
     FAILED_OF_CLIENT,
     Delivery,
@@ -20,7 +21,6 @@ from chalicelib.delivery.delivery_record import (
 )
 from chalicelib.delivery.journal import Journal, NotResendable, Party, SearchTooWide, UnknownDelivery
 from chalicelib.delivery.outcomes import StoredAnswer
-from chalicelib.delivery.schedule import DAY, SWEEP_WAITS, Kind
 from chalicelib.foundation.dynamodb.sharded_index import SHARDS
 from chalicelib.foundation.dynamodb.store import Conflict, Operation, StoreError, Throttled, Update
 from tests.delivery.deliveries import Receiver, begun, fail, record, worker_of

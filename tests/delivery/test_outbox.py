@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.delivery.delivery_record import record_key
 from chalicelib.delivery.outbox import Outbox, RecordedDeliveries
-from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import ErrorResponse, NotSent
 from chalicelib.foundation.aws.queues import Queue

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from chalicelib.delivery import schedule, slots
-from chalicelib.delivery.slots import SLOTS, WORKERS
+from chalicelib.delivery import delivery_plan, receiver_slots
+from chalicelib.delivery.receiver_slots import SLOTS, WORKERS
 from chalicelib.foundation import log
 from infra.local.event_runner import POLLERS
 from tests.delivery.simulation import Simulation
@@ -22,8 +22,8 @@ COUNT = 200
 def seeded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same jitter, slots and order in every run; and nothing is logged."""
     monkeypatch.setattr("chalicelib.foundation.parallel.WIDTH", 1)
-    monkeypatch.setattr(schedule, "random", random.Random(2026))
-    monkeypatch.setattr(slots, "random", random.Random(2026))
+    monkeypatch.setattr(delivery_plan, "random", random.Random(2026))
+    monkeypatch.setattr(receiver_slots, "random", random.Random(2026))
     for name in ("info", "warning"):
         monkeypatch.setattr(log, name, lambda event, **members: None)
 
@@ -47,7 +47,7 @@ def test_beside_a_bank_that_answers_after_20_seconds_another_keeps_its_pace() ->
 
 def test_without_slots_the_slow_bank_would_hold_all_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     with_slots = simulated(SECONDS, 60)
-    monkeypatch.setattr(slots, "SLOTS", 1000)
+    monkeypatch.setattr(receiver_slots, "SLOTS", 1000)
     without = simulated(SECONDS, 60)
 
     assert with_slots.taken(GOOD) == COUNT

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.delivery.delivery_record import RECORD
-from chalicelib.delivery.schedule import SWEEP_WAITS
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws import calls
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe

@@ -9,9 +9,9 @@ import boto3
 import pytest
 
 from chalicelib.delivery import outbox
+from chalicelib.delivery.delivery_plan import MINUTE, SWEEP_WAITS, Kind
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, record_key
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import MINUTE, SWEEP_WAITS, Kind
 from chalicelib.delivery.sweeper import BACKLOG, Sweeper
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe, send

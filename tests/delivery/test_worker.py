@@ -8,9 +8,9 @@ import pytest
 
 from chalicelib.delivery import worker as module
 from chalicelib.delivery.client_events import CLIENT_KINDS
+from chalicelib.delivery.delivery_plan import DAY, MINUTE, PLANS, SWEEP_WAITS, Kind
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.delivery.outcomes import Delivered, StoredAnswer
-from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, SWEEP_WAITS, Kind
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import NotSent

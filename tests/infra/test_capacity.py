@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from chalicelib.delivery.slots import WORKERS
+from chalicelib.delivery.receiver_slots import WORKERS
 from infra import capacity
 from infra.capacity import Figures
 from infra.deploy.functions import API, BY_NAME

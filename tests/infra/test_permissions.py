@@ -13,8 +13,8 @@ from chalicelib.cards.programs.programmes import entry_key
 from chalicelib.cards.protocol.values import HOLD_SECONDS
 from chalicelib.cards.reconciliation.progress_record import PROGRESS
 from chalicelib.delivery.client_events import ClientSearch
-from chalicelib.delivery.schedule import SWEEP_WAITS
-from chalicelib.delivery.slots import SLOTS, Slot
+from chalicelib.delivery.delivery_plan import SWEEP_WAITS
+from chalicelib.delivery.receiver_slots import SLOTS, Slot
 from chalicelib.foundation import parallel
 from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.crypto.resealing_progress import PROGRESS as RESEALING

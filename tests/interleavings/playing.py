@@ -16,7 +16,7 @@ from typing import Any, get_args
 from unittest.mock import patch
 
 from chalicelib.cards.storage import sequences
-from chalicelib.delivery import slots, worker
+from chalicelib.delivery import receiver_slots, worker
 from chalicelib.foundation.dynamodb import sharded_index
 from tests.interleavings.outcomes import Outcome, answers, is_to_come_again, received
 from tests.interleavings.pairs import Prepare
@@ -143,7 +143,7 @@ def pair_of(world: World, prepare: Prepare) -> Iterator[PlayedPair]:
         world.manager_wants_events(),
         patch.object(sequences, "BLOCK", 10**6),
         patch.object(sharded_index, "SHARDS", 1),
-        patch.object(worker, "any_slot", lambda lane: slots.Slot(lane, 0)),
-        patch("chalicelib.delivery.slots.random.shuffle"),
+        patch.object(worker, "any_slot", lambda lane: receiver_slots.Slot(lane, 0)),
+        patch("chalicelib.delivery.receiver_slots.random.shuffle"),
     ):
         yield PlayedPair(world, prepare)

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS, DUE, RECORD
-from chalicelib.delivery.slots import Slot
+from chalicelib.delivery.receiver_slots import Slot
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.statistics.days import hours_of

@@ -15,9 +15,9 @@ from unittest.mock import patch
 
 import pytest
 
+from chalicelib.delivery.delivery_plan import PLANS, SWEEP_WAITS
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
-from chalicelib.delivery.schedule import PLANS, SWEEP_WAITS
-from chalicelib.delivery.slots import SLOTS, Slot
+from chalicelib.delivery.receiver_slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut

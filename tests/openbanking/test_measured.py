@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from chalicelib.openbanking.protocol.v1 import REVOKE_TOKEN
+from chalicelib.openbanking.protocol.v1_version import REVOKE_TOKEN
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.protocol.webhooks import PAYMENTS, RELAYED
 from chalicelib.statistics import current_call

@@ -20,7 +20,7 @@ from chalicelib.foundation.http.web import Routes
 from chalicelib.openbanking.api import bank_api
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.flows.expected_reports import expected_banks
-from chalicelib.openbanking.protocol import bank_calls, v2
+from chalicelib.openbanking.protocol import bank_calls, v2_version
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.version import ErrorForm, Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
@@ -62,21 +62,24 @@ class ConsentsStatus(bank_calls.ConsentsStatus):
 
 
 def error_body(refusal: Refusal, request_id: str, now: int) -> dict[str, Any]:
-    body = v2.VERSION.errors.body(refusal, request_id, now)
+    body = v2_version.VERSION.errors.body(refusal, request_id, now)
     return {name[0].upper() + name[1:]: value for name, value in body.items()}
 
 
 WEBHOOKS = replace(
-    v2.load_webhooks(),
-    relayed={**v2.VERSION.relayed, "accounts": replace(v2.VERSION.relayed["accounts"], path="/v3_account_list")},
+    v2_version.load_webhooks(),
+    relayed={
+        **v2_version.VERSION.relayed,
+        "accounts": replace(v2_version.VERSION.relayed["accounts"], path="/v3_account_list"),
+    },
 )
 THIRD: Version = replace(
-    v2.VERSION,
+    v2_version.VERSION,
     number=3,
     prefix="/v3",
     spell=to_pascal,
-    errors=ErrorForm(v2.VERSION.errors.status, error_body),
-    answers=replace(v2.VERSION.answers, spell=to_pascal, code="Code", text="Title"),
+    errors=ErrorForm(v2_version.VERSION.errors.status, error_body),
+    answers=replace(v2_version.VERSION.answers, spell=to_pascal, code="Code", text="Title"),
     calls={
         "initiate": InitAuthorization,
         "save_consent": SaveConsent,
@@ -200,7 +203,7 @@ def test_a_bank_of_the_third_version_is_registered_under_its_rules(bank: ThirdBa
     registered = bank.side.bank
 
     assert (registered.version, registered.signature_required) == (THIRD, True)
-    assert registered.scope_names == tuple(v2.VERSION.scopes)
+    assert registered.scope_names == tuple(v2_version.VERSION.scopes)
     assert {each.bic: each.reports for each in expected_banks(bank.world.hub.openbanking.banks)}[BIC] is False
     with pytest.raises(InvalidBank, match=r"api_version must be 1 or 2 or 3$"):
         bank.world.hub.openbanking.banks.add(_new_bank([], api_version=4))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chalicelib.delivery.slots import WORKERS
+from chalicelib.delivery.receiver_slots import WORKERS
 from infra.deploy import runtime, template
 from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND

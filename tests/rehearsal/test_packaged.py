@@ -21,7 +21,7 @@ from elftools.elf.elffile import ELFFile
 from packaging.utils import canonicalize_name
 from samtranslator.translator.transform import transform
 
-from chalicelib.delivery.slots import WORKERS
+from chalicelib.delivery.receiver_slots import WORKERS
 from infra.deploy import layer, package, runtime, shared_objects, template
 from infra.deploy.api_stage import LOG_FORMAT
 from infra.deploy.limits import REQUEST_BURST, REQUESTS_PER_SECOND

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
+from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import parallel
 from chalicelib.foundation.http.breaker import FAILURES, OPEN_SECONDS
 from chalicelib.openbanking.flows.bank_notifications import record_revoke_token

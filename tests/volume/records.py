@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from chalicelib.delivery.delivery_plan import DAY
 from chalicelib.delivery.delivery_record import (
     DUE,
     FAILED,
@@ -16,7 +17,6 @@ from chalicelib.delivery.delivery_record import (
     update_retry,
 )
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import DAY
 from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.dynamodb.store import Item, Update
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from chalicelib.cards.card_data.verification_values import KEY_BYTES
-from chalicelib.foundation.crypto.secret_keys import SecretKeys, derived_key
+from chalicelib.foundation.crypto.wrapped_keys import WrappedKeys, derived_key
 
 
-class CardKeys(SecretKeys):
+class CardKeys(WrappedKeys):
     """Loads the keys on first use and checks for new versions once a minute."""
 
     always_there = "versions"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chalicelib.cards.events.signing_secrets import EventSecrets, secrets_key
+from chalicelib.cards.events.event_secrets import EventSecrets, secrets_key
 from chalicelib.cards.programs.programmes import Programmes, head_key
 from chalicelib.cards.protocol.card_events import CardEventType
 from chalicelib.cards.protocol.message import Answer

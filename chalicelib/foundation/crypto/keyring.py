@@ -16,12 +16,18 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto import signatures
-from chalicelib.foundation.crypto.secret_keys import CACHED_SECONDS, KeyManagement, SecretKeys, SecretStore, derived_key
+from chalicelib.foundation.crypto.wrapped_keys import (
+    CACHED_SECONDS,
+    KeyManagement,
+    SecretStore,
+    WrappedKeys,
+    derived_key,
+)
 
 _KEYS_DERIVED_FROM = 3
 
 
-class Keyring(SecretKeys):
+class Keyring(WrappedKeys):
     """Loads the keys on first use and checks for new ones once a minute."""
 
     always_there = "signing_keys"

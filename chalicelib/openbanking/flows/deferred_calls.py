@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.delivery.delivery_record import Delivery, record_key
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.clock import Clock

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.delivery.outbox import Outbox
-from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.dynamodb.store import Item, Operation, Put, StoreError
 from chalicelib.foundation.identifiers import new_id

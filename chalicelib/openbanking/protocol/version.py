@@ -1,7 +1,7 @@
 """A version of the bank protocol: a single object with everything specific to it.
 
-Each version has its own module (``v1``, ``v2``) and is registered in ``versions``. Other modules use a bank's version
-object instead of comparing version numbers.
+Each version has its own module (``v1_version``, ``v2_version``) and is registered in ``versions``. Other modules use a
+bank's version object instead of comparing version numbers.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""The versions of the bank protocol. To add one, write a module like ``v1`` and add it here."""
+"""The versions of the bank protocol. To add one, write a module like ``v1_version`` and add it here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from chalicelib.openbanking.protocol import v1, v2
+from chalicelib.openbanking.protocol import v1_version, v2_version
 from chalicelib.openbanking.protocol.errors import Error
 from chalicelib.openbanking.protocol.payment_statuses import Statuses
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.protocol.version import BANK_ROOT, ErrorForm, Version
 
-VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1.VERSION, v2.VERSION)}
+VERSIONS: Mapping[int, Version] = {version.number: version for version in (v1_version.VERSION, v2_version.VERSION)}
 """The versions by number, oldest first."""
 
-TPP_ERRORS: ErrorForm[Error] = v2.VERSION.errors
+TPP_ERRORS: ErrorForm[Error] = v2_version.VERSION.errors
 """The error format for TPPs: that of version 2, regardless of the bank's version."""
 
 

@@ -1,8 +1,8 @@
 """Banks' webhooks, and the TPP calls that trigger them (specification, Service to bank).
 
-``RELAYED`` lists requests for PSU data, ``PAYMENTS`` payment initiations. Each version (``v1``, ``v2``) declares its
-webhook for a row: path, scope, and the models of the request and the bank's response. To add a call, add a row here,
-and its webhook and models to the versions that support it.
+``RELAYED`` lists requests for PSU data, ``PAYMENTS`` payment initiations. Each version (``v1_version``, ``v2_version``)
+declares its webhook for a row: path, scope, and the models of the request and the bank's response. To add a call, add a
+row here, and its webhook and models to the versions that support it.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping

@@ -12,9 +12,9 @@ from chalicelib.delivery.client_events import (
     decode_position,
     encode_position,
 )
+from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.journal import NotResendable, UnknownDelivery
-from chalicelib.delivery.schedule import PLANS
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.http.web import json_answer, text_answer
 from chalicelib.foundation.identifiers import digest

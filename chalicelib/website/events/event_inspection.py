@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from chalicelib.delivery.delivery_plan import PLANS
 from chalicelib.delivery.delivery_record import BODY, Delivery
-from chalicelib.delivery.schedule import PLANS
 from chalicelib.delivery.sealed_bodies import SealedBodies
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.lazy_dataclasses import dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.openbanking.protocol import own_answers, v1
+from chalicelib.openbanking.protocol import own_answers, v1_version
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
 from chalicelib.openbanking.protocol.errors import ADDED_CODES
 from chalicelib.openbanking.protocol.version import Version
@@ -214,7 +214,7 @@ class _BankOperations:
     def _example(self, model: Model) -> Json:
         """An example with the URLs and scopes of this version."""
         old, new = meaning(model_of(own_answers.InitAuthorizationAnswer), "cancel_url")[1], self._version.cancel_path
-        moved = old.replace(v1.VERSION.cancel_path.partition("{")[0], new.partition("{")[0])
+        moved = old.replace(v1_version.VERSION.cancel_path.partition("{")[0], new.partition("{")[0])
         return self._with_scopes({name: moved if value == old else value for name, value in example(model).items()})
 
     def _with_scopes(self, members: Json) -> Json:

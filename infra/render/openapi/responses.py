@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.openbanking.api import answers
-from chalicelib.openbanking.protocol import errors, own_answers, v1
+from chalicelib.openbanking.protocol import errors, own_answers, v1_version
 from chalicelib.openbanking.protocol.versions import error_form
 from infra.render.openapi.meanings import NONCE
 from infra.render.openapi.models import meaning, model_of
@@ -157,7 +157,7 @@ class Responses:
 
 
 def _uses_version_1_errors(route: str) -> bool:
-    return error_form(route) is v1.VERSION.errors
+    return error_form(route) is v1_version.VERSION.errors
 
 
 def _code(member: str, body: Json) -> str:

@@ -10,8 +10,8 @@ import pytest
 from chalicelib.cards.card_data.keys import CardKeys
 from chalicelib.cards.card_data.sealed_data import CardData
 from chalicelib.foundation.aws.errors import SecretChanged
-from chalicelib.foundation.crypto.secret_keys import CACHED_SECONDS, NoKeys
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.crypto.wrapped_keys import CACHED_SECONDS, NoKeys
 from tests.foundation.fakes import FakeKms, FakeSecrets, NoDataKeys
 from tests.manual_clock import ManualClock
 from tests.world import START

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from chalicelib.cards.events.signing_secrets import secrets_key
+from chalicelib.cards.events.event_secrets import secrets_key
 from chalicelib.cards.programs.programmes import head_key
-from chalicelib.delivery.schedule import SWEEP_WAITS
+from chalicelib.delivery.delivery_plan import SWEEP_WAITS
 from chalicelib.foundation.dynamodb.store import Delete
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from tests.cards.cases import LOOK, WRITE, warmed

@@ -7,8 +7,8 @@ import pytest
 from chalicelib.foundation.aws.errors import SecretChanged
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.crypto.keyring import Keyring
-from chalicelib.foundation.crypto.secret_keys import CACHED_SECONDS, NoKeys
 from chalicelib.foundation.crypto.vault import Vault
+from chalicelib.foundation.crypto.wrapped_keys import CACHED_SECONDS, NoKeys
 from tests.foundation.fakes import FakeKms, FakeSecrets
 from tests.manual_clock import ManualClock
 from tests.world import START

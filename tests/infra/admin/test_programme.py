@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from chalicelib.cards.events.signing_secrets import secrets_key
+from chalicelib.cards.events.event_secrets import secrets_key
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.crypto import signatures
 from infra.admin import connection, output

@@ -10,7 +10,8 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 
 from chalicelib.foundation import jsontext
-from chalicelib.openbanking.protocol import v1, v2
+from chalicelib.openbanking.protocol import v1_version as v1
+from chalicelib.openbanking.protocol import v2_version as v2
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook

@@ -21,7 +21,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.fields.ibans import make_iban
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import is_uuid, new_uuid
-from chalicelib.openbanking.protocol import v1, v2
+from chalicelib.openbanking.protocol import v1_version, v2_version
 from chalicelib.openbanking.protocol.errors import Fault, Refusal, refuse_fields
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.version import Version
@@ -41,8 +41,8 @@ DAYS = [f"2026-11-0{day}" for day in range(5, 0, -1)]
 Members = dict[str, Any]
 Outcome = dict[str, Any]
 STATUSES: Mapping[Version, Mapping[str, Any]] = {
-    v1.VERSION: {"received": 1, "confirmed": 4, "cancelled": 3},
-    v2.VERSION: {"received": "RCVD", "confirmed": "ACSC", "cancelled": "CANC"},
+    v1_version.VERSION: {"received": 1, "confirmed": 4, "cancelled": 3},
+    v2_version.VERSION: {"received": "RCVD", "confirmed": "ACSC", "cancelled": "CANC"},
 }
 
 
@@ -312,7 +312,7 @@ class SmallBank:
 
     def check_consent(self, webhook: Webhook, token: str) -> None:
         if not self.accepts_token(token):
-            fault = Fault.NOT_AUTHENTICATED if self.version is v2.VERSION else Fault.UNKNOWN_TOKEN
+            fault = Fault.NOT_AUTHENTICATED if self.version is v2_version.VERSION else Fault.UNKNOWN_TOKEN
             raise Refusal(fault, "the consent is not in force")
         consent = self.consents.get(token)
         if consent is not None and webhook.scope is not None and webhook.scope.name not in consent.scopes:
@@ -367,7 +367,7 @@ class SmallBank:
         return answer
 
     def account(self) -> Members:
-        if self.version is v1.VERSION:
+        if self.version is v1_version.VERSION:
             return {"id": int(ACCOUNT_ID), "name": "Current account", "iban": IBAN, "currency": CURRENCY}
         numbers = {"account_number": NUMBER, "sort_code": SORT_CODE}
         return {"resource_id": ACCOUNT_ID, "iban": IBAN, **numbers, "currency": CURRENCY, "name": "Current account"}
@@ -442,7 +442,7 @@ _MEMBERS = (
     *("callback_url", "access_token", "valid_until", "status"),
 )
 _ANSWERS: Mapping[Version, Mapping[str, Callable[[SmallBank, Members], Members]]] = {
-    v1.VERSION: {
+    v1_version.VERSION: {
         "accounts": lambda bank, _: {"accounts": bank.listed()},
         "account": lambda bank, _: {"account": bank.account()},
         "account_balance": lambda bank, asked: bank.balance_1(asked),
@@ -450,7 +450,7 @@ _ANSWERS: Mapping[Version, Mapping[str, Callable[[SmallBank, Members], Members]]
         "account_payment": lambda bank, asked: bank.one_payment_1(asked),
         "funds_confirmations": lambda bank, asked: bank.funds(asked),
     },
-    v2.VERSION: {
+    v2_version.VERSION: {
         "accounts": lambda bank, _: {"accounts": bank.listed()},
         "account": lambda bank, _: {"account": bank.account()},
         "account_balance": lambda bank, asked: bank.balances_2(asked),

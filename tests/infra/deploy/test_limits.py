@@ -11,7 +11,7 @@ import pytest
 from chalice.app import SQSEventConfig
 
 from app import app
-from chalicelib.delivery.slots import SLOTS, WORKERS
+from chalicelib.delivery.receiver_slots import SLOTS, WORKERS
 from infra.deploy import functions, limits, runtime
 from infra.deploy.functions import FUNCTIONS
 from infra.deploy.limits import CONCURRENCY, REQUESTS, UNRESERVED, Account, LimitsNotPossible, check, reservations

@@ -12,7 +12,7 @@ from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import NotReached, Reply
 from chalicelib.openbanking.bank_client.bank_client import PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.protocol.v1 import REVOKE_TOKEN
+from chalicelib.openbanking.protocol.v1_version import REVOKE_TOKEN
 from tests.log_lines import Lines
 from tests.world import IBAN, Answer, World
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.schedule import MINUTE
+from chalicelib.delivery.delivery_plan import MINUTE
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreUnavailable

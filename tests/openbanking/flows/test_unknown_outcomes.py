@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.delivery.schedule import DAY, JITTER, PLANS
+from chalicelib.delivery.delivery_plan import DAY, JITTER, PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
 from chalicelib.openbanking.flows.unresolved_orders import NotResolved, UnresolvedOrders

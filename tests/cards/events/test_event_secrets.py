@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.cards.events.signing_secrets import EventSecrets, NoEventSecret, secrets_key
+from chalicelib.cards.events.event_secrets import EventSecrets, NoEventSecret, secrets_key
 from chalicelib.foundation.crypto.vault import Unsealable
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Delete
 from tests.openbanking.faults import FAULTS, Fault

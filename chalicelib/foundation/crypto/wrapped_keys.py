@@ -43,7 +43,7 @@ class NoKeys(Exception):
     """No keys exist yet: create them with ``.venv/bin/python -m infra.admin keys init``."""
 
 
-class SecretKeys(ABC):
+class WrappedKeys(ABC):
     """The keys of one secret; each is unwrapped once."""
 
     always_there: ClassVar[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
-from chalicelib.delivery.slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, Slot, read_free_slots
+from chalicelib.delivery.receiver_slots import LONG_SECONDS, RESTING_SECONDS, SLOTS, Slot, read_free_slots
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.identifiers import new_id
 from tests.conftest import DYNAMODB_ENGINE

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from chalicelib.delivery.schedule import DAY, MINUTE, PLANS, Kind, put_off, wait_after
+from chalicelib.delivery.delivery_plan import DAY, MINUTE, PLANS, Kind, put_off, wait_after
 from chalicelib.foundation.aws.queues import Queue
 from tests.delivery.deliveries import DECIDED
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from chalicelib.openbanking.protocol import bank_calls, errors, v1
+from chalicelib.openbanking.protocol import bank_calls, errors, v1_version
 from chalicelib.openbanking.protocol.payment_enumerations import VERSION_2_SCHEMES
 from chalicelib.openbanking.protocol.payment_statuses import CODES
 from chalicelib.openbanking.protocol.scopes import Scope
@@ -142,5 +142,5 @@ VERSION = Version(
         "list_states": bank_calls.ConsentsStatusV2,
     },
     load_webhooks=load_webhooks,
-    revoke_token=v1.REVOKE_TOKEN,
+    revoke_token=v1_version.REVOKE_TOKEN,
 )
