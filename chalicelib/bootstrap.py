@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chalice.app import Response
 
     from chalicelib.foundation.crypto.resealing import Resealing
-    from chalicelib.openbanking.flows.bank_choice import BankChoice
+    from chalicelib.openbanking.flows.bank.choice import BankChoice
     from chalicelib.sandbox_clock.container import ClockContainer
     from chalicelib.statistics.ingest import ExpectedBank
     from chalicelib.website.container import WebsiteContainer
@@ -86,7 +86,7 @@ class Hub(Infrastructure):
         return self.website.mail_sender.send(dispatch)
 
     def _expected_banks(self) -> Sequence[ExpectedBank]:
-        from chalicelib.openbanking.flows.expected_reports import expected_banks
+        from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 
         return expected_banks(self.openbanking.banks)
 

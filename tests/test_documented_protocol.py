@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from chalicelib.openbanking.flows import payment_execution
+from chalicelib.openbanking.flows.payments import execution
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID
 from chalicelib.openbanking.protocol.errors import VERSION_1, VERSION_2, Fault, ReasonCode
 from chalicelib.openbanking.protocol.payment_statuses import CODES
@@ -79,7 +79,7 @@ def test_the_concepts_give_the_limits_of_payments() -> None:
     assert str(bulk) in REQUESTS
     assert all(str(number) in PAYMENTS for number in (bulk, BULK_ITEMS))
     assert f"the first and the last {HISTORY - 1} reports" in PAYMENTS
-    assert str(payment_execution.LONGEST_ANSWER) in BANK
+    assert str(execution.LONGEST_ANSWER) in BANK
     assert f"at most {LONGEST_PAYMENT_ID} characters" in " ".join(reports.split())
     assert f"Kept for {EARLY_SECONDS // 60} minutes" in reports
     assert f"at most {OLDEST_DAYS} days ago" in section(BANK, "## Daily performance")

@@ -189,7 +189,7 @@ def test_no_line_about_refused_credentials_is_logged_past_the_count() -> None:
         if isinstance(event, ast.Constant) and str(event.value).endswith(" refused")
     ]
 
-    assert past == ["chalicelib.openbanking.flows.pushed_authorization: 'request_uri refused'"]
+    assert past == ["chalicelib.openbanking.flows.consent.pushed_authorization: 'request_uri refused'"]
 
 
 def test_a_process_counts_in_the_metrics_of_its_stage(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,29 +15,29 @@ from chalicelib.statistics.container import StatisticsContainer
 if TYPE_CHECKING:
     from chalicelib.foundation.requests.claims import Claims
     from chalicelib.openbanking.bank_client.bank_client import BankClient
-    from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
-    from chalicelib.openbanking.flows.authorization_cancellation import AuthorizationCancellation
-    from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
-    from chalicelib.openbanking.flows.bank_choice import BankChoice, BankChoices
-    from chalicelib.openbanking.flows.bank_directory import BankDirectory
-    from chalicelib.openbanking.flows.callback_status import CallbackStatus
+    from chalicelib.openbanking.flows.bank.authentication import BankAuthentication
+    from chalicelib.openbanking.flows.bank.choice import BankChoice, BankChoices
+    from chalicelib.openbanking.flows.bank.directory import BankDirectory
+    from chalicelib.openbanking.flows.bank.performance_reports import PerformanceReports
     from chalicelib.openbanking.flows.client_limits import ClientLimits
-    from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
-    from chalicelib.openbanking.flows.consent_states import ConsentStates
+    from chalicelib.openbanking.flows.consent.authorization import AuthorizationCodeFlow
+    from chalicelib.openbanking.flows.consent.cancellation import AuthorizationCancellation
+    from chalicelib.openbanking.flows.consent.expiry import ConsentExpiry
+    from chalicelib.openbanking.flows.consent.introspection import Introspection
+    from chalicelib.openbanking.flows.consent.pushed_authorization import PushedAuthorization
+    from chalicelib.openbanking.flows.consent.states import ConsentStates
+    from chalicelib.openbanking.flows.consent.tokens import TokenFlow
     from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
-    from chalicelib.openbanking.flows.introspection import Introspection
-    from chalicelib.openbanking.flows.payment_execution import PaymentExecution
-    from chalicelib.openbanking.flows.payment_initiation import PaymentInitiation
-    from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
-    from chalicelib.openbanking.flows.payment_status import PaymentStatus
-    from chalicelib.openbanking.flows.performance_reports import PerformanceReports
-    from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
-    from chalicelib.openbanking.flows.read_limits import ReadLimits
-    from chalicelib.openbanking.flows.relay import Relay
-    from chalicelib.openbanking.flows.tokens import TokenFlow
+    from chalicelib.openbanking.flows.payments.callback_status import CallbackStatus
+    from chalicelib.openbanking.flows.payments.execution import PaymentExecution
+    from chalicelib.openbanking.flows.payments.initiation import PaymentInitiation
+    from chalicelib.openbanking.flows.payments.outcomes import PaymentOutcomes
+    from chalicelib.openbanking.flows.payments.status import PaymentStatus
+    from chalicelib.openbanking.flows.payments.unresolved_orders import UnresolvedOrders
+    from chalicelib.openbanking.flows.reads.read_limits import ReadLimits
+    from chalicelib.openbanking.flows.reads.relay import Relay
     from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
     from chalicelib.openbanking.flows.tpp_events import TppEvents
-    from chalicelib.openbanking.flows.unresolved_orders import UnresolvedOrders
     from chalicelib.openbanking.oauth.credential_checks import CredentialChecks
     from chalicelib.openbanking.oauth.dpop import DpopNonces
     from chalicelib.openbanking.records.authorization_requests import AuthorizationRequests
@@ -81,26 +81,24 @@ class OpenBankingContainer(Container):
     order_answers: OrderAnswers = part("chalicelib.openbanking.records.order_answers")
     client_limits: ClientLimits = part("chalicelib.openbanking.flows.client_limits")
     tpp_events: TppEvents = part("chalicelib.openbanking.flows.tpp_events")
-    bank_directory: BankDirectory = part("chalicelib.openbanking.flows.bank_directory")
-    bank_choices: BankChoices = part("chalicelib.openbanking.flows.bank_choice")
-    authorization_flow: AuthorizationCodeFlow = part("chalicelib.openbanking.flows.authorization")
-    authorization_cancellation: AuthorizationCancellation = part(
-        "chalicelib.openbanking.flows.authorization_cancellation"
-    )
-    pushed_authorization: PushedAuthorization = part("chalicelib.openbanking.flows.pushed_authorization")
-    token_flow: TokenFlow = part("chalicelib.openbanking.flows.tokens")
-    introspection: Introspection = part("chalicelib.openbanking.flows.introspection")
-    consent_states: ConsentStates = part("chalicelib.openbanking.flows.consent_states")
-    consent_expiry: ConsentExpiry = part("chalicelib.openbanking.flows.consent_expiry")
-    relay: Relay = part("chalicelib.openbanking.flows.relay")
-    read_limits: ReadLimits = part("chalicelib.openbanking.flows.read_limits")
-    payment_initiation: PaymentInitiation = part("chalicelib.openbanking.flows.payment_initiation")
-    payment_execution: PaymentExecution = part("chalicelib.openbanking.flows.payment_execution")
-    payment_outcomes: PaymentOutcomes = part("chalicelib.openbanking.flows.payment_outcomes")
-    payment_status: PaymentStatus = part("chalicelib.openbanking.flows.payment_status")
-    callback_status: CallbackStatus = part("chalicelib.openbanking.flows.callback_status")
-    unresolved_orders: UnresolvedOrders = part("chalicelib.openbanking.flows.unresolved_orders")
-    performance_reports: PerformanceReports = part("chalicelib.openbanking.flows.performance_reports")
+    bank_directory: BankDirectory = part("chalicelib.openbanking.flows.bank.directory")
+    bank_choices: BankChoices = part("chalicelib.openbanking.flows.bank.choice")
+    authorization_flow: AuthorizationCodeFlow = part("chalicelib.openbanking.flows.consent.authorization")
+    authorization_cancellation: AuthorizationCancellation = part("chalicelib.openbanking.flows.consent.cancellation")
+    pushed_authorization: PushedAuthorization = part("chalicelib.openbanking.flows.consent.pushed_authorization")
+    token_flow: TokenFlow = part("chalicelib.openbanking.flows.consent.tokens")
+    introspection: Introspection = part("chalicelib.openbanking.flows.consent.introspection")
+    consent_states: ConsentStates = part("chalicelib.openbanking.flows.consent.states")
+    consent_expiry: ConsentExpiry = part("chalicelib.openbanking.flows.consent.expiry")
+    relay: Relay = part("chalicelib.openbanking.flows.reads.relay")
+    read_limits: ReadLimits = part("chalicelib.openbanking.flows.reads.read_limits")
+    payment_initiation: PaymentInitiation = part("chalicelib.openbanking.flows.payments.initiation")
+    payment_execution: PaymentExecution = part("chalicelib.openbanking.flows.payments.execution")
+    payment_outcomes: PaymentOutcomes = part("chalicelib.openbanking.flows.payments.outcomes")
+    payment_status: PaymentStatus = part("chalicelib.openbanking.flows.payments.status")
+    callback_status: CallbackStatus = part("chalicelib.openbanking.flows.payments.callback_status")
+    unresolved_orders: UnresolvedOrders = part("chalicelib.openbanking.flows.payments.unresolved_orders")
+    performance_reports: PerformanceReports = part("chalicelib.openbanking.flows.bank.performance_reports")
     deferred_calls: DeferredCalls = part("chalicelib.openbanking.flows.deferred_calls")
 
     def __init__(
@@ -147,8 +145,8 @@ class OpenBankingContainer(Container):
 
     @cached_property
     def bank_authentication(self) -> BankAuthentication:
-        from chalicelib.openbanking.flows.bank_authentication import BankAuthentication
-        from chalicelib.openbanking.flows.bank_certificates import BankCertificates
+        from chalicelib.openbanking.flows.bank.authentication import BankAuthentication
+        from chalicelib.openbanking.flows.bank.certificates import BankCertificates
 
         certificates = BankCertificates(self.certificate_blocklist, self.shared.bank_ca_bundle)
         return BankAuthentication(self.banks, certificates, explains=self.shared.settings.is_sandbox)
@@ -164,9 +162,9 @@ class OpenBankingContainer(Container):
 
     def senders(self) -> Senders:
         """The senders of open banking deliveries, by delivery kind."""
-        from chalicelib.openbanking.flows.bank_notifications import BankNotifications
+        from chalicelib.openbanking.flows.bank.notifications import BankNotifications
         from chalicelib.openbanking.flows.deferred_execution import PaymentOrderSender, RelayRequestSender
-        from chalicelib.openbanking.flows.status_queries import StatusQuerySender
+        from chalicelib.openbanking.flows.payments.status_queries import StatusQuerySender
         from chalicelib.openbanking.flows.tpp_events import TppEventSender
 
         relay_requests, orders = self.make(RelayRequestSender), self.make(PaymentOrderSender)

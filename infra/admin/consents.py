@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from chalicelib.openbanking.flows.tokens import describe_consent
+from chalicelib.openbanking.flows.consent.tokens import describe_consent
 from chalicelib.openbanking.records.consents import Consent, consent_key
 from infra.admin import connection
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members

@@ -11,7 +11,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from chalicelib.bootstrap import Hub
-from chalicelib.openbanking.flows.expected_reports import expected_banks
+from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.records.bank_record import valid_bic
 from chalicelib.statistics import export as layout
 from chalicelib.statistics.day_records import DayRecord, measured

@@ -18,7 +18,7 @@ from chalicelib.delivery.delivery_record import record_key
 from chalicelib.delivery.outbox import RecordedDeliveries
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.flows.bank_notifications import record_revoke_token
+from chalicelib.openbanking.flows.bank.notifications import record_revoke_token
 from chalicelib.openbanking.protocol.tpp_calls import AuthorizationParameters
 from chalicelib.openbanking.records.bank_record import NewBank
 from chalicelib.openbanking.records.client_record import Client

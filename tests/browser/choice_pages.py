@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.flows.bank_choice import BankChoice, BankSearch, OfferedBank
+from chalicelib.openbanking.flows.bank.choice import BankChoice, BankSearch, OfferedBank
 from chalicelib.openbanking.protocol.versions import VERSIONS
 from chalicelib.openbanking.records.bank_logos import logo_path
 from tests.browser import psu

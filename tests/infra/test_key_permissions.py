@@ -15,7 +15,7 @@ from chalicelib.demo_bank.profiles import PROFILES
 from chalicelib.demo_bank.runtime import DemoBank, NotInstalled
 from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
-from chalicelib.openbanking.flows.expected_reports import expected_banks
+from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from infra.deploy.functions import FUNCTIONS
 from tests.cards.scenes import Scene
 from tests.dynamodb_calls import note_calls

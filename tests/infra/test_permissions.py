@@ -20,7 +20,7 @@ from chalicelib.foundation.aws.calls import Call
 from chalicelib.foundation.crypto.resealing_progress import PROGRESS as RESEALING
 from chalicelib.foundation.crypto.resealing_progress import SETTLE_SECONDS
 from chalicelib.foundation.http.outbound import Reply
-from chalicelib.openbanking.flows.expected_reports import expected_banks
+from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.flows.tpp_events import TppEventSender
 from tests.cards.scenes import EUR, EVERYDAY, MANAGER, ONLINE, Scene
 from tests.cards.slow_storage import Fate, SlowStorage, every

@@ -16,11 +16,10 @@ from cosmic_ray.plugins import get_operator, operator_names
 from infra.repository import ROOT
 
 MODULES = (
-    "chalicelib/openbanking/flows/tokens.py",
     "chalicelib/openbanking/flows/tpp_authentication.py",
-    "chalicelib/openbanking/flows/payment_*.py",
+    "chalicelib/openbanking/flows/payments/*.py",
     "chalicelib/openbanking/records/payments.py",
-    "chalicelib/openbanking/flows/consent_*.py",
+    "chalicelib/openbanking/flows/consent/*.py",
     "chalicelib/openbanking/records/consents.py",
     "chalicelib/foundation/dynamodb/*.py",
     "chalicelib/foundation/http/outbound.py",

@@ -21,7 +21,7 @@ from chalicelib.delivery.receiver_slots import SLOTS, Slot
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import FAILURES
 from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
-from chalicelib.openbanking.flows.unresolved_orders import NotResolved
+from chalicelib.openbanking.flows.payments.unresolved_orders import NotResolved
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
 from chalicelib.statistics import current_call

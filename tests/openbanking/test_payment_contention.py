@@ -14,7 +14,7 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.outbound import NotReached
 from chalicelib.foundation.identifiers import OpaqueToken
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
-from chalicelib.openbanking.flows.payment_orders import PaymentOrder
+from chalicelib.openbanking.flows.payments.orders import PaymentOrder
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED

@@ -13,7 +13,7 @@ from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.relay_requests import RelayRequest
+from chalicelib.openbanking.flows.reads.relay_requests import RelayRequest
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
 from chalicelib.openbanking.protocol.psu_context import UNATTENDED, PsuContext

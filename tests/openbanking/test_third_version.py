@@ -19,7 +19,7 @@ from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.http.web import Routes
 from chalicelib.openbanking.api import bank_api
 from chalicelib.openbanking.container import OpenBankingContainer
-from chalicelib.openbanking.flows.expected_reports import expected_banks
+from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.protocol import bank_calls, v2_version
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.version import ErrorForm, Version

@@ -12,7 +12,7 @@ from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.delivery.outbox import Outbox
 from chalicelib.foundation import parallel
 from chalicelib.foundation.http.breaker import FAILURES, OPEN_SECONDS
-from chalicelib.openbanking.flows.bank_notifications import record_revoke_token
+from chalicelib.openbanking.flows.bank.notifications import record_revoke_token
 from tests.openbanking.circuits import GONE
 from tests.sandbox_clock.operator import Operator
 from tests.world import World, always

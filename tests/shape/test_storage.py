@@ -7,7 +7,7 @@ import pytest
 from tests.shape.modules import Module
 from tests.shape.storage import idempotency_modules, idempotency_tables, store_error_handlers, store_writes
 
-FLOW = "chalicelib/openbanking/flows/tokens.py"
+FLOW = "chalicelib/openbanking/flows/consent/tokens.py"
 ERRORS = Module(
     "chalicelib/foundation/dynamodb/errors.py",
     "class StoreError(Exception): ...\nclass ConditionFailed(StoreError): ...\nclass Busy(StoreError): ...",

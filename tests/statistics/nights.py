@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 
 from chalicelib.foundation.dynamodb.store import Item
-from chalicelib.openbanking.flows.expected_reports import expected_banks
+from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.statistics.day_records import TABLE, DayRecord, quarter_subject
 from chalicelib.statistics.days import quarter_of
 from tests.statistics.made_up import ALPHA, counted

@@ -10,7 +10,7 @@ import pytest
 from chalice.app import ScheduledEventConfig
 
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
-from chalicelib.openbanking.flows.expected_reports import expected_banks
+from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.call_counts import CallCounts
 from chalicelib.statistics.day_records import TABLE, DailyReport, DayRecord, DayRecords

@@ -100,7 +100,7 @@ def public_key(openbanking: OpenBankingContainer, incoming: Incoming) -> Respons
 
 def _cancel(version: Version, openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     """Redirect the PSU's browser to the TPP without a consent. No headers are required, and errors are HTML pages."""
-    from chalicelib.openbanking.flows.authorization_cancellation import UnknownCancelUrl
+    from chalicelib.openbanking.flows.consent.cancellation import UnknownCancelUrl
 
     query = dict(incoming.query)
     try:

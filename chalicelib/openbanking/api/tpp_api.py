@@ -61,7 +61,7 @@ def authorize(openbanking: OpenBankingContainer, incoming: Incoming) -> Response
         raise refuse_fields(error, FIELD_FAULTS) from None
     authentication.check_roles(caller.client, caller.presented, services_of(request.scopes))
     authorization = openbanking.authorization_flow.authorize(caller.client, bind_code(request, caller.jkt))
-    from chalicelib.openbanking.flows.authorization import describe_authorization
+    from chalicelib.openbanking.flows.consent.authorization import describe_authorization
 
     return json_answer(describe_authorization(authorization, openbanking.shared.clock.time()))
 
@@ -119,7 +119,7 @@ def bank(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
 def consent(openbanking: OpenBankingContainer, incoming: Incoming) -> Response:
     caller = openbanking.tpp_authentication.authenticate_bearer(read_credentials(openbanking, incoming))
     _refuse_parameters(incoming)
-    from chalicelib.openbanking.flows.tokens import describe_consent
+    from chalicelib.openbanking.flows.consent.tokens import describe_consent
 
     return json_answer(describe_consent(caller.consent))
 

@@ -18,8 +18,8 @@ from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.outcome import Outcome
-from chalicelib.openbanking.flows.read_limits import CountedRead, ReadLimits
-from chalicelib.openbanking.flows.relay_requests import RelayRequest
+from chalicelib.openbanking.flows.reads.read_limits import CountedRead, ReadLimits
+from chalicelib.openbanking.flows.reads.relay_requests import RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals

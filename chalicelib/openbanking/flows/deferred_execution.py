@@ -17,12 +17,12 @@ from chalicelib.foundation.dynamodb.store import Item, Operation, Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope, require_webhook
-from chalicelib.openbanking.flows.payment_execution import PaymentExecution
-from chalicelib.openbanking.flows.payment_orders import PaymentOrder
-from chalicelib.openbanking.flows.payment_status import PaymentStatus
-from chalicelib.openbanking.flows.relay import Relay
-from chalicelib.openbanking.flows.relay_requests import RelayRequest
+from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope, require_webhook
+from chalicelib.openbanking.flows.payments.execution import PaymentExecution
+from chalicelib.openbanking.flows.payments.orders import PaymentOrder
+from chalicelib.openbanking.flows.payments.status import PaymentStatus
+from chalicelib.openbanking.flows.reads.relay import Relay
+from chalicelib.openbanking.flows.reads.relay_requests import RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal

@@ -8,7 +8,7 @@ from dataclasses import replace
 from chalice.app import Response
 
 from chalicelib.foundation.http import pages
-from chalicelib.openbanking.flows.bank_directory import is_named
+from chalicelib.openbanking.flows.bank.directory import is_named
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.version import Version

@@ -5,7 +5,7 @@ from __future__ import annotations
 from chalice.app import Response
 
 from chalicelib.foundation.fields.registries import country_names
-from chalicelib.openbanking.flows.bank_choice import BankChoice
+from chalicelib.openbanking.flows.bank.choice import BankChoice
 from chalicelib.website.container import WebsiteContainer
 from chalicelib.website.pages import public_page
 from chalicelib.website.pagination import paginate

@@ -29,7 +29,7 @@ from chalicelib.website.records.attempts import client_network
 from chalicelib.website.records.journeys import Journey, JourneyChanged
 
 if TYPE_CHECKING:
-    from chalicelib.openbanking.flows.callback_status import StatusResult
+    from chalicelib.openbanking.flows.payments.callback_status import StatusResult
 
 _CALLBACK = "/authorize/callback"
 _NOTICES: Mapping[str, Notice] = {

@@ -16,8 +16,8 @@ from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.identifiers import base64url
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
-from chalicelib.openbanking.flows.tokens import TokenFlow
+from chalicelib.openbanking.flows.consent.authorization import AuthorizationCodeFlow
+from chalicelib.openbanking.flows.consent.tokens import TokenFlow
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal, refuse_fields

@@ -14,15 +14,15 @@ from pydantic.alias_generators import to_camel
 
 from chalicelib.foundation.fields.field_types import AN, Bic, Message, OpenMessage
 from chalicelib.openbanking.api import oauth_api, tpp_api
-from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow, describe_authorization
-from chalicelib.openbanking.flows.bank_directory import BankDirectory
-from chalicelib.openbanking.flows.consent_states import ConsentStates
+from chalicelib.openbanking.flows.bank.directory import BankDirectory
+from chalicelib.openbanking.flows.bank.performance_reports import PerformanceReports
+from chalicelib.openbanking.flows.consent.authorization import AuthorizationCodeFlow, describe_authorization
+from chalicelib.openbanking.flows.consent.introspection import Introspection
+from chalicelib.openbanking.flows.consent.pushed_authorization import PushedAuthorization
+from chalicelib.openbanking.flows.consent.states import ConsentStates
+from chalicelib.openbanking.flows.consent.tokens import TokenFlow, describe_consent
 from chalicelib.openbanking.flows.deferred_calls import DeferredCalls
-from chalicelib.openbanking.flows.introspection import Introspection
-from chalicelib.openbanking.flows.payment_status import PaymentStatus
-from chalicelib.openbanking.flows.performance_reports import PerformanceReports
-from chalicelib.openbanking.flows.pushed_authorization import PushedAuthorization
-from chalicelib.openbanking.flows.tokens import TokenFlow, describe_consent
+from chalicelib.openbanking.flows.payments.status import PaymentStatus
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.protocol import tpp_events
 from chalicelib.openbanking.protocol.bank_identifiers import LONGEST_PAYMENT_ID

@@ -15,7 +15,7 @@ from chalicelib.delivery import delivery_record
 from chalicelib.delivery.delivery_record import CLAIMED_SECONDS
 from chalicelib.foundation.dynamodb.sharded_index import ShardedIndex
 from chalicelib.foundation.http.outbound import TOTAL_SECONDS
-from chalicelib.openbanking.flows import consent_expiry
+from chalicelib.openbanking.flows.consent import expiry
 from chalicelib.openbanking.records.consents import NOTIFY
 from infra.deploy import template
 from infra.deploy.functions import API, BY_NAME
@@ -186,7 +186,7 @@ def test_messages_stay_invisible_six_times_as_long_as_their_function_may_run() -
 
 def test_a_claim_and_a_run_end_in_their_functions_time() -> None:
     assert TOTAL_SECONDS < BY_NAME["deliver"].timeout <= CLAIMED_SECONDS / 2
-    assert consent_expiry._RUN_SECONDS < BY_NAME["expire"].timeout < 5 * 60
+    assert expiry._RUN_SECONDS < BY_NAME["expire"].timeout < 5 * 60
     assert BY_NAME["sweep"].timeout < 60
     assert jobs.RUN_SECONDS < BY_NAME["finish"].timeout < 60
 

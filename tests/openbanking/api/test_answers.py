@@ -10,16 +10,9 @@ from typing import Any, get_type_hints, is_typeddict
 import pytest
 
 from chalicelib.openbanking.api import bank_api, oauth_api, tpp_api
-from chalicelib.openbanking.flows import (
-    authorization,
-    bank_directory,
-    consent_states,
-    deferred_calls,
-    introspection,
-    pushed_authorization,
-    tokens,
-    tpp_events,
-)
+from chalicelib.openbanking.flows import deferred_calls, tpp_events
+from chalicelib.openbanking.flows.bank import directory
+from chalicelib.openbanking.flows.consent import authorization, introspection, pushed_authorization, states, tokens
 from chalicelib.openbanking.protocol import own_answers
 from infra.render.openapi.own_calls import BANK_STEPS, OWN_CALLS, OwnCall, returned_by
 from tests.source_code import modules_matching, tree
@@ -32,9 +25,9 @@ ANSWERING = (
     pushed_authorization,
     introspection,
     tokens,
-    consent_states,
+    states,
     deferred_calls,
-    bank_directory,
+    directory,
     tpp_events,
 )
 

@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.foundation.crypto import signatures
 from chalicelib.foundation.identifiers import OpaqueToken
-from chalicelib.openbanking.flows.bank_directory import is_named
+from chalicelib.openbanking.flows.bank.directory import is_named
 from chalicelib.openbanking.protocol.oauth_security import AUTHORIZATION_PARAMETERS
 from chalicelib.openbanking.records.authorization_requests import NewAuthorizationRequest
 from chalicelib.openbanking.records.bank_record import Bank, InvalidBank, NewBank, validate_bank

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http.outbound import TimedOut
-from chalicelib.openbanking.flows.callback_status import CallbackStatus, StatusResult
+from chalicelib.openbanking.flows.payments.callback_status import CallbackStatus, StatusResult
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from tests.openbanking.payer import Payer
 from tests.world import World

@@ -453,7 +453,7 @@ def test_a_deferred_read_that_met_a_defect_stays_counted(
         raise RuntimeError("a defect")
 
     request_id = accepted(reader.read(headers=LATER))
-    monkeypatch.setattr("chalicelib.openbanking.flows.relay.withhold_unapproved", broken)
+    monkeypatch.setattr("chalicelib.openbanking.flows.reads.relay.withhold_unapproved", broken)
 
     finish(world, request_id)
 

@@ -8,10 +8,10 @@ from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.approved_accounts import check_accounts, withhold_unapproved
-from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope
-from chalicelib.openbanking.flows.read_limits import ReadLimits
-from chalicelib.openbanking.flows.relay_requests import AuthorizedCall, RelayRequest
+from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope
+from chalicelib.openbanking.flows.reads.approved_accounts import check_accounts, withhold_unapproved
+from chalicelib.openbanking.flows.reads.read_limits import ReadLimits
+from chalicelib.openbanking.flows.reads.relay_requests import AuthorizedCall, RelayRequest
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol.errors import refuse_fields, refuse_parameters

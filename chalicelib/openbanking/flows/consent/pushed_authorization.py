@@ -9,7 +9,7 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
-from chalicelib.openbanking.flows.authorization import AuthorizationCodeFlow
+from chalicelib.openbanking.flows.consent.authorization import AuthorizationCodeFlow
 from chalicelib.openbanking.flows.tpp_authentication import require_active_client, require_client_id
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.errors import Refusal

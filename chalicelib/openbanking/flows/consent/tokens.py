@@ -22,7 +22,7 @@ from chalicelib.foundation.requests.claims import Claim
 from chalicelib.foundation.requests.engine import Engine
 from chalicelib.foundation.requests.facts import Facts, Key
 from chalicelib.foundation.requests.outcome import Outcome, Proof
-from chalicelib.openbanking.flows.bank_notifications import record_revoke_token
+from chalicelib.openbanking.flows.bank.notifications import record_revoke_token
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials

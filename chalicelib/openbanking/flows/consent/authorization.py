@@ -2,7 +2,7 @@
 
 ``authorize`` returns a URL at the bank to the TPP. The bank passes this URL to ``initiate`` to get the TPP's details
 and scopes. After the PSU's decision, the bank calls ``save_consent`` or redirects the PSU to the cancel URL
-(flows/authorization_cancellation.py).
+(flows/consent/cancellation.py).
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import Engine, if_permitted
 from chalicelib.openbanking.bank_client.bank_client import BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
-from chalicelib.openbanking.flows.status_queries import query_bank
+from chalicelib.openbanking.flows.payments.outcomes import PaymentOutcomes
+from chalicelib.openbanking.flows.payments.status_queries import query_bank
 from chalicelib.openbanking.protocol.payment_enumerations import PaymentOutcome
 from chalicelib.openbanking.protocol.payment_statuses import Status
 from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE

@@ -13,7 +13,7 @@ from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from chalicelib.openbanking.flows.payment_execution import PaymentExecution
+from chalicelib.openbanking.flows.payments.execution import PaymentExecution
 from chalicelib.openbanking.protocol import refusals
 from tests.openbanking.deferred_calls import DOWN, LATER, Died, accepted, dies
 from tests.openbanking.deferred_payments import LaterPayer, payments

@@ -18,8 +18,8 @@ from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.payment_outcomes import PaymentOutcomes
-from chalicelib.openbanking.flows.status_queries import query_bank
+from chalicelib.openbanking.flows.payments.outcomes import PaymentOutcomes
+from chalicelib.openbanking.flows.payments.status_queries import query_bank
 from chalicelib.openbanking.flows.tpp_authentication import TppAuthentication
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials

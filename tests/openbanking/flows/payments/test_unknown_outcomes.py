@@ -10,7 +10,7 @@ import pytest
 from chalicelib.delivery.delivery_plan import DAY, JITTER, PLANS
 from chalicelib.foundation import jsontext
 from chalicelib.foundation.http.outbound import ConnectionDropped, NotReached, Reply, ResponseTooLarge, TimedOut
-from chalicelib.openbanking.flows.unresolved_orders import NotResolved, UnresolvedOrders
+from chalicelib.openbanking.flows.payments.unresolved_orders import NotResolved, UnresolvedOrders
 from chalicelib.openbanking.records.orders import CLAIMED_SECONDS, RUNNING_SECONDS, Order, RecordedOrder, order_key
 from tests.openbanking.deferred_payments import LaterPayer
 from tests.openbanking.faults import Fault, items

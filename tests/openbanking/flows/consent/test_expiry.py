@@ -16,8 +16,8 @@ from chalicelib.foundation.dynamodb import sharded_index
 from chalicelib.foundation.dynamodb.items import pack
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.foundation.http.outbound import NotReached
-from chalicelib.openbanking.flows import consent_expiry
-from chalicelib.openbanking.flows.consent_expiry import ConsentExpiry
+from chalicelib.openbanking.flows.consent import expiry
+from chalicelib.openbanking.flows.consent.expiry import ConsentExpiry
 from chalicelib.openbanking.records.consents import NOTIFY, Consent, consent_key
 from tests.dynamodb_calls import counted
 from tests.log_lines import Lines
@@ -326,7 +326,7 @@ def test_two_hundred_consents_are_told_in_one_run_with_few_waves_of_calls(
         waves.append(len(calls))
         return [call() for call in calls]
 
-    for module in (outbox, sharded_index, consent_expiry):
+    for module in (outbox, sharded_index, expiry):
         monkeypatch.setattr(module, "together", together)
     monkeypatch.setitem(vars(listening.hub.store), "transact", written.append)
     with counted(listening) as calls:
@@ -344,7 +344,7 @@ def test_a_run_that_has_taken_long_leaves_the_rest_to_the_next(
     listening: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     multiplied(listening, 5)
-    monkeypatch.setattr(consent_expiry, "_AT_ONCE", 2)
+    monkeypatch.setattr(expiry, "_AT_ONCE", 2)
     real = ConsentExpiry._record_batch
 
     def slow(self: ConsentExpiry, consent_ids: list[str]) -> int:

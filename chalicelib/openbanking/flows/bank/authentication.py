@@ -13,7 +13,7 @@ from chalicelib.foundation.crypto.certificates import InvalidCertificate
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.identifiers import OpaqueToken, is_uuid
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.flows.bank_certificates import BankCertificates
+from chalicelib.openbanking.flows.bank.certificates import BankCertificates
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.records.bank_record import Bank

@@ -17,8 +17,8 @@ from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import Outcome
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer, BankClient, PreparedRequest
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed, Reach
-from chalicelib.openbanking.flows.payment_orders import PaymentOrder
-from chalicelib.openbanking.flows.status_queries import record_status_query
+from chalicelib.openbanking.flows.payments.orders import PaymentOrder
+from chalicelib.openbanking.flows.payments.status_queries import record_status_query
 from chalicelib.openbanking.flows.tpp_authentication import Caller
 from chalicelib.openbanking.flows.tpp_events import TppEvents, record_status_changed
 from chalicelib.openbanking.protocol import refusals

@@ -21,9 +21,9 @@ from chalicelib.foundation.requests.facts import Facts
 from chalicelib.foundation.requests.outcome import NO_DELIVERIES, Deliveries, Outcome, Proof
 from chalicelib.openbanking.bank_client.bank_client import BankAnswer
 from chalicelib.openbanking.bank_client.bank_failures import BankFailed
-from chalicelib.openbanking.flows.consent_permissions import require_bank, require_scope, require_webhook
-from chalicelib.openbanking.flows.payment_execution import PaymentExecution
-from chalicelib.openbanking.flows.payment_orders import PaymentOrder, build_bank_request
+from chalicelib.openbanking.flows.consent.permissions import require_bank, require_scope, require_webhook
+from chalicelib.openbanking.flows.payments.execution import PaymentExecution
+from chalicelib.openbanking.flows.payments.orders import PaymentOrder, build_bank_request
 from chalicelib.openbanking.flows.tpp_authentication import Caller, TppAuthentication
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals

@@ -8,7 +8,7 @@ from typing import Self
 
 from chalicelib.foundation.fields.problems import InvalidMessage
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.openbanking.flows.bank_directory import is_found
+from chalicelib.openbanking.flows.bank.directory import is_found
 from chalicelib.openbanking.protocol.scopes import Scope
 from chalicelib.openbanking.protocol.tpp_calls import BankSearchQuery
 from chalicelib.openbanking.protocol.versions import VERSIONS

@@ -1,0 +1,1 @@
+"""Consents, from authorization requests to tokens and their end."""

@@ -1,0 +1,1 @@
+"""Payments, from orders to statuses."""

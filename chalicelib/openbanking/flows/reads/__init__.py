@@ -1,0 +1,1 @@
+"""Reads of PSU data, passed on to banks."""
