@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
-from chalice.app import Chalice, Request, Response
+from chalice.app import Response
 
 from chalicelib.bootstrap import hub
 from chalicelib.cards.api import card_api
 from chalicelib.foundation import log
-from chalicelib.foundation.http.web import OTHERS
+from chalicelib.foundation.http.web import OTHERS, RestApi
 from chalicelib.foundation.identifiers import new_uuid, read_uuid
 from chalicelib.openbanking.api.answers import refusal_answer
 from chalicelib.openbanking.protocol import refusals
@@ -21,22 +20,12 @@ _HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
 """HSTS for one year (RFC 6797), for this host only, without its subdomains."""
 
 
-class Application(Chalice):
-    """Chalice with a thread-local current request and error responses in the service's formats."""
-
-    _local = threading.local()
+class Application(RestApi):
+    """The service, with Chalice's own error responses in the service's formats."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.api.binary_types = []  # binary responses encode themselves: Chalice refuses them without a fitting Accept
-
-    @property
-    def current_request(self) -> Request | None:
-        return getattr(self._local, "request", None)
-
-    @current_request.setter
-    def current_request(self, request: Request | None) -> None:
-        self._local.request = request
 
     def __call__(self, event: Any, context: Any) -> dict[str, Any]:
         with hub().statistics.measurements.measure() as call:
@@ -49,7 +38,7 @@ class Application(Chalice):
     def _answer(self, event: Any, context: Any, call: CurrentCall) -> dict[str, Any]:
         route, method = call.route, call.method
         try:
-            answer: dict[str, Any] = super().__call__(self._with_known_method(event, route, method), context)
+            answer = super().__call__(self._with_known_method(event, route, method), context)
             if "X-Request-Id" not in answer["headers"]:
                 answer = _own_answer(event, route, answer["statusCode"])
         except Exception:

@@ -64,6 +64,7 @@ COLLECTING = {
         "CurrentCall",
         "_Times",
         "CounterBuffer",
+        "Exchange",
         "HourOfCalls",
         "MinuteOfCalls",
         "PresentedCertificate",

@@ -13,14 +13,15 @@ import sys
 import time
 import traceback
 from collections.abc import Mapping
-from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
+from chalicelib.foundation import context
+
+bind, clear = context.bind, context.clear
 _NAME = "causeway"
 _TRACE = "_X_AMZN_TRACE_ID"
 _encode = json.JSONEncoder(default=str, separators=(",", ":"), ensure_ascii=False).encode
-_bound: ContextVar[Mapping[str, Any]] = ContextVar("bound", default={})  # noqa: B039 - it is replaced, never changed
 
 
 class Formatter(logging.Formatter):
@@ -36,7 +37,7 @@ class Formatter(logging.Formatter):
             "message": record.msg,
             "timestamp": f"{moment},{int(record.msecs):03}+0000",
             "service": _NAME,
-            **_bound.get(),
+            **context.current().log_members,
             **members_of(record),
         }
         if record.exc_info and record.exc_info[0]:
@@ -83,18 +84,9 @@ def set_level(level: str) -> None:
     logger().setLevel(level)
 
 
-def bind(**members: Any) -> None:
-    """Add members to all later lines of this request."""
-    _bound.set({**_bound.get(), **members})
-
-
 def request_id() -> str | None:
     """The request id of the current log context."""
-    return _bound.get().get("request_id")
-
-
-def clear() -> None:
-    _bound.set({})
+    return context.current().log_members.get("request_id")
 
 
 def info(event: str, **members: Any) -> None:

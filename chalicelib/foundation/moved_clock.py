@@ -12,10 +12,10 @@ from contextlib import nullcontext, suppress
 from datetime import datetime, timedelta
 
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.context import time_limit
 from chalicelib.foundation.dynamodb.conditions import Attr
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store, StoreError
 from chalicelib.foundation.lazy_dataclasses import dataclass
-from chalicelib.foundation.time_limit import time_limit
 
 TABLE = "demo-banks"
 KEY = {"bank": "clock", "id": "offset"}

@@ -9,7 +9,7 @@ from functools import cache
 from threading import Thread
 from typing import TypeVar
 
-from chalicelib.foundation import time_limit
+from chalicelib.foundation import context
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
     if len(calls) == 1 or WIDTH == 1:
         return [call() for call in calls]
     made = [_pool().submit(copy_context().run, call) for call in calls]  # keeps the request id in log lines
-    left = time_limit.seconds_left() if time_limit.is_limited() else None
+    left = context.seconds_left() if context.is_limited() else None
     if unfinished := wait(made, left).not_done:
         for each in unfinished:
             each.cancel()
@@ -43,7 +43,7 @@ def in_time(call: Callable[[], T]) -> T:
 
     Raises: TimeoutError.
     """
-    if not time_limit.is_limited():
+    if not context.is_limited():
         return call()
     result: Future[T] = Future()
 
@@ -54,7 +54,7 @@ def in_time(call: Callable[[], T]) -> T:
             result.set_exception(error)
 
     Thread(target=copy_context().run, args=(run,), daemon=True).start()
-    return result.result(time_limit.seconds_left())
+    return result.result(context.seconds_left())
 
 
 def pieces(whole: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.context import measuring
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.statistics.call_counts import Blamed, CallCounts, Service
 from chalicelib.statistics.client_activity import ClientActivity
-from chalicelib.statistics.current_call import CurrentCall, track_call
+from chalicelib.statistics.current_call import CurrentCall
 from chalicelib.statistics.days import HOUR_SECONDS
 from chalicelib.statistics.hourly_counters import TABLE, HourlyCounters
 
@@ -172,7 +173,7 @@ class Measurements:
         """Measure a request and write the counts if a write is due."""
         call = CurrentCall(self._clock.time(), self._clock.monotonic())
         try:
-            with track_call(call):
+            with measuring(call):
                 yield call
         finally:
             self._count(call, self._clock.monotonic() - call.started)

@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from chalicelib.cards.protocol.status_codes import Status
-from chalicelib.foundation import time_limit
+from chalicelib.foundation import context
 from chalicelib.foundation.aws import calls
 from chalicelib.foundation.dynamodb.store import Store
 from infra.admin.ledger_verification import prove_ledger
@@ -36,7 +36,7 @@ SLOW = 0.02
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of the requests stands still, so real time does not end them, however slow an engine is."""
-    monkeypatch.setattr(time_limit, "seconds_left", lambda: PATIENCE_SECONDS)
+    monkeypatch.setattr(context, "seconds_left", lambda: PATIENCE_SECONDS)
     for name in ("CONNECT_SECONDS", "READ_SECONDS"):
         monkeypatch.setattr(calls, name, PATIENCE_SECONDS)
 

@@ -33,7 +33,7 @@ from chalicelib.foundation import parallel
 from chalicelib.foundation.aws import calls
 from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.http import deadline_connections
-from chalicelib.foundation.http.deadline_connections import _DeadlineReader, _time_to_wait
+from chalicelib.foundation.http.deadline_connections import Exchange, _DeadlineReader
 from chalicelib.foundation.http.outbound import Outbound, Reply
 from chalicelib.foundation.settings import Settings
 from chalicelib.statistics import measurements
@@ -229,7 +229,7 @@ def _simulate_time_limits(clock: ManualClock) -> None:
     def wait_for_answer(self: _DeadlineReader, buffer: Any) -> int | None:
         read = readinto(self, buffer)
         while bytes(buffer[:read]) == NO_ANSWER:
-            clock.advance(_time_to_wait())
+            clock.advance(self._exchange.time_to_wait())
         return read
 
     socket.socket.settimeout = lambda each, seconds: settimeout(each, seconds and _ENDLESS)  # type: ignore[method-assign]
@@ -247,18 +247,24 @@ def _mark_boundaries(boundaries: Boundaries) -> None:
         boundaries.pass_(AFTER, where)
         return answer
 
-    def exchange(
-        self: Outbound, method: str, url: str, body: bytes | None, headers: Mapping[str, str], **how: Any
+    def pass_boundaries(
+        self: Outbound,
+        method: str,
+        url: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        exchange: Exchange,
+        **how: Any,
     ) -> Reply:
         where = f"HTTP {kind_of(urlsplit(url).path)}"
         boundaries.pass_(BEFORE, where)
         try:
-            return real_exchange(self, method, url, body, headers, **how)
+            return real_exchange(self, method, url, body, headers, exchange, **how)
         finally:
             boundaries.pass_(AFTER, where)
 
     calls.add_observer(see)
-    Outbound._exchange = exchange  # type: ignore[method-assign]
+    Outbound._exchange = pass_boundaries  # type: ignore[method-assign]
 
 
 def kind_of(path: str) -> str:

@@ -8,9 +8,9 @@ from functools import partial
 import pytest
 
 from chalicelib.foundation import log, parallel
+from chalicelib.foundation.context import time_limit
 from chalicelib.foundation.http.connection_pool import CONNECTIONS_PER_HOST
 from chalicelib.foundation.parallel import WIDTH, in_time, together
-from chalicelib.foundation.time_limit import time_limit
 from tests.patience import PATIENCE_SECONDS, limit_under_test
 
 

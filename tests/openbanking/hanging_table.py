@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalicelib.foundation import time_limit
+from chalicelib.foundation import context
 from chalicelib.foundation.aws import calls
 from chalicelib.foundation.aws.errors import NoAnswer, NotSent
 from tests.world import World
@@ -28,7 +28,7 @@ class HangingTable:
     def _hang_for_table(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
         if request.get("TableName") != self._name:
             return self._send(operation, request)
-        left = time_limit.seconds_left()
+        left = context.seconds_left()
         if left <= 0:
             raise NotSent(operation)
         self._world.clock.advance(min(calls.READ_SECONDS, left))

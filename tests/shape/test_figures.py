@@ -16,12 +16,12 @@ CEILINGS = {
     "handlers of store errors": 17,
     "idempotency modules": 0,
     "modules that spell the idempotency table": 1,
-    "ambient contexts": 6,
+    "ambient contexts": 2,
     "dataclasses of collaborators only": 66,
     "other classes of collaborators only": 29,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 179,
-    "statements of chalicelib": 32_298,
+    "statements of chalicelib": 32_337,
     "statements of infra": 15_328,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
@@ -30,10 +30,10 @@ CEILINGS = {
 CEILINGS_OF_REQUESTS = {
     "relayed read: files": 57,
     "relayed read: switches of file": 132,
-    "relayed read: functions": 193,
+    "relayed read: functions": 195,
     "card authorization: files": 69,
-    "card authorization: switches of file": 380,
-    "card authorization: functions": 325,
+    "card authorization: switches of file": 382,
+    "card authorization: functions": 326,
 }
 """The highest value of each figure of a traced request."""
 

@@ -18,10 +18,10 @@ from chalicelib.delivery.tasks import Tasks
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.context import time_limit
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.foundation.time_limit import time_limit
 
 T = TypeVar("T")
 

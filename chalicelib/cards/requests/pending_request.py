@@ -15,7 +15,7 @@ from chalicelib.cards.requests.answers_in_time import Undecided
 from chalicelib.cards.requests.references import IdempotencyClaim, Repeated, Unanswered
 from chalicelib.cards.storage.hot_key_queue import QueuePlace
 from chalicelib.cards.storage.reserved_rows import RowReservation
-from chalicelib.foundation import time_limit
+from chalicelib.foundation import context
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Operation
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -90,7 +90,7 @@ class RequestPace:
                 return  # the next decision answers as the request that has the claim
             self._queue(failure, operations)
         place, is_late = self.pending.queue_place, self.pending.is_late
-        if number + 1 >= _ATTEMPTS or (time_limit.is_over() if is_late else place.is_over):
+        if number + 1 >= _ATTEMPTS or (context.is_over() if is_late else place.is_over):
             raise Refused(Status.CONFLICT) if self.pending.action.late is None else Undecided from None
         if is_late:
             self.engine.wait(min(number + 2, 4))

@@ -15,7 +15,7 @@ from math import inf
 from typing import Literal, get_args
 
 from chalicelib.cards.storage.record import TABLE, Key
-from chalicelib.foundation import time_limit
+from chalicelib.foundation import context
 from chalicelib.foundation.dynamodb.store import NeverSent, Store, StoreUnavailable
 
 BLOCK = 50
@@ -81,7 +81,7 @@ class Sequences:
     @contextmanager
     def _locked(self) -> Iterator[None]:
         """Wait for another thread that reserves a block, within the request's time limit. Raises: NeverSent."""
-        left = time_limit.seconds_left()
+        left = context.seconds_left()
         if not self._lock.acquire(timeout=max(0.0, left) if left < inf else -1):
             raise NeverSent("no identifier was free within the time limit of the request")
         try:

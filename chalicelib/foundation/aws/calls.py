@@ -18,20 +18,20 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from chalicelib.foundation import time_limit
+from chalicelib.foundation import context
 from chalicelib.foundation.aws import answers, environment, signing
 from chalicelib.foundation.aws.errors import THROTTLED, AwsError, ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.aws.repeat_budget import REPEATS, RepeatBudget
 from chalicelib.foundation.aws.services import SERVICES
 from chalicelib.foundation.http.connection_pool import Connections, read_body
-from chalicelib.foundation.http.deadline_connections import call_limits, current_call
+from chalicelib.foundation.http.deadline_connections import Exchange
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.version import USER_AGENT
 
 Members = dict[str, Any]
 
 CONNECT_SECONDS, READ_SECONDS = 0.5, 0.9
-"""The limits of a call under a time limit that leaves more; a repeat may then still be in time."""
+"""The limits of a call under a tight time limit that leaves more; a repeat may then still be in time."""
 LONGEST_PAUSE = 1.0
 """Seconds before a call is sent for the second time."""
 _EXPIRED = {"ExpiredToken", "ExpiredTokenException"}
@@ -113,7 +113,7 @@ def send_twice(
 ) -> Members:
     """Send a call that may be carried out twice; again once if it has no answer, or AWS is busy or failed.
 
-    Under a time limit, or if too many calls of this process were throttled, it is sent once.
+    Under a tight time limit, or if too many calls of this process were throttled, it is sent once.
 
     Raises: AwsError.
     """
@@ -121,7 +121,7 @@ def send_twice(
         return send(service, operation, body)
     except AwsError as error:
         is_throttled = isinstance(error, ErrorResponse) and error.code in THROTTLED
-        if time_limit.is_limited() or not _may_succeed_later(error) or (is_throttled and not budget.take()):
+        if context.is_tight() or not _may_succeed_later(error) or (is_throttled and not budget.take()):
             raise
         first = error
     asked = first.retry_after if isinstance(first, ErrorResponse) else 0.0
@@ -169,19 +169,18 @@ def _signed(
 def _post(call: Call, body: bytes, endpoint: environment.Endpoint, headers: Mapping[str, str]) -> answers.Answer:
     """Raises: NotSent, NoAnswer."""
     connect, read = _seconds(call.service)
-    until = time.monotonic() + min(connect + read, time_limit.seconds_left())
-    limits = call_limits(until, ca_file=environment.authorities(), connect=connect, read=read, is_captured=False)
+    until = time.monotonic() + min(connect + read, context.seconds_left())
+    exchange = Exchange(until, ca_file=environment.authorities(), connect=connect, read=read, is_captured=False)
     proxy = environment.proxy_of(endpoint.url)
-    with limits:
-        try:
-            with _connections.response("POST", endpoint.url, body, headers, proxy=proxy) as response:
-                received = {name.lower(): value for name, value in response.headers.items()}
-                return answers.Answer(response.status, received, read_body(response, answers.LARGEST))
-        except (OSError, ValueError, OverflowError, http.client.HTTPException) as error:
-            why, where = _reason(error), f"{call.service} at {urlsplit(endpoint.url).hostname}"
-            if current_call.sent:
-                raise NoAnswer(f"{where} did not answer {call.operation}: {why}") from error
-            raise NotSent(f"could not connect to {where}: {why}") from error
+    try:
+        with _connections.response("POST", endpoint.url, body, headers, exchange, proxy=proxy) as response:
+            received = {name.lower(): value for name, value in response.headers.items()}
+            return answers.Answer(response.status, received, read_body(response, answers.LARGEST))
+    except (OSError, ValueError, OverflowError, http.client.HTTPException) as error:
+        why, where = _reason(error), f"{call.service} at {urlsplit(endpoint.url).hostname}"
+        if exchange.sent:
+            raise NoAnswer(f"{where} did not answer {call.operation}: {why}") from error
+        raise NotSent(f"could not connect to {where}: {why}") from error
 
 
 def _reason(error: Exception) -> str:
@@ -191,12 +190,12 @@ def _reason(error: Exception) -> str:
 
 def _seconds(service: str) -> tuple[float, float]:
     """The seconds to connect, and from the sending to the answer. Raises: NotSent: there are none left."""
-    left = time_limit.seconds_left()
+    left = context.seconds_left()
     if left <= 0:
         raise NotSent("the time limit of the request is over")
-    if not time_limit.is_limited():
-        return SERVICES[service].connect_seconds, SERVICES[service].read_seconds
-    return min(CONNECT_SECONDS, left), min(READ_SECONDS, left)
+    own = SERVICES[service]
+    connect, read = (CONNECT_SECONDS, READ_SECONDS) if context.is_tight() else (own.connect_seconds, own.read_seconds)
+    return min(connect, left), min(read, left)
 
 
 def _headers(call: Call) -> dict[str, str]:

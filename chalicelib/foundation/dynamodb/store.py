@@ -18,7 +18,7 @@ transport or by a DynamoDB failure, the call is sent again where this is safe, f
   transaction if the outcome must be known.
 
 Conflicts with other transactions, and throttled calls as far as the budget of the process goes, are retried, with
-jitter, before they are reported. The time limit of a request ends all repeats (``time_limit``).
+jitter, before they are reported. The time limit of a request ends all repeats (``foundation.context``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from itertools import count
 from math import inf
 from typing import Any, TypedDict, Unpack
 
-from chalicelib.foundation import time_limit
+from chalicelib.foundation import context
 from chalicelib.foundation.aws.errors import AwsError, ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.aws.repeat_budget import REPEATS, RepeatBudget
 from chalicelib.foundation.dynamodb.conditions import Attr, Condition, projection_members, query_members
@@ -313,7 +313,7 @@ class Store:
         lost: AnswerLost | None = None
         losses = blocked = unsent = throttled = 0
         for attempt in count():
-            if time_limit.is_over():
+            if context.is_over():
                 raise lost or NeverSent("the time limit of the request is over")
             try:
                 answer = self._call(operation, request)
@@ -344,7 +344,7 @@ class Store:
 
     def wait(self, attempt: int, at_most: float = inf, *, at_least: float = 0.0) -> None:
         """Sleep with jitter, at most ``at_most`` seconds, before retry number ``attempt``."""
-        at_most = max(0.0, min(at_most, time_limit.seconds_left()))
+        at_most = max(0.0, min(at_most, context.seconds_left()))
         jitter = random.uniform(0, min(0.025 * 2**attempt, _LONGEST_WAIT))
         self._pause(min(min(at_least, _LONGEST_WAIT) + jitter, at_most))
 

@@ -16,7 +16,7 @@ from math import inf
 from typing import NamedTuple
 from urllib.parse import quote, unquote, urlsplit
 
-from chalicelib.foundation.http.deadline_connections import Connection, TlsConnection, current_call
+from chalicelib.foundation.http.deadline_connections import Connection, Exchange, TlsConnection
 
 CONNECTIONS_PER_HOST, _ROUTES = 64, 32
 _TARGET_CHARACTERS = "%/?:@!$&'()*+,;=~[]"
@@ -110,19 +110,21 @@ class Connections:
         url: str,
         body: bytes | None,
         headers: Mapping[str, str],
+        exchange: Exchange,
         *,
         fresh: bool = False,
         proxy: str | None = None,
     ) -> Iterator[http.client.HTTPResponse]:
-        """Send a request within the limits of the call; its response has to be read inside.
+        """Send a request within the limits of ``exchange``; its response has to be read inside.
 
         With ``fresh``, the request gets a connection of its own, which is not kept. A ``proxy`` is used for https.
 
         Raises: OSError, http.client.HTTPException, ValueError.
         """
-        current_call.sent = False
+        exchange.sent = False
         route, target = _route(url, proxy)
         connection = (None if fresh else self._take(route)) or route.connection()
+        connection.begin_exchange(exchange)
         try:
             connection.request(method, target, body, headers)
             response = connection.getresponse()

@@ -1,11 +1,10 @@
 """Connections with one deadline for the whole exchange, to public addresses only where that is asked for.
 
-``call_limits`` sets the limits of the current thread's call. They hold for every connect, send and read.
+``Exchange`` has the limits of a request and its response. They hold for every connect, send and read.
 """
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import io
 import queue
@@ -13,8 +12,9 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
+from dataclasses import field
+from functools import cache, partial
 from math import inf
 from socket import create_connection
 from types import FunctionType
@@ -30,11 +30,6 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 CONNECT_SECONDS = 3.0
 _CHUNK = 65536
 
-current_call = threading.local()
-"""The call: its deadline ``moment``, the seconds it may take to ``connect``, its ``slow_check`` until that has run,
-from when it is slow, ``public_only``, ``ca_file``, whether its headers are captured, and whether anything was ``sent``.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class SlowCheck:
@@ -47,63 +42,63 @@ class SlowCheck:
     check: Callable[[], None]
 
 
-@contextlib.contextmanager
-def call_limits(
-    moment: float,
-    *,
-    public_only: bool = False,
-    ca_file: str | None = None,
-    slow_check: SlowCheck | None = None,
-    connect: float = CONNECT_SECONDS,
-    read: float = inf,
-    is_captured: bool = True,
-) -> Iterator[None]:
-    """Set the limits of a call; it may be made while another one waits, in a slow call's check.
+def _now() -> float:
+    return time.monotonic()
 
-    Args:
-        moment: when the call ends, on the monotonic clock.
+
+@dataclass(slots=True)
+class Exchange:
+    """A request and its response, the limits of both, and what is known of them.
+
+    Attributes:
+        until: when it ends, on the monotonic clock.
         connect: the seconds to connect.
         read: the seconds from the first byte that is sent until the end of the response.
+        slow_check: its check, until that has run.
         is_captured: whether its headers are shown to ``header_capture``.
+        sent: whether anything of the request was sent.
     """
-    outer = dict(vars(current_call))
-    current_call.moment = moment
-    current_call.connect = connect
-    current_call.slow_check = slow_check
-    current_call.slow_from = time.monotonic() + slow_check.seconds if slow_check else inf
-    current_call.read = read
-    current_call.sent = False
-    current_call.public_only = public_only
-    current_call.ca_file = ca_file
-    current_call.is_captured = is_captured
-    try:
-        yield
-    finally:
-        vars(current_call).clear()
-        vars(current_call).update(outer)
 
+    until: float
+    public_only: bool = False
+    ca_file: str | None = None
+    slow_check: SlowCheck | None = None
+    connect: float = CONNECT_SECONDS
+    read: float = inf
+    is_captured: bool = True
+    sent: bool = False
+    began: float = field(default_factory=_now)
 
-def remaining() -> float:
-    left: float = current_call.moment - time.monotonic()
-    if left <= 0:
-        raise TimeoutError("timed out")
-    return left
-
-
-def _time_to_wait() -> float:
-    """The seconds that a read may wait: until the deadline or, if it has not run yet, until the check of a slow call.
-
-    Runs the check if it is due. Raises: TimeoutError, or what the check raises.
-    """
-    left = remaining()
-    if current_call.slow_check is None:
+    def remaining(self) -> float:
+        """The seconds that are left. Raises: TimeoutError: there are none."""
+        left = self.until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
         return left
-    until_slow: float = current_call.slow_from - time.monotonic()
-    if until_slow > 0:
-        return min(left, until_slow)
-    slow_check, current_call.slow_check = current_call.slow_check, None
-    slow_check.check()
-    return remaining()
+
+    def time_to_wait(self) -> float:
+        """The seconds that a read may wait: until the end or, if it has not run yet, until the check of a slow call.
+
+        Runs the check if it is due. Raises: TimeoutError, or what the check raises.
+        """
+        left, slow_check = self.remaining(), self.slow_check
+        if slow_check is None:
+            return left
+        until_slow = self.began + slow_check.seconds - time.monotonic()
+        if until_slow > 0:
+            return min(left, until_slow)
+        self.slow_check = None
+        slow_check.check()
+        return self.remaining()
+
+    def record_begin(self, head: bytes) -> None:
+        """Note that the request is sent, before its first byte is."""
+        if self.sent:
+            return
+        self.sent = True
+        self.until = min(self.until, time.monotonic() + self.read)
+        if self.is_captured:
+            header_capture.record_sent(_headers_in(head))
 
 
 class AddressRefused(OSError):
@@ -121,8 +116,9 @@ class _DeadlineReader(io.RawIOBase):
     socket open.
     """
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
         self._sock = sock
+        self._exchange = exchange
         self._file: Any = sock.makefile("rb", buffering=0)
         self.ended = False
 
@@ -131,11 +127,11 @@ class _DeadlineReader(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int | None:
         while True:
-            self._sock.settimeout(_time_to_wait())
+            self._sock.settimeout(self._exchange.time_to_wait())
             try:
                 read = self._sock.recv_into(buffer)
             except TimeoutError:
-                remaining()
+                self._exchange.remaining()
             else:
                 self.ended = read == 0
                 return read
@@ -148,11 +144,12 @@ class _DeadlineReader(io.RawIOBase):
 class _DeadlineSocket:
     """The part of the socket interface that ``http.client`` needs for a response."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, exchange: Exchange) -> None:
         self._sock = sock
+        self._exchange = exchange
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_DeadlineReader(self._sock), _CHUNK)
+        return io.BufferedReader(_DeadlineReader(self._sock, self._exchange), _CHUNK)
 
 
 _LIBRARY_BEGIN = http.client.HTTPResponse.begin
@@ -166,8 +163,8 @@ _begin_with_own_headers.__kwdefaults__ = _LIBRARY_BEGIN.__kwdefaults__
 class _Response(http.client.HTTPResponse):
     """A response with a deadline, parsed more strictly than by the standard library."""
 
-    def __init__(self, sock: Any, *arguments: Any, **options: Any) -> None:
-        super().__init__(_DeadlineSocket(sock), *arguments, **options)  # type: ignore[arg-type]
+    def __init__(self, exchange: Exchange, sock: Any, *arguments: Any, **options: Any) -> None:
+        super().__init__(_DeadlineSocket(sock, exchange), *arguments, **options)  # type: ignore[arg-type]
 
     def begin(self, **options: Any) -> None:
         """Read the status line and headers. Truncated headers raise an error instead of passing for complete ones."""
@@ -192,42 +189,38 @@ class Connection(http.client.HTTPConnection):
     The library sends headers and body one after the other; here they are sent together.
     """
 
-    response_class = _Response
+    exchange: Exchange
+    response_class: Any
     sock: Any
     is_tunnelling = False
     idle_since = 0.0
     _head: bytes | None = None
     """The headers until the body comes: ``None`` if no body follows, empty before the headers."""
 
+    def begin_exchange(self, exchange: Exchange) -> None:
+        """Use the connection for an exchange: the next request and its response."""
+        self.exchange, self.response_class = exchange, partial(_Response, exchange)
+
     def request(self, method: str, url: str, body: Any = None, headers: Any = None, **options: Any) -> None:
         self._head = b"" if body else None
         super().request(method, url, body, headers or {}, **options)
 
     def connect(self) -> None:
-        self.sock = _connect(self.host, self.port)
+        self.sock = _connect(self.host, self.port, self.exchange)
 
     def send(self, data: Any) -> None:
         if self.sock is None:
             self.connect()
-        remaining()
+        self.exchange.remaining()
         if not self.is_tunnelling:
             if self._head == b"":
                 self._head = data
                 return
             data, self._head = (self._head or b"") + data, None
-            self._record_begin(data)
+            self.exchange.record_begin(data)
         for start in range(0, len(data), _CHUNK):  # TLS would take the whole time-out for each of its records
-            self.sock.settimeout(remaining())
+            self.sock.settimeout(self.exchange.remaining())
             super().send(data[start : start + _CHUNK])
-
-    def _record_begin(self, data: bytes) -> None:
-        """Note that the request is sent, before its first byte is."""
-        if current_call.sent:
-            return
-        current_call.sent = True
-        current_call.moment = min(current_call.moment, time.monotonic() + current_call.read)
-        if current_call.is_captured:
-            header_capture.record_sent(_headers_in(data))
 
 
 class TlsConnection(Connection):
@@ -237,8 +230,9 @@ class TlsConnection(Connection):
     _tunnel_host: str | None
 
     def connect(self) -> None:
-        context = tls_context(current_call.ca_file or certifi.where())
-        until = time.monotonic() + min(current_call.connect, remaining())
+        exchange = self.exchange
+        context = tls_context(exchange.ca_file or certifi.where())
+        until = time.monotonic() + min(exchange.connect, exchange.remaining())
         super().connect()
         if self._tunnel_host:
             self._open_tunnel()
@@ -256,14 +250,14 @@ class TlsConnection(Connection):
             self.is_tunnelling = False
 
 
-def _connect(host: str, port: int) -> socket.socket:
+def _connect(host: str, port: int, exchange: Exchange) -> socket.socket:
     """Raises: OSError, UnicodeError."""
-    until = time.monotonic() + min(current_call.connect, max(current_call.moment - time.monotonic(), 0.001))
-    usable = not current_call.public_only or may_be_public(host)
+    until = time.monotonic() + min(exchange.connect, max(exchange.until - time.monotonic(), 0.001))
+    usable = not exchange.public_only or may_be_public(host)
     found = _resolve(host, port, until - time.monotonic()) if usable else []
     failure: OSError = AddressRefused("the address is not public")
     for address in dict.fromkeys(str(entry[4][0]) for entry in found):
-        if current_call.public_only and not is_public(address):
+        if exchange.public_only and not is_public(address):
             continue
         try:
             left = max(until - time.monotonic(), 0.001)

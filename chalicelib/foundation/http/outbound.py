@@ -21,13 +21,7 @@ from typing import Any
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import has_web_scheme
 from chalicelib.foundation.http.connection_pool import AddressUnusable, BodyTooLarge, Connections, read_body
-from chalicelib.foundation.http.deadline_connections import (
-    AddressRefused,
-    SlowCheck,
-    TlsFailed,
-    call_limits,
-    current_call,
-)
+from chalicelib.foundation.http.deadline_connections import AddressRefused, Exchange, SlowCheck, TlsFailed
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.version import USER_AGENT
 
@@ -118,19 +112,17 @@ class Outbound:
         """
         if not has_web_scheme(url):
             raise NotReached("the address cannot be used")
-        until = time.monotonic() + self.total_seconds
-        limits = call_limits(until, public_only=self._public_only, ca_file=self._ca_file, slow_check=slow_check)
-        with limits:
-            try:
-                return self._exchange("POST", url, body, headers, fresh=fresh)
-            except (NotReached, ConnectionDropped) as failure:
-                if not repeat:
-                    raise
-                first = failure
-            try:
-                return self._exchange("POST", url, body, headers, fresh=fresh)
-            except NotReached:
-                raise first from None  # the first request may have been seen
+        exchange = self._new_exchange(self.total_seconds, slow_check)
+        try:
+            return self._exchange("POST", url, body, headers, exchange, fresh=fresh)
+        except (NotReached, ConnectionDropped) as failure:
+            if not repeat:
+                raise
+            first = failure
+        try:
+            return self._exchange("POST", url, body, headers, exchange, fresh=fresh)
+        except NotReached:
+            raise first from None  # the first request may have been seen
 
     def get(self, url: str, *, largest: int, total_seconds: float) -> Reply:
         """GET a document of at most ``largest`` bytes within ``total_seconds``, over a new connection.
@@ -140,9 +132,10 @@ class Outbound:
         """
         if not has_web_scheme(url):
             raise NotReached("the address cannot be used")
-        until = time.monotonic() + total_seconds
-        with call_limits(until, public_only=self._public_only, ca_file=self._ca_file):
-            return self._exchange("GET", url, None, {}, fresh=True, largest=largest)
+        return self._exchange("GET", url, None, {}, self._new_exchange(total_seconds), fresh=True, largest=largest)
+
+    def _new_exchange(self, seconds: float, slow_check: SlowCheck | None = None) -> Exchange:
+        return Exchange(time.monotonic() + seconds, self._public_only, self._ca_file, slow_check)
 
     def _exchange(
         self,
@@ -150,6 +143,7 @@ class Outbound:
         url: str,
         body: bytes | None,
         headers: Mapping[str, str],
+        exchange: Exchange,
         *,
         fresh: bool,
         largest: int = ANSWER_BYTES,
@@ -158,14 +152,14 @@ class Outbound:
         handled = sys.exception()
         all_headers = {**_HEADERS, **headers, **({"Connection": "close"} if fresh else {})}
         try:
-            with self._connections.response(method, url, body, all_headers, fresh=fresh) as answer:
+            with self._connections.response(method, url, body, all_headers, exchange, fresh=fresh) as answer:
                 received = _merged(answer.headers)
                 header_capture.record_received(received)
                 content = _read(answer, largest)
         except OutboundError:
             raise
         except (OSError, ValueError, http.client.HTTPException) as error:
-            raise _translate(error, handled) from error
+            raise _translate(error, handled, sent=exchange.sent) from error
         return Reply(answer.status, content, received, time.monotonic() - started)
 
 
@@ -191,10 +185,10 @@ def _in_units(size: int) -> str:
     return f"{size // 1_000_000} MB" if size >= 1_000_000 else f"{size // 1024} KB"
 
 
-def _translate(error: BaseException, handled: BaseException | None) -> OutboundError:
+def _translate(error: BaseException, handled: BaseException | None, *, sent: bool) -> OutboundError:
     """Convert an error to an ``OutboundError``, ignoring ``handled``, an error that the caller was already handling."""
     causes = list(_chain(error, handled))
-    if not current_call.sent:
+    if not sent:
         return NotReached(_reason(causes))
     if any(isinstance(cause, TimeoutError) for cause in causes):
         return TimedOut("no answer came in time")

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any, Generic, Self, TypeVar
 from urllib.parse import parse_qsl, quote
 
-from chalice.app import Blueprint, Request, Response
+from chalice.app import Blueprint, Chalice, Request, Response, RestAPIEventHandler
 
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.identifiers import is_uuid, new_uuid, read_uuid
@@ -218,6 +218,21 @@ def redirect(url: str) -> Response:
     return Response("", status_code=303, headers={"Content-Type": "text/plain; charset=utf-8", **headers})
 
 
+class _ViewCall(RestAPIEventHandler):
+    def _get_view_function_response(self, view_function: Any, function_args: Any) -> Response:  # noqa: ARG002
+        return super()._get_view_function_response(view_function, {"request": self.current_request})
+
+
+class RestApi(Chalice):
+    """An application whose views get the request; Chalice would keep it where other threads overwrite it."""
+
+    def __call__(self, event: Any, context: Any) -> dict[str, Any]:
+        call = _ViewCall(self.routes, self.api, self.log, self.debug)
+        call.create_request_object(event, context)
+        answer: dict[str, Any] = call(event, context)
+        return answer
+
+
 P = TypeVar("P")
 View = Callable[[P, Incoming], Response]
 """A view: takes the parts of the service it uses and the request, and returns the response."""
@@ -232,6 +247,8 @@ def head_of_redirect() -> Response:
 
 class Routes(Blueprint, Generic[P]):
     """A blueprint whose views take parts of the service and an ``Incoming``, accept any content type, and may raise.
+
+    It is registered with a ``RestApi``.
 
     Every path accepts every method: HEAD is handled as GET without a response body, OPTIONS lists the methods, and
     all others raise ``WrongMethod`` and get status 405.
@@ -319,10 +336,10 @@ class Routes(Blueprint, Generic[P]):
         return answer_other_method
 
     def _handler(self, view: View[P], failed: Failed[P]) -> Callable[..., Response]:
-        def handle(**_uri: str) -> Response:
+        def handle(request: Request) -> Response:
             assert self._parts is not None, "routes are bound before they are registered"
             parts = self._parts()
-            incoming = Incoming.of(self.current_request)
+            incoming = Incoming.of(request)
             log.bind(request_id=incoming.request_id)
             if incoming.method == "HEAD":
                 incoming = replace(incoming, method="GET", is_head=True)

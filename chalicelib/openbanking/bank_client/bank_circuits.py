@@ -11,10 +11,10 @@ from functools import partial
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.context import time_limit
 from chalicelib.foundation.dynamodb.store import StoreError
 from chalicelib.foundation.http.breaker import Breaker, CircuitOpen, Pause
 from chalicelib.foundation.requests.engine import try_to
-from chalicelib.foundation.time_limit import time_limit
 from chalicelib.statistics import current_call
 from chalicelib.statistics.downtime_probes import PROBE_SECONDS, DowntimeProbes, Probe
 from chalicelib.statistics.downtimes import Downtime, OpenDowntimes

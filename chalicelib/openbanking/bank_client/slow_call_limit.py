@@ -12,12 +12,12 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 from chalicelib.foundation import log
+from chalicelib.foundation.context import time_limit
 from chalicelib.foundation.dynamodb.store import Busy, StoreError
 from chalicelib.foundation.http.deadline_connections import SlowCheck
 from chalicelib.foundation.http.outbound import GivenUp
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.requests.engine import try_to
-from chalicelib.foundation.time_limit import time_limit
 from chalicelib.openbanking.bank_client.bank_circuits import STORAGE_SECONDS
 from chalicelib.statistics.slow_calls import SLOTS, SLOW_SECONDS, Slot, SlowCalls
 

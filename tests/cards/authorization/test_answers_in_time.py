@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.cards.authorization.decline_recovery import TASK
 from chalicelib.cards.protocol.values import HOLD_SECONDS
-from chalicelib.foundation import jsontext, time_limit
+from chalicelib.foundation import context, jsontext
 from chalicelib.foundation.aws.errors import NotSent
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.dynamodb.store import StoreError
@@ -298,7 +298,7 @@ def test_the_queue_of_events_is_not_waited_for_longer_than_the_network_waits(use
     waits: list[float] = []
 
     def note(*_: Any) -> list[str]:
-        waits.append(time_limit.seconds_left())
+        waits.append(context.seconds_left())
         return []
 
     with user.scene.world.manager_wants_events(card_item(user)["manager_id"]), patch.object(Queue, "send_all", note):

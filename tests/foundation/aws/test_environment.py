@@ -26,8 +26,8 @@ from chalicelib.foundation.aws import environment
 from chalicelib.foundation.aws.environment import Credentials, authorities, credentials, endpoint, proxy_of
 from chalicelib.foundation.aws.errors import NotConfigured, NotSent
 from chalicelib.foundation.aws.services import SERVICES
+from chalicelib.foundation.context import time_limit
 from chalicelib.foundation.parallel import together
-from chalicelib.foundation.time_limit import time_limit
 from tests.foundation.servers import Connection, serving
 from tests.patience import PATIENCE_SECONDS, limit_under_test
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from chalicelib.foundation.http import deadline_connections, outbound
+from chalicelib.foundation.http.deadline_connections import Exchange
 from chalicelib.foundation.http.outbound import Outbound, Reply
 from tests.foundation.servers import Connection
 from tests.patience import PATIENCE_SECONDS
@@ -29,10 +31,17 @@ def set_clock_of_calls(monkeypatch: pytest.MonkeyPatch, clock: Any) -> None:
 
 def let_time_run_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock of calls stands still until a request is sent; then ten looks take what is left of ``AMPLE``."""
-    looks = itertools.count(1)
+    looks, sent = itertools.count(1), threading.Event()
+    record_begin = Exchange.record_begin
+
+    def note_begin(exchange: Exchange, head: bytes) -> None:
+        sent.set()
+        record_begin(exchange, head)
+
+    monkeypatch.setattr(Exchange, "record_begin", note_begin)
 
     def monotonic() -> float:
-        if not getattr(deadline_connections.current_call, "sent", False):
+        if not sent.is_set():
             return 0.0
         return AMPLE - _LEFT_SECONDS + _LEFT_SECONDS * next(looks) / 10
 

@@ -827,7 +827,7 @@ def test_when_connecting_takes_all_the_time_nothing_is_sent(
 
     def connect_late(connection: Any) -> None:
         connect(connection)
-        module.current_call.moment = 0.0
+        connection.exchange.until = 0.0
 
     monkeypatch.setattr(kind, "connect", connect_late)
     context = tls if scheme == "https" else None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from typing import Any
 
@@ -11,7 +13,8 @@ from chalice.app import Chalice, Request, Response
 
 from chalicelib.foundation import log
 from chalicelib.foundation.http import web
-from chalicelib.foundation.http.web import BODY_BYTES, FORM, Incoming, Routes, UnreadableBody
+from chalicelib.foundation.http.web import BODY_BYTES, FORM, Incoming, RestApi, Routes, UnreadableBody
+from tests.patience import PATIENCE_SECONDS
 
 ID = "99391c7e-ad88-49ec-a2ad-99ddcb1f7721"
 
@@ -187,7 +190,7 @@ def failed(parts: str, found: Incoming, error: Exception) -> Response:
 
 
 def site(routes: Routes[str]) -> Chalice:
-    chalice = Chalice("site", configure_logs=False)
+    chalice = RestApi("site", configure_logs=False)
     chalice.register_blueprint(routes.bind(lambda: "parts"))
     return chalice
 
@@ -270,3 +273,19 @@ def test_a_view_may_be_sent_any_content_type(method: str, content_type: str | No
     answer = sent(site(routes), method, "/one", headers, "body")
 
     assert answer["statusCode"] == 200
+
+
+def test_requests_of_several_threads_do_not_see_each_other() -> None:
+    routes = Routes[str]("site", failed)
+    both = threading.Barrier(2, timeout=PATIENCE_SECONDS)
+
+    @routes.get("/{secret}")
+    def view(parts: str, incoming: Incoming) -> Response:
+        both.wait()
+        return web.json_answer(incoming.headers["x-name"])
+
+    api = site(routes)
+    with ThreadPoolExecutor(2) as pool:
+        answers = pool.map(lambda name: sent(api, "GET", "/{secret}", {"X-Name": name})["body"], ["Ada", "Bob"])
+
+    assert [*answers] == ['"Ada"', '"Bob"']

@@ -1,4 +1,4 @@
-"""The time limit of a request: it ends calls of AWS, repeats, and what a request waits for."""
+"""The context of a request: its time limit ends calls of AWS, repeats, and what the request waits for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from chalicelib.cards.storage.sequences import SPARE, Sequences
-from chalicelib.foundation import time_limit
+from chalicelib.foundation import context
 from chalicelib.foundation.aws import calls
 from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.dynamodb.errors import AnswerLost, NeverSent
@@ -32,29 +32,55 @@ def clock() -> ManualClock:
 
 
 def limited(clock: ManualClock, seconds: float) -> Any:
-    return time_limit.time_limit(clock.monotonic, clock.monotonic() + seconds)
+    return context.time_limit(clock.monotonic, clock.monotonic() + seconds)
 
 
 # -- the limit
 
 
 def test_without_a_limit_there_is_no_end() -> None:
-    assert (time_limit.is_limited(), time_limit.seconds_left(), time_limit.is_over()) == (False, inf, False)
+    assert (context.is_limited(), context.seconds_left(), context.is_over()) == (False, inf, False)
 
 
 def test_a_limit_ends_with_its_time_and_its_block(clock: ManualClock) -> None:
     with limited(clock, 2):
         clock.advance(1.5)
-        assert time_limit.seconds_left() == pytest.approx(0.5)
+        assert context.seconds_left() == pytest.approx(0.5)
         clock.advance(0.5)
-        assert time_limit.is_over()
-    assert not time_limit.is_limited()
+        assert context.is_over()
+    assert not context.is_limited()
 
 
 @pytest.mark.parametrize(("outer", "inner"), [(2, 5), (5, 2)])
 def test_the_earlier_of_two_limits_holds(clock: ManualClock, outer: float, inner: float) -> None:
     with limited(clock, outer), limited(clock, inner):
-        assert time_limit.seconds_left() == 2
+        assert context.seconds_left() == 2
+
+
+def test_what_is_recorded_after_an_effect_has_time_of_its_own(clock: ManualClock) -> None:
+    with context.deadline(clock.monotonic, clock.monotonic() + 5):
+        clock.advance(4)
+        with context.time_to_record(clock.monotonic, 3):
+            assert (context.seconds_left(), context.is_tight()) == (3, True)
+        assert (context.seconds_left(), context.is_tight()) == (1, False)
+
+
+def test_time_to_record_takes_nothing_from_a_longer_limit(clock: ManualClock) -> None:
+    with context.deadline(clock.monotonic, clock.monotonic() + 5), context.time_to_record(clock.monotonic, 3):
+        assert context.seconds_left() == 5
+
+
+def test_without_a_limit_there_is_none_for_what_is_recorded_after_an_effect(clock: ManualClock) -> None:
+    with context.time_to_record(clock.monotonic, 3):
+        assert not context.is_limited()
+
+
+def test_members_of_log_lines_that_are_bound_within_a_limit_stay(clock: ManualClock) -> None:
+    with limited(clock, 2):
+        context.bind(consent_id="1")
+    assert context.current().log_members["consent_id"] == "1"
+    context.clear()
+    assert not context.current().log_members
 
 
 # -- parallel calls
@@ -62,7 +88,7 @@ def test_the_earlier_of_two_limits_holds(clock: ManualClock, outer: float, inner
 
 def test_a_limit_holds_in_parallel_calls(clock: ManualClock) -> None:
     with limited(clock, 2):
-        assert together([time_limit.seconds_left] * 2) == [2, 2]
+        assert together([context.seconds_left] * 2) == [2, 2]
 
 
 def test_parallel_calls_are_not_waited_for_longer_than_the_limit(clock: ManualClock) -> None:
@@ -102,6 +128,14 @@ def test_a_call_takes_no_longer_than_the_limit_leaves(
 ) -> None:
     with limited(clock, left):
         assert calls._seconds("sqs") == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("left", "seconds"), [(60, (2, 6)), (1.5, (1.5, 1.5))])
+def test_a_call_before_a_deadline_has_the_service_s_own_time_as_far_as_it_is_left(
+    left: float, seconds: tuple[float, float], clock: ManualClock
+) -> None:
+    with context.deadline(clock.monotonic, clock.monotonic() + left):
+        assert calls._seconds("kms") == seconds
 
 
 def test_without_a_limit_a_call_has_the_service_s_own() -> None:
@@ -219,7 +253,7 @@ def test_a_request_does_not_wait_for_the_clock_to_be_read_again(clock: ManualClo
     left: list[float] = []
 
     def read() -> int:
-        left.append(time_limit.seconds_left())
+        left.append(context.seconds_left())
         return 0
 
     moved = MovedClock(clock, read)

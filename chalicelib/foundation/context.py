@@ -1,0 +1,116 @@
+"""The context of a request: until when it may take, what is measured of it, and what its log lines have in common.
+
+It holds in the thread of the request, and in the calls that it makes ``together``. After a limit no call of AWS begins,
+and none is waited for longer. Clients of boto3, for S3 and SES, know no limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+from chalicelib.foundation.lazy_dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _Limit:
+    """An end of time, by the clock ``monotonic``, within an ``outer`` one. ``is_tight`` as in ``time_limit``."""
+
+    monotonic: Callable[[], float]
+    until: float
+    is_tight: bool
+    outer: _Limit | None
+
+    @property
+    def seconds_left(self) -> float:
+        left = self.until - self.monotonic()
+        return left if self.outer is None else min(left, self.outer.seconds_left)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What holds for everything that a request does.
+
+    Attributes:
+        log_members: the members of all its log lines.
+        measured: what is measured of it; ``None`` outside of a measurement.
+    """
+
+    log_members: Mapping[str, Any]
+    measured: Any = None
+    limit: _Limit | None = None
+
+
+_current: ContextVar[Context] = ContextVar("request", default=Context({}))  # noqa: B039 - it is never changed
+current = _current.get
+
+
+def bind(**members: Any) -> None:
+    """Add members to all later log lines of this request."""
+    _current.set(replace(current(), log_members={**current().log_members, **members}))
+
+
+def clear() -> None:
+    """Forget the members of log lines, when the request is over."""
+    _current.set(replace(current(), log_members={}))
+
+
+def measuring(measured: Any) -> AbstractContextManager[None]:
+    """Measure in ``measured`` what is done inside."""
+    return _changed(measured=measured)
+
+
+def deadline(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
+    """End the calls made inside at ``until``, a time of the clock ``monotonic``, or at an earlier outer limit."""
+    return _changed(limit=_Limit(monotonic, until, is_tight(), current().limit))
+
+
+def time_limit(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:
+    """As ``deadline``, for little time: calls of AWS are waited for so briefly that a repeat may be in time.
+
+    Only the store repeats them.
+    """
+    return _changed(limit=_Limit(monotonic, until, True, current().limit))
+
+
+def time_to_record(monotonic: Callable[[], float], seconds: float) -> AbstractContextManager[None]:
+    """Give what is recorded after an effect so many seconds, even if the outer limit ends sooner.
+
+    Where there is no outer limit, there is none inside.
+    """
+    until = monotonic() + max(seconds, seconds_left())
+    return _changed(limit=_Limit(monotonic, until, True, None) if is_limited() else None)
+
+
+def seconds_left() -> float:
+    """The seconds until the limit, negative after it; infinite where there is none."""
+    limit = current().limit
+    return inf if limit is None else limit.seconds_left
+
+
+def is_limited() -> bool:
+    return current().limit is not None
+
+
+def is_tight() -> bool:
+    """Whether there is a limit that leaves little time; see ``time_limit``."""
+    limit = current().limit
+    return limit is not None and limit.is_tight
+
+
+def is_over() -> bool:
+    return seconds_left() <= 0
+
+
+@contextmanager
+def _changed(**changes: Any) -> Iterator[None]:
+    outer = current()
+    _current.set(replace(outer, **changes))
+    try:
+        yield
+    finally:
+        _current.set(replace(current(), **{name: getattr(outer, name) for name in changes}))
