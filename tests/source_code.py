@@ -91,7 +91,12 @@ def imports(module: str, at_load: bool = False) -> frozenset[str]:
     return frozenset(_imports(tree(module).body, at_load))
 
 
-def _imports(body: list[ast.stmt], at_load: bool) -> Iterator[str]:
+def imports_in(source: str) -> Iterator[str]:
+    """The modules that a source imports."""
+    return _imports(parse(source).body, at_load=False)
+
+
+def _imports(body: Iterable[ast.AST], at_load: bool) -> Iterator[str]:
     for statement in body:
         match statement:
             case ast.Import():
@@ -105,8 +110,8 @@ def _imports(body: list[ast.stmt], at_load: bool) -> Iterator[str]:
             case ast.If(test=ast.Name(id="TYPE_CHECKING")) if at_load:
                 yield from _imports(statement.orelse, at_load)
             case _:
-                inner = [node for node in ast.iter_child_nodes(statement) if isinstance(node, ast.stmt)]
-                yield from _imports(inner, at_load)
+                inner = ast.iter_child_nodes(statement)
+                yield from _imports((node for node in inner if not isinstance(node, ast.expr)), at_load)
 
 
 def own_imports(module: str) -> set[str]:

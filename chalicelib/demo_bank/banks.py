@@ -9,8 +9,10 @@ from chalicelib.demo_bank import format_v1, format_v2
 from chalicelib.demo_bank.format import Format
 from chalicelib.demo_bank.profiles import BY_NAME, BankName
 from chalicelib.demo_bank.runtime import DemoBank, Services
+from chalicelib.demo_bank.webhook_format import WebhookFormat
 
 FORMATS: Mapping[int, Format] = {1: format_v1.FORMAT, 2: format_v2.FORMAT}
+WEBHOOK_FORMATS: Mapping[int, WebhookFormat] = {1: format_v1.WEBHOOKS, 2: format_v2.WEBHOOKS}
 """The formats by version number."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.demo_bank import execution, orders, refusals
 from chalicelib.demo_bank.customers import CustomerAccount
 from chalicelib.demo_bank.execution import current_statement
-from chalicelib.demo_bank.format import Format, WebhookCall
+from chalicelib.demo_bank.format import Format
 from chalicelib.demo_bank.instructions import (
     TEXT_SEPARATOR,
     AccountIdentifiers,
@@ -24,6 +24,7 @@ from chalicelib.demo_bank.instructions import (
 from chalicelib.demo_bank.orders import DemoPaymentOrder
 from chalicelib.demo_bank.profiles import Profile
 from chalicelib.demo_bank.transactions import Means, StatementEntry
+from chalicelib.demo_bank.webhook_format import WebhookCall, WebhookFormat
 from chalicelib.openbanking.protocol import v1_messages as messages
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
@@ -231,6 +232,11 @@ FORMAT = Format(
         "rejected": 2,
         "cancelled": 3,
     },
+    own_code=lambda refusal: refusal.number,
+    token_fault=Fault.UNKNOWN_TOKEN,
+    reference_members="reference",
+)
+WEBHOOKS = WebhookFormat(
     answers={
         "accounts": _accounts,
         "account": _account,
@@ -241,7 +247,4 @@ FORMAT = Format(
     },
     instruction_readers={"single": _read_single, "direct": _read_single, "bulk": _read_bulk},
     payment_answer=_payment_answer,
-    own_code=lambda refusal: refusal.number,
-    token_fault=Fault.UNKNOWN_TOKEN,
-    reference_members="reference",
 )

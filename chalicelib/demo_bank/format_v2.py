@@ -12,7 +12,7 @@ from typing import Any
 from chalicelib.demo_bank import refusals
 from chalicelib.demo_bank.customers import CustomerAccount
 from chalicelib.demo_bank.execution import current_statement
-from chalicelib.demo_bank.format import Format, WebhookCall
+from chalicelib.demo_bank.format import Format
 from chalicelib.demo_bank.instructions import (
     AccountIdentifiers,
     PaymentInstruction,
@@ -26,6 +26,7 @@ from chalicelib.demo_bank.instructions import (
 from chalicelib.demo_bank.orders import DemoPaymentOrder
 from chalicelib.demo_bank.profiles import Profile
 from chalicelib.demo_bank.transactions import StatementEntry
+from chalicelib.demo_bank.webhook_format import WebhookCall, WebhookFormat
 from chalicelib.foundation.fields.field_types import decimal
 from chalicelib.openbanking.protocol import v2_messages as messages
 from chalicelib.openbanking.protocol.errors import Fault
@@ -249,6 +250,11 @@ FORMAT = Format(
         "rejected": "RJCT",
         "cancelled": "CANC",
     },
+    own_code=lambda refusal: refusal.name,
+    token_fault=Fault.NOT_AUTHENTICATED,
+    reference_members="remittance information, unstructured or structured,",
+)
+WEBHOOKS = WebhookFormat(
     answers={
         "accounts": _accounts,
         "account": _account,
@@ -258,7 +264,4 @@ FORMAT = Format(
     },
     instruction_readers={"single": _read_single, "direct": _read_single, "bulk": _read_bulk},
     payment_answer=_payment_answer,
-    own_code=lambda refusal: refusal.name,
-    token_fault=Fault.NOT_AUTHENTICATED,
-    reference_members="remittance information, unstructured or structured,",
 )

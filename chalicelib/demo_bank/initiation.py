@@ -9,10 +9,11 @@ from typing import Any
 from chalicelib.demo_bank import consents, execution, faults, orders, refusals
 from chalicelib.demo_bank.customers import CustomerAccount
 from chalicelib.demo_bank.directory import all_accounts
-from chalicelib.demo_bank.format import PaymentStep, WebhookCall
+from chalicelib.demo_bank.format import PaymentStep
 from chalicelib.demo_bank.instructions import AccountIdentifiers, PaymentInstruction, PaymentLine, UnpayableAmount
 from chalicelib.demo_bank.orders import Credit, DemoPaymentOrder
 from chalicelib.demo_bank.runtime import TOO_LONG_SECONDS, DemoBank
+from chalicelib.demo_bank.webhook_format import WebhookCall
 from chalicelib.foundation import log
 from chalicelib.foundation.dynamodb.store import ConditionFailed
 from chalicelib.openbanking.protocol.errors import Fault, Refusal
@@ -36,7 +37,7 @@ def initiate_payment(call: WebhookCall, kind: Kind) -> dict[str, Any]:
         bank.pause(TOO_LONG_SECONDS)
     if order.test == "TEST-MALFORMED":
         return {"payment": {"id": [order.payment_id]}}
-    return bank.format.payment_answer(
+    return call.format.payment_answer(
         order, f"{bank.domain}/payment/{orders.confirmation_secret(bank, order.payment_id)}"
     )
 
@@ -86,9 +87,8 @@ def _create_order(call: WebhookCall, kind: Kind, order_id: str) -> DemoPaymentOr
 
 def _read_instruction(call: WebhookCall, kind: Kind) -> PaymentInstruction:
     """Raises: Refusal."""
-    bank = call.bank
     try:
-        return bank.format.instruction_readers[kind](bank.profile, kind, call.request)
+        return call.format.instruction_readers[kind](call.bank.profile, kind, call.request)
     except UnpayableAmount as error:
         raise Refusal(Fault.CONTENT, str(error)) from None
 

@@ -79,7 +79,7 @@ def _path(incoming: Incoming) -> str:
 
 
 def _answer_webhook(at: DemoBank, place: str, incoming: Incoming) -> Response:
-    row = webhooks.webhook_rows(at).get(place)
+    row = webhooks.webhook_rows(at.profile.protocol).get(place)
     return webhooks.answer_webhook(at, row, incoming) if row else webhooks.refuse_unknown_path(at, incoming)
 
 

@@ -14,13 +14,14 @@ from typing import Any, Literal
 from chalice.app import Response
 
 from chalicelib.demo_bank import consents, initiation, orders, refusals
+from chalicelib.demo_bank.banks import WEBHOOK_FORMATS
 from chalicelib.demo_bank.consents import DemoConsent
 from chalicelib.demo_bank.customers import Customer
 from chalicelib.demo_bank.directory import find_customer
 from chalicelib.demo_bank.faults import FAULTS_BY_NAME, SandboxFault
-from chalicelib.demo_bank.format import Format, WebhookCall
 from chalicelib.demo_bank.refusals import OwnRefusal, UnknownToken
 from chalicelib.demo_bank.runtime import DemoBank
+from chalicelib.demo_bank.webhook_format import WebhookCall
 from chalicelib.foundation import jsontext, log
 from chalicelib.foundation.crypto.signatures import describe_attempt, verify
 from chalicelib.foundation.fields.problems import InvalidMessage
@@ -59,14 +60,11 @@ class WebhookRow:
     body_bytes: int = _BODY_BYTES
 
 
-def webhook_rows(bank: DemoBank) -> Mapping[str, WebhookRow]:
-    """The webhooks that a bank supports, by path."""
-    return _rows_of_version(bank.profile.protocol, bank.format)
-
-
 @cache
-def _rows_of_version(version: Version, format_: Format) -> Mapping[str, WebhookRow]:
-    found = [WebhookRow(webhook, format_.answers[name], "needed") for name, webhook in version.relayed.items()]
+def webhook_rows(version: Version) -> Mapping[str, WebhookRow]:
+    """The webhooks that a version's banks support, by path."""
+    answers = WEBHOOK_FORMATS[version.number].answers
+    found = [WebhookRow(webhook, answers[name], "needed") for name, webhook in version.relayed.items()]
     found += [_initiation_row(kind, webhook) for kind, webhook in version.payments.items()]
     found += [_status_row(webhook, version) for webhook in dict.fromkeys(version.payment_status.values())]
     found.append(WebhookRow(version.revoke_token, _revoke_token, "ignored"))
@@ -101,7 +99,8 @@ def answer_webhook(bank: DemoBank, row: WebhookRow, incoming: Incoming) -> Respo
     request = _read_request(row, incoming)
     consent = _find_consent(bank, row, incoming)
     customer = _find_customer(bank, consent) if consent else None
-    call = WebhookCall(bank, request, consent, customer, incoming.request_id, digest(incoming.body))
+    form = WEBHOOK_FORMATS[bank.profile.version]
+    call = WebhookCall(bank, form, request, consent, customer, incoming.request_id, digest(incoming.body))
     fault = _find_fault(row, call) if bank.profile.plays_faults else None
     log.info("demo bank: webhook", bank=bank.profile.name, path=row.webhook.path)
     if fault is not None and fault.effect is not None:

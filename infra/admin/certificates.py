@@ -16,7 +16,7 @@ from chalicelib.foundation.crypto.certificates import InvalidCertificate, read_c
 from chalicelib.foundation.crypto.distinguished_names import normalize_name
 from chalicelib.openbanking.container import OpenBankingContainer
 from chalicelib.openbanking.oauth.credential_checks import PresentedCertificate
-from chalicelib.openbanking.protocol.psd2_certificates import Role
+from chalicelib.openbanking.protocol.psd2_roles import Role
 from chalicelib.openbanking.records.certificate_blocklist import BlockedCertificate
 from infra.admin import connection
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table

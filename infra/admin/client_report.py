@@ -11,11 +11,6 @@ from infra.admin import client_security
 from infra.admin.output import ONCE
 
 
-def format_secret(made: Registered) -> str:
-    """Format a new client secret for printing; empty if none was created."""
-    return f"\n\nThe client's secret: {made.secret}\n{ONCE}" if made.secret else ""
-
-
 def format_events_secret(made: Registered) -> str:
     """Format a new events secret for printing; empty if none was created."""
     return f"\n\nThe secret of its events: {made.events_secret}\n{ONCE}" if made.events_secret else ""

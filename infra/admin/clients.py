@@ -9,15 +9,10 @@ import typer
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.settings import MOST_CALLS_PER_MINUTE
 from chalicelib.openbanking.flows.tpp_events import NoEvents
+from chalicelib.openbanking.records.client_record import Registered
 from chalicelib.openbanking.records.client_validation import Details
 from infra.admin import client_security, client_titles, connection, output
-from infra.admin.client_report import (
-    change_members,
-    client_members,
-    format_events_secret,
-    format_secret,
-    summarize_change,
-)
+from infra.admin.client_report import change_members, client_members, format_events_secret, summarize_change
 from infra.admin.output import CommandRefused, Report, command, command_group, format_members, format_table
 
 group = command_group("Add, list, activate and deactivate clients (TPPs), and manage their events.")
@@ -116,9 +111,17 @@ def add(
         active=not inactive,
         security=security,
     )
-    text = format_members(client_members(made.client)) + format_secret(made) + format_events_secret(made)
-    data = {"client": client_members(made.client), "client_secret": made.secret, "events_secret": made.events_secret}
-    return client_titles.with_warning(Report(data, text), made.client)
+    return _report_made(made)
+
+
+def _report_made(made: Registered) -> Report:
+    """A client with its new secrets, if it got any."""
+    members = client_members(made.client)
+    secret = f"\n\nThe client's secret: {made.secret}\n{output.ONCE}" if made.secret else ""
+    data = {"client": members, "client_secret": made.secret, "events_secret": made.events_secret}
+    return client_titles.with_warning(
+        Report(data, f"{format_members(members)}{secret}{format_events_secret(made)}"), made.client
+    )
 
 
 @command(group, "list")
@@ -298,10 +301,7 @@ def update(
     if not details:
         raise typer.BadParameter("pass at least one change, for example --title or --auth-method")
     made = connection.connect().openbanking.clients.update(client_id, **details)
-    members = client_members(made.client)
-    text = format_members(members) + format_secret(made) + format_events_secret(made)
-    data = {"client": members, "client_secret": made.secret, "events_secret": made.events_secret}
-    return client_titles.with_warning(Report(data, text), made.client)
+    return _report_made(made)
 
 
 @command(group, "rotate-secret")

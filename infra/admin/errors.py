@@ -26,14 +26,13 @@ from chalicelib.statistics.ingest import DayRefused
 from chalicelib.website.accounts.account_flow import SecretNotValid
 from chalicelib.website.records.users import InvalidUser, NotIdentified, UnknownUser, UserExists
 from infra.admin.connection import StageUnknown
-from infra.admin.output import CommandRefused
 from infra.customers.loading import CustomersChanged, InvalidCustomers, TooManyCustomers, UnknownCustomers
 from infra.programme.file import InvalidProgramme
 from infra.programme.loading import EntryInUse, LoadConflict, LoadTooLarge
 from infra.retention.errors import NotErasable
 
 _SPOKEN = (
-    *(CommandRefused, StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable, DataKeyNeeded),
+    *(StageUnknown, InvalidSetting, InvalidKey, NoKeys, SecretChanged, Unsealable, DataKeyNeeded),
     *(InvalidBank, BankExists, UnknownBank, InvalidClient, UnknownClient, DayRefused),
     *(InvalidUser, UserExists, UnknownUser, NotIdentified, SecretNotValid),
     *(UnknownDelivery, NotResendable, SearchTooWide, NotResolved),
@@ -52,9 +51,12 @@ _NO_CREDENTIALS = {
 _NOT_FOUND = {"NotFoundException", "ResourceNotFoundException"}
 
 
-def explain_error(error: Exception) -> str | None:
-    """The sentence for the operator; ``None`` for an error that nobody expects."""
-    if not isinstance(error, (*_SPOKEN, StoreError, AwsError, ClientError, BotoCoreError)):
+def explain_error(error: Exception, *spoken: type[Exception]) -> str | None:
+    """The sentence for the operator; ``None`` for an error that nobody expects.
+
+    ``spoken`` are further errors whose message is shown.
+    """
+    if not isinstance(error, (*_SPOKEN, *spoken, StoreError, AwsError, ClientError, BotoCoreError)):
         return None
     if isinstance(error, Throttled):
         return "DynamoDB takes no more calls of this table for now: try again in a minute"

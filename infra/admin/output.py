@@ -67,7 +67,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., Report]], 
             except Exception as error:
                 from infra.admin.errors import explain_error  # late, since all of the errors take time to import
 
-                if (sentence := explain_error(error)) is None:
+                if (sentence := explain_error(error, CommandRefused)) is None:
                     raise
                 fail(sentence, as_json)
             typer.echo(simplejson.dumps(report.data, indent=2, default=str) if as_json else report.text)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
@@ -35,7 +36,7 @@ def show() -> Report:
       .venv/bin/python -m infra.admin retention show
     """
     sections = ("\n".join([title, *_describe(of_person(person), _removal)]) for person, title in _TITLES.items())
-    return Report({"kinds": [_kind_members(kind) for kind in KINDS]}, "\n\n".join(sections))
+    return Report({"kinds": [asdict(kind) for kind in KINDS]}, "\n\n".join(sections))
 
 
 @command(group, "erase-psu")
@@ -140,7 +141,3 @@ def _removal(kind: Kind) -> str:
 
 def _reason(kind: Kind) -> str:
     return f"Kept: {kind.kept}. Why: {kind.reason}."
-
-
-def _kind_members(kind: Kind) -> dict[str, Any]:
-    return {each: getattr(kind, each) for each in kind.__dataclass_fields__}

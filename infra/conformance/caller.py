@@ -16,7 +16,7 @@ from chalicelib.foundation.http.outbound import NotReached, Outbound, OutboundEr
 from chalicelib.foundation.identifiers import new_uuid
 from chalicelib.openbanking.bank_client.bank_failures import TOO_MANY_REQUESTS
 from chalicelib.openbanking.protocol.webhooks import Webhook
-from infra.conformance.check import Evidence
+from infra.conformance.evidence import Evidence
 from infra.conformance.masking import Masking
 
 SHOWN = 4000

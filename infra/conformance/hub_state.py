@@ -10,7 +10,7 @@ from chalicelib.openbanking.protocol.bank_calls import BankCall
 from chalicelib.openbanking.protocol.errors import Refusal
 from chalicelib.openbanking.records.authorization_requests import AuthorizationRequest
 from infra.conformance.caller import HIDDEN_HEADERS, shorten
-from infra.conformance.check import Evidence
+from infra.conformance.evidence import Evidence
 
 
 @dataclass(frozen=True, slots=True)

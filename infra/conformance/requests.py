@@ -94,10 +94,6 @@ def _bulk_1(bank: BankUnderTest, order: Order) -> Members:
 # -- version 2
 
 
-def _account_2(account: AccountPart) -> Members | None:
-    return {"account_id": account.account_id} if account.account_id is not None else None
-
-
 def _reference_2(account: AccountPart) -> Members | None:
     """The account as in payments: by the first identifier that the file has."""
     if account.iban is not None:
@@ -151,7 +147,7 @@ EXAMPLES: Mapping[Version, Examples] = {
         {"single": _single_1, "bulk": _bulk_1, "direct": _direct_1},
     ),
     v2_version.VERSION: Examples(
-        _account_2,
+        lambda account: None if account.account_id is None else {"account_id": account.account_id},
         _funds_2,
         lambda account: {**account, "booking_status": "both", "page_size": 100},
         {"single": _single_2, "bulk": _bulk_2, "direct": _direct_2},

@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence, Outcome, Result, Skip
+from infra.conformance.check import Check, Outcome, Result
+from infra.conformance.evidence import CheckFailed, CheckSkipped, Evidence, Skip
 from infra.conformance.session import Session
 
 KIT_FAILED = "this check could not be made, which is a fault of the kit"

@@ -35,13 +35,11 @@ def _explain(checks: Sequence[Check], unknown: Sequence[str]) -> str:
     """Why a choice is refused, with the nearest name for each unknown one, and the groups."""
     groups = list(dict.fromkeys(check.group for check in checks))
     names = [*groups, *(check.check_id for check in checks)]
-    said = ", ".join(f"{part}{_nearest(part, names)}" for part in unknown)
+    said = ", ".join(
+        " ".join([part, *(f"({name}?)" for name in get_close_matches(part, names, n=1))]) for part in unknown
+    )
     begin = f"no check of this version is named {said}" if unknown else "the choice of checks names none"
     return f"{begin}; the groups are {', '.join(groups)}"
-
-
-def _nearest(part: str, names: Sequence[str]) -> str:
-    return "".join(f" ({name}?)" for name in get_close_matches(part, names, n=1))
 
 
 def _is_named(check: Check, part: str) -> bool:

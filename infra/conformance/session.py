@@ -24,7 +24,7 @@ from chalicelib.openbanking.protocol.webhooks import PAYMENT_SERVICE, Webhook
 from infra.conformance import answers, causes, requests
 from infra.conformance.bank_file import AccountPart, BankUnderTest
 from infra.conformance.caller import Call, Caller
-from infra.conformance.check import CheckBlocked, CheckSkipped, CheckUnplayed
+from infra.conformance.evidence import CheckBlocked, CheckSkipped, CheckUnplayed
 from infra.conformance.hub import CALLBACK, ORDER, Hub
 from infra.conformance.hub_state import Authorization, ReceivedCall, StatusReport
 from infra.conformance.psu import Psu, PsuOutcome, Task

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal, Protocol
 
 from chalicelib.openbanking.protocol.payment_enumerations import Kind
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import Webhook
 from infra.conformance import requests
-from infra.conformance.check import CheckSkipped
-from infra.conformance.requests import EXAMPLES, Members
+from infra.conformance.bank_file import AccountPart, BankUnderTest
+from infra.conformance.evidence import CheckSkipped
+from infra.conformance.requests import EXAMPLES, Members, Order
 
-if TYPE_CHECKING:
-    from infra.conformance.session import Session
+
+class RequestSource(Protocol):
+    """The part of a run that good requests are made from."""
+
+    bank: BankUnderTest
+    version: Version
+
+    @property
+    def account(self) -> AccountPart: ...
+
+    def token(self, name: Literal["ended"]) -> str: ...
+
+    def order(self, *amounts: str) -> tuple[str, Order]: ...
+
+    def good_answer(self, subject: Subject) -> Mapping[str, Any]: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,11 +42,11 @@ class Subject:
     name: str
     webhook: Webhook
     role: Literal["data", "payment", "status", "revocation"]
-    request: Callable[[Session], Members]
+    request: Callable[[RequestSource], Members]
     kind: Kind | None = None
 
 
-def subjects(session: Session) -> Mapping[str, Subject]:
+def subjects(session: RequestSource) -> Mapping[str, Subject]:
     """The webhooks of a session's version, by name."""
     return {subject.name: subject for subject in subjects_of(session.version)}
 
@@ -49,21 +63,21 @@ def subjects_of(version: Version) -> list[Subject]:
     return found
 
 
-def _account(session: Session) -> Members:
+def _account(session: RequestSource) -> Members:
     named = EXAMPLES[session.version].account(session.account)
     if named is None:
         raise CheckSkipped("customer.accounts.0 does not say how the bank names the account")
     return named
 
 
-def _funds(session: Session) -> Members:
+def _funds(session: RequestSource) -> Members:
     asked = EXAMPLES[session.version].funds(session.account, session.bank.payment.amount)
     if asked is None:
         raise CheckSkipped("customer.accounts.0 has no identifier for confirmations of funds")
     return asked
 
 
-def _listed_payment(session: Session) -> Members:
+def _listed_payment(session: RequestSource) -> Members:
     history = subjects(session)["account_payments"]
     listed = session.good_answer(history)["payments"]
     if not listed:
@@ -71,7 +85,7 @@ def _listed_payment(session: Session) -> Members:
     return {"payment_id": str(listed[0]["id"])}
 
 
-_DATA: Mapping[str, Callable[[Session], Members]] = {
+_DATA: Mapping[str, Callable[[RequestSource], Members]] = {
     "accounts": lambda _: {},
     "account": _account,
     "account_balance": _account,
@@ -82,16 +96,16 @@ _DATA: Mapping[str, Callable[[Session], Members]] = {
 }
 
 
-def _initiation(kind: Kind) -> Callable[[Session], Members]:
-    def request(session: Session) -> Members:
+def _initiation(kind: Kind) -> Callable[[RequestSource], Members]:
+    def request(session: RequestSource) -> Members:
         amounts = [session.bank.payment.amount] * (2 if kind == "bulk" else 1)
         return requests.payment_request(session.bank, kind, session.order(*amounts)[1])
 
     return request
 
 
-def _status_query(kind: Kind) -> Callable[[Session], Members]:
-    def request(session: Session) -> Members:
+def _status_query(kind: Kind) -> Callable[[RequestSource], Members]:
+    def request(session: RequestSource) -> Members:
         answer = session.good_answer(subjects(session)[f"payment-{kind}"])
         return {"payment_id": str(answer["payment_id"])}
 

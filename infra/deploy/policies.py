@@ -206,11 +206,9 @@ def _render_statement(statement: Statement, stage: str) -> dict[str, Any]:
     }
     if statement.condition:
         rendered["Condition"] = {
-            operator: {key: _of_stage(value, stage) for key, value in wanted.items()}
+            operator: {
+                key: value.replace(_STAGE, stage) if isinstance(value, str) else value for key, value in wanted.items()
+            }
             for operator, wanted in statement.condition.items()
         }
     return rendered
-
-
-def _of_stage(value: Any, stage: str) -> Any:
-    return value.replace(_STAGE, stage) if isinstance(value, str) else value

@@ -98,7 +98,7 @@ class Template:
         return {
             name: self.resolve(entry.get("Properties", {}))
             for name, entry in self._template["Resources"].items()
-            if entry["Type"] == kind and self._exists(entry)
+            if entry["Type"] == kind and ("Condition" not in entry or self.condition(entry["Condition"]))
         }
 
     def tables(self) -> list[dict[str, Any]]:
@@ -133,9 +133,6 @@ class Template:
         if name not in self._template.get("Conditions", {}):
             raise TemplateError(f"no such condition: {name}")
         return bool(self.resolve(self._template["Conditions"][name]))
-
-    def _exists(self, entry: Mapping[str, Any]) -> bool:
-        return "Condition" not in entry or self.condition(entry["Condition"])
 
     def _ref(self, name: str) -> Any:
         if name == "AWS::NoValue":

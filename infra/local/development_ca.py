@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from chalicelib.openbanking.protocol.psd2_certificates import Role, encode_statement
+from chalicelib.openbanking.protocol.psd2_roles import Role
+from chalicelib.openbanking.protocol.psd2_statement import encode_statement
 from infra.local import stackfile
 
 CA, CA_KEY = "ca.pem", "ca-key.pem"
@@ -101,7 +102,9 @@ class DevelopmentCa:
 
     def _create_server(self, file: Path, key_file: Path) -> None:
         key = ec.generate_private_key(ec.SECP256R1())
-        names = x509.SubjectAlternativeName([_general_name(host) for host in HOSTS])
+        names = x509.SubjectAlternativeName(
+            [x509.IPAddress(ip_address(host)) if host[0].isdigit() else x509.DNSName(host) for host in HOSTS]
+        )
         extensions = (*_leaf(ExtendedKeyUsageOID.SERVER_AUTH), (names, False))
         stackfile.write_private(key_file, _key_pem(key))
         stackfile.write_private(file, _pem(self._sign(_common_name(HOSTS[0]), key, _SERVER_DAYS, extensions)))
@@ -171,10 +174,6 @@ def _key_usage(
 
 def _common_name(text: str) -> x509.Name:
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
-
-
-def _general_name(host: str) -> x509.GeneralName:
-    return x509.IPAddress(ip_address(host)) if host[0].isdigit() else x509.DNSName(host)
 
 
 def _read_key(file: Path) -> ec.EllipticCurvePrivateKey:

@@ -186,7 +186,9 @@ class EventRunner:
     def start(self) -> None:
         """Start all threads. Raises: InvalidSchedule; ClientError, if a queue does not exist."""
         due = [(source, parse_schedule(schedule_expression(source))) for source in self.schedules]
-        self._sqs = self._sqs or _sqs_client()
+        # a read timeout that exceeds a long poll
+        config = Config(connect_timeout=2, read_timeout=_WAIT_SECONDS + 10, max_pool_connections=32)
+        self._sqs = self._sqs or boto3.client("sqs", config=config)
         urls = [
             (source, self._sqs.get_queue_url(QueueName=queue_name(source))["QueueUrl"]) for source in self.consumers
         ]
@@ -316,10 +318,3 @@ def schedule_event(name: str, moment: datetime, region: str) -> dict[str, Any]:
         "resources": [f"arn:aws:events:{region}:{ACCOUNT}:rule/{name}"],
         "detail": {},
     }
-
-
-def _sqs_client() -> Any:
-    """An SQS client whose read timeout exceeds a long poll, with a pool of 32 connections."""
-    return boto3.client(
-        "sqs", config=Config(connect_timeout=2, read_timeout=_WAIT_SECONDS + 10, max_pool_connections=32)
-    )

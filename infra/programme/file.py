@@ -52,11 +52,10 @@ def read_programmes(text: str, stage: Stage) -> list[WantedManager]:
         raise InvalidProgramme(yaml_file.explain_faults(error)) from None
     if faults := [f"{place} {said}" for place, said in validation.find_faults(managers, stage)]:
         raise InvalidProgramme(faults)
-    return [_build_manager(manager) for manager in managers]
-
-
-def _build_manager(manager: ManagerPart) -> WantedManager:
-    return WantedManager(_build_catalogue(manager), {each.name: _build_rights(each) for each in manager.credentials})
+    return [
+        WantedManager(_build_catalogue(manager), {each.name: _build_rights(each) for each in manager.credentials})
+        for manager in managers
+    ]
 
 
 def _build_catalogue(manager: ManagerPart) -> Catalogue:

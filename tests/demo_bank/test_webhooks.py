@@ -41,7 +41,9 @@ def code_of(reply: Reply) -> Any:
 
 
 def test_every_webhook_of_the_protocol_has_a_row(stage: Stage) -> None:
-    assert sorted(webhooks.webhook_rows(stage.bank)) == sorted(each.path for each in stage.profile.protocol.webhooks)
+    assert sorted(webhooks.webhook_rows(stage.profile.protocol)) == sorted(
+        each.path for each in stage.profile.protocol.webhooks
+    )
 
 
 def test_version_1_answers_account_records(one: Stage) -> None:
@@ -215,7 +217,7 @@ def test_a_failure_of_the_bank_is_its_own_error_and_tells_nothing(
 def test_text_that_is_not_utf_8_is_refused_by_every_webhook_and_page(stage: Stage) -> None:
     token = approved(stage)
     before = list(stage.store.scan("demo-banks"))
-    for path, row in webhooks.webhook_rows(stage.bank).items():
+    for path, row in webhooks.webhook_rows(stage.profile.protocol).items():
         for body in spoil({name: ["a"] for name in row.webhook.request.model_fields}):
             reply = stage.webhook(path, body, token=token)
             assert (reply.status, code_of(reply)) == (400, 4003 if stage.profile.name == "one" else "FORMAT_ERROR")

@@ -16,7 +16,7 @@ from chalicelib.openbanking.oauth.dpop import DpopProofs, NonceNeeded, Proof
 from chalicelib.openbanking.oauth.private_key_jwt import ClientAssertions
 from chalicelib.openbanking.oauth.tpp_credentials import TppCredentials
 from chalicelib.openbanking.protocol import refusals
-from chalicelib.openbanking.protocol.psd2_certificates import missing_roles, read_roles
+from chalicelib.openbanking.protocol.psd2_roles import missing_roles
 from chalicelib.openbanking.protocol.scopes import Service
 from chalicelib.openbanking.records.client_record import Client
 from chalicelib.openbanking.records.single_use import SingleUse, SingleUses, UsedBefore
@@ -81,6 +81,8 @@ class CredentialChecks:
 
     def check_roles(self, client: Client, certificate: Certificate, services: Collection[Service]) -> None:
         """Check that the certificate's PSD2 roles cover ``services`` (ETSI TS 119 495). Raises: Refusal."""
+        from chalicelib.openbanking.protocol.psd2_statement import read_roles
+
         try:
             missing = missing_roles(read_roles(certificate.pem), services)
         except InvalidCertificate as error:

@@ -14,8 +14,8 @@ from cryptography import x509
 from cryptography.hazmat import asn1
 from cryptography.x509 import ObjectIdentifier
 
-from chalicelib.foundation.crypto.certificates import InvalidCertificate
-from chalicelib.openbanking.protocol.psd2_certificates import Role
+from chalicelib.foundation.crypto.certificates import InvalidCertificate, load_certificate
+from chalicelib.openbanking.protocol.psd2_roles import Role
 
 QC_STATEMENTS = ObjectIdentifier("1.3.6.1.5.5.7.1.3")
 _PSD2 = ObjectIdentifier("0.4.0.19495.2")
@@ -57,8 +57,9 @@ class _Wrapped:
     statements: list[list[asn1.TLV]]
 
 
-def read_roles(certificate: x509.Certificate) -> frozenset[Role]:
+def read_roles(pem: str) -> frozenset[Role]:
     """The roles in all PSD2 statements of a certificate, without unknown ones. Raises: InvalidCertificate."""
+    certificate = load_certificate(pem)
     try:
         statements = _psd2_statements(certificate)
     except ValueError as error:
@@ -66,8 +67,12 @@ def read_roles(certificate: x509.Certificate) -> frozenset[Role]:
     return frozenset(_ROLES[each.oid] for found in statements for each in found.roles if each.oid in _ROLES)
 
 
-def encode(roles: Iterable[Role], authority_name: str, authority_id: str) -> bytes:
-    """The DER encoding of ``qcStatements`` with one PSD2 statement."""
+def encode_statement(roles: Iterable[Role], authority_name: str, authority_id: str) -> bytes:
+    """The DER encoding of the extension ``qcStatements`` with a PSD2 statement, for certificates of a test CA.
+
+    ``authority_name`` and ``authority_id`` are those of the competent authority, such as ``Financial Conduct
+    Authority`` and ``GB-FCA``.
+    """
     stated = [_RoleOfPsp(oid=_OIDS[role], name=role) for role in roles]
     info = _Psd2QcType(roles=stated, authority_name=authority_name, authority_id=authority_id)
     return asn1.encode_der(_OneStatement(statement=_QcStatement(statement_id=_PSD2, info=info)))

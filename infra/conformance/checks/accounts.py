@@ -10,10 +10,11 @@ from chalicelib.foundation.fields.registries import currencies
 from chalicelib.openbanking.flows.reads.approved_accounts import is_approved
 from chalicelib.openbanking.protocol.v2_messages import BALANCE_TYPES
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
+from infra.conformance.check import Check
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
 from infra.conformance.checks.judging import RULES, demand, require_answer, require_refused
+from infra.conformance.evidence import CheckFailed, CheckSkipped, Evidence
 from infra.conformance.requests import EXAMPLES, UNKNOWN_ID
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject, subjects

@@ -11,8 +11,9 @@ from chalicelib.foundation.identifiers import new_credential, new_id
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import answers, spelling
 from infra.conformance.caller import Call, Change, Headers
-from infra.conformance.check import Check, CheckSkipped, Evidence, Level
+from infra.conformance.check import Check, Level
 from infra.conformance.checks.judging import AUTHENTICATION, RULES, demand, refusal_of, require_refused, wrong_key
+from infra.conformance.evidence import CheckSkipped, Evidence
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 
@@ -164,7 +165,12 @@ def _token_checks(version: Version, subject: Subject) -> list[Check]:
     state = "Specification, States and transitions: consent token"
     rows: list[tuple[str, str, str, Run]] = [
         ("token-missing", "without X-Auth-Token", header, _varied(subject, token=None)),
-        ("token-unknown", "with an unknown X-Auth-Token", header, _unknown_token(subject)),
+        (
+            "token-unknown",
+            "with an unknown X-Auth-Token",
+            header,
+            lambda session: require_refused(session, subject, _send_unknown(session, subject)),
+        ),
         *_similar_tokens(subject, header),
         ("token-ended", "with the token of an ended consent", state, _ended_token(subject)),
         ("scope-not-approved", "with a token without its scope", RULES.format(section="Webhooks"), _narrow(subject)),
@@ -204,22 +210,18 @@ def _send_unknown(session: Session, subject: Subject) -> Call:
     )
 
 
-def _unknown_token(subject: Subject) -> Run:
-    return lambda session: require_refused(session, subject, _send_unknown(session, subject))
-
-
 def _similar_tokens(subject: Subject, paragraph: str) -> list[tuple[str, str, str, Run]]:
     """Calls with a token in force whose secret is another, that is cut off, or whose letters are in the other case."""
     rows: list[tuple[str, str, Callable[[str], str]]] = [
-        ("token-other-secret", "with the id of the X-Auth-Token, before its dot, and another secret", _other_secret),
+        (
+            "token-other-secret",
+            "with the id of the X-Auth-Token, before its dot, and another secret",
+            lambda token: new_credential(token.partition(".")[0])[0],
+        ),
         ("token-shortened", "with the beginning of the X-Auth-Token", lambda token: token[:-1]),
         ("token-other-case", "with the letters of the X-Auth-Token in the other case", str.swapcase),
     ]
     return [(name, what, paragraph, _similar_token(subject, what, change)) for name, what, change in rows]
-
-
-def _other_secret(token: str) -> str:
-    return new_credential(token.partition(".")[0])[0]
 
 
 def _similar_token(subject: Subject, what: str, spell: Callable[[str], str]) -> Run:

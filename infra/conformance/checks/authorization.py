@@ -8,9 +8,10 @@ from urllib.parse import parse_qsl, urlsplit
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import causes
-from infra.conformance.check import Check, CheckBlocked, CheckFailed, CheckSkipped, Evidence, Level
+from infra.conformance.check import Check, Level
 from infra.conformance.checks.judging import RULES, demand, require_refused
 from infra.conformance.checks.spelled_values import has_blanks
+from infra.conformance.evidence import CheckBlocked, CheckFailed, CheckSkipped, Evidence
 from infra.conformance.hub_state import ReceivedCall
 from infra.conformance.session import Attempt, ConsentName, Session
 from infra.conformance.subjects import Subject, subjects

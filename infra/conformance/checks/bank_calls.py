@@ -10,8 +10,9 @@ from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS, BankCall
 from chalicelib.openbanking.protocol.errors import Fault
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import causes, signature_hints
-from infra.conformance.check import Check, CheckBlocked, CheckFailed, CheckSkipped, Evidence, Level
+from infra.conformance.check import Check, Level
 from infra.conformance.checks.judging import AUTHENTICATION, RULES
+from infra.conformance.evidence import CheckBlocked, CheckFailed, CheckSkipped, Evidence
 from infra.conformance.hub import content_type
 from infra.conformance.hub_state import ReceivedCall
 from infra.conformance.session import Session

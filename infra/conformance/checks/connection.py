@@ -13,7 +13,8 @@ import certifi
 from chalicelib.foundation.http.addresses import InvalidAddress, check_address
 from chalicelib.foundation.http.deadline_connections import tls_context
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
+from infra.conformance.check import Check
+from infra.conformance.evidence import CheckFailed, CheckSkipped, Evidence
 from infra.conformance.session import Session
 
 _SECONDS = 5.0

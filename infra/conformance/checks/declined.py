@@ -7,8 +7,9 @@ from collections.abc import Callable
 from chalicelib.foundation.http.outbound import Reply
 from infra.conformance import answers, requests
 from infra.conformance.caller import Call
-from infra.conformance.check import Check, CheckBlocked, CheckFailed, CheckSkipped, Evidence
+from infra.conformance.check import Check
 from infra.conformance.checks.judging import RULES, SERVER_ERROR, demand, row
+from infra.conformance.evidence import CheckBlocked, CheckFailed, CheckSkipped, Evidence
 from infra.conformance.session import PlayedPayment, Session
 from infra.conformance.subjects import Subject
 

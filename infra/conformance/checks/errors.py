@@ -10,8 +10,9 @@ from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.webhooks import AnswerForm
 from infra.conformance import answers
 from infra.conformance.caller import Call
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
+from infra.conformance.check import Check
 from infra.conformance.checks.judging import RULES, SERVER_ERROR, demand, refusal_of, row, wrong_key
+from infra.conformance.evidence import CheckFailed, CheckSkipped, Evidence
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 

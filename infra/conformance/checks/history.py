@@ -9,11 +9,12 @@ from typing import Any
 
 from chalicelib.openbanking.protocol.payment_statuses import NUMBERS
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance.check import Check, CheckSkipped, Evidence
+from infra.conformance.check import Check
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
 from infra.conformance.checks.judging import RULES, RunOnSubject, demand, require_answer, require_refused
 from infra.conformance.checks.pages import PAGE_LIMIT, entry_id, keyed_pages, transactions
+from infra.conformance.evidence import CheckSkipped, Evidence
 from infra.conformance.requests import UNKNOWN_ID
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject

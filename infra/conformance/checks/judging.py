@@ -9,7 +9,8 @@ from chalicelib.foundation.identifiers import new_credential
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import answers
 from infra.conformance.caller import Call, Headers
-from infra.conformance.check import Check, CheckBlocked, CheckFailed, Evidence, Level
+from infra.conformance.check import Check, Level
+from infra.conformance.evidence import CheckBlocked, CheckFailed, Evidence
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 

@@ -11,10 +11,11 @@ from typing import Any
 from chalicelib.foundation import jsontext
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance.caller import Call
-from infra.conformance.check import Check, CheckFailed, CheckSkipped, Evidence
+from infra.conformance.check import Check
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
 from infra.conformance.checks.judging import RULES, demand
+from infra.conformance.evidence import CheckFailed, CheckSkipped, Evidence
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 

@@ -12,10 +12,11 @@ from chalicelib.openbanking.protocol.v1_messages import BULK_ITEMS
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import answers, causes, requests
 from infra.conformance.caller import Call
-from infra.conformance.check import Check, CheckBlocked, CheckFailed, Evidence, Level
+from infra.conformance.check import Check, Level
 from infra.conformance.checks import declined
 from infra.conformance.checks.declined import evidence_of, is_failure_of
 from infra.conformance.checks.judging import RULES, RunOnSubject, demand, require_answer, row, service_to_bank
+from infra.conformance.evidence import CheckBlocked, CheckFailed, Evidence
 from infra.conformance.hub import WITHOUT_ORDER
 from infra.conformance.session import DECIDED, Decision, PlayedPayment, Session
 from infra.conformance.subjects import Subject, subjects

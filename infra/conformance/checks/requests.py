@@ -11,8 +11,9 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance.check import Check, CheckSkipped, Evidence
+from infra.conformance.check import Check
 from infra.conformance.checks.judging import require_refused, service_to_bank
+from infra.conformance.evidence import CheckSkipped, Evidence
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from chalicelib.foundation.fields.registries import decimals
 from chalicelib.openbanking.protocol.version import Version
-from infra.conformance.check import Check, Evidence
+from infra.conformance.check import Check
 from infra.conformance.checks import content_rows
 from infra.conformance.checks.content_rows import Row, answered
 from infra.conformance.checks.judging import RULES, demand
+from infra.conformance.evidence import Evidence
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 

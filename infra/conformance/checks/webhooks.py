@@ -8,9 +8,10 @@ from chalicelib.foundation.http.outbound import TimedOut
 from chalicelib.openbanking.protocol.version import Version
 from infra.conformance import answers, spelling
 from infra.conformance.caller import Call
-from infra.conformance.check import Check, CheckBlocked, CheckFailed, Evidence
+from infra.conformance.check import Check
 from infra.conformance.checks import authentication, errors
 from infra.conformance.checks.judging import AUTHENTICATION, RULES, demand, row, service_to_bank
+from infra.conformance.evidence import CheckBlocked, CheckFailed, Evidence
 from infra.conformance.session import Session
 from infra.conformance.subjects import Subject
 

@@ -196,7 +196,12 @@ class _BankOperations:
                 f"webhook_{row.path.strip('/')}", purpose.title, " ".join(filter(None, (purpose.text, scope))), 1
             ),
             "security": [{"bankKey": []}],
-            "parameters": [_ref("RequestId"), _ref("ServiceSignature"), *self._token_of(row), *self._psu_of(row)],
+            "parameters": [
+                _ref("RequestId"),
+                _ref("ServiceSignature"),
+                *self._token_of(row),
+                *([] if name else psu_headers.references()),
+            ],
             "requestBody": body(
                 json_content(
                     self._schemas.ref(row.request, name=name, way="sent"), {"usual": ("Usual", example(row.request))}
@@ -232,9 +237,6 @@ class _BankOperations:
         always = (self._version.revoke_token, self._version.payment_status.get("bulk"))
         required = row.scope is not None or row in always
         return [_ref("AuthToken" if required else "AuthTokenIfAny")]
-
-    def _psu_of(self, row: Webhook) -> list[Json]:
-        return [] if row is self._version.revoke_token else psu_headers.references()
 
     def _webhook_success(self, row: Webhook) -> Json:
         answer, value = self._schemas.ref(row.answer), example(row.answer)

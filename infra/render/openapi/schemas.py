@@ -231,26 +231,19 @@ def _member(model: Model, member: str, schema: Json, way: Way) -> Json:
     if way == "sent" and kind.startswith("An IBAN"):
         found = {key: value for key, value in _COMPACT_IBAN.items() if key != "description"}
         kind = _COMPACT_IBAN["description"]
-    if kind.removesuffix(OR_A_NUMBER) in _SELF_EVIDENT and _is_answer(model):
+    is_answer = issubclass(model, OpenMessage) or module_of(model) in ("own_answers", "errors")
+    if kind.removesuffix(OR_A_NUMBER) in _SELF_EVIDENT and is_answer:  # forbidden characters are not documented
         found.pop("pattern", None)
     if member == "payment_status" and model.__name__ in _NUMBERS:
         found = {"enum": _NUMBERS[model.__name__]}
     found |= _rule(_RULES_OF_MEMBERS, model, f".{member}")
-    parts = [text, "" if kind in _SELF_EVIDENT or "$ref" in found else kind, _list_values(table(model, member))]
+    values = "; ".join(f"`{value}`: {text}" for value, text in table(model, member).items())
+    parts = [text, "" if kind in _SELF_EVIDENT or "$ref" in found else kind, values]
     found["description"] = ". ".join(part for part in parts if part)
     found.pop("examples", None)
     if value is not None:
         found["examples"] = [value]
     return found
-
-
-def _is_answer(model: Model) -> bool:
-    """Whether a model is a response, for which forbidden characters are not documented."""
-    return issubclass(model, OpenMessage) or module_of(model) in ("own_answers", "errors")
-
-
-def _list_values(values: Mapping[Any, str]) -> str:
-    return "; ".join(f"`{value}`: {text}" for value, text in values.items())
 
 
 def _without_null(schema: Json) -> Json:

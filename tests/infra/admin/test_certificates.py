@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.foundation.crypto.certificates import TrustedAuthorities, read_certificate
 from chalicelib.foundation.settings import Settings
-from chalicelib.openbanking.protocol.psd2_certificates import read_roles
+from chalicelib.openbanking.protocol.psd2_statement import read_roles
 from chalicelib.openbanking.records.certificate_blocklist import blocklist_key
 from infra.admin import connection
 from infra.local.development_ca import DevelopmentCa

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from infra.conformance.check import Check, Evidence, Level, Outcome, Result
+from infra.conformance.check import Check, Level, Outcome, Result
+from infra.conformance.evidence import Evidence
 from infra.conformance.runner import Run
 
 

@@ -10,9 +10,10 @@ import pytest
 from chalicelib.openbanking.protocol.bank_calls import BANK_CALLS
 from chalicelib.openbanking.protocol.version import Version
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.conformance.check import Check, Evidence
+from infra.conformance.check import Check
 from infra.conformance.checks import checks_of
 from infra.conformance.checks.requests import mandatory_members
+from infra.conformance.evidence import Evidence
 from infra.conformance.runner import KIT_FAILED, run_check
 from infra.conformance.session import Session
 from infra.conformance.subjects import subjects, subjects_of

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from chalicelib.openbanking.protocol.versions import VERSIONS
-from infra.conformance.check import CheckFailed, CheckSkipped, Evidence
 from infra.conformance.checks import connection
+from infra.conformance.evidence import CheckFailed, CheckSkipped, Evidence
 from infra.local.development_ca import DevelopmentCa
 from tests.infra.conformance.playing import session_with
 from tests.infra.conformance.small_bank import SmallBank

@@ -11,7 +11,7 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from chalicelib.foundation.crypto.certificates import TrustedAuthorities, read_certificate
-from chalicelib.openbanking.protocol.psd2_certificates import read_roles
+from chalicelib.openbanking.protocol.psd2_statement import read_roles
 from infra.local.development_ca import ClientSubject, DevelopmentCa
 from tests.certificates import NOW, seconds
 

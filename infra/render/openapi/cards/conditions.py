@@ -28,12 +28,8 @@ BLOCKS = {"the description of a new holder": HOLDER_BLOCK, "the delivery and bul
 # -- JSON Schema
 
 
-def as_schemas(model: RequestModel) -> list[Json]:
-    """The schemas of a request's conditions, in addition to those of its fields."""
-    return [_schema(model, condition) for condition in model.conditions]
-
-
-def _schema(model: RequestModel, condition: Condition) -> Json:
+def as_schema(model: RequestModel, condition: Condition) -> Json:
+    """The schema of a request's condition, in addition to those of its fields."""
     match condition:
         case NeedsOne(fields):
             return {"anyOf": [_is_given(field) for field in fields]}
@@ -82,7 +78,7 @@ def _sentence(condition: Condition) -> str:
         case Excludes(field, other):
             return f"`{field}` must not be sent with `{other}`."
         case Needs(fields, when):
-            return f"{_join_words(fields)} {_are(fields)} required when {_when(when)}."
+            return f"{_join_words(fields)} {'are' if len(fields) > 1 else 'is'} required when {_when(when)}."
 
 
 def _ignored_fields(ignores: Ignores) -> str:
@@ -120,7 +116,3 @@ def _clause(when: When) -> str:
 def _join_words(fields: tuple[str, ...], word: str = "and") -> str:
     *first, last = (f"`{field}`" for field in fields)
     return f"{', '.join(first)} {word} {last}" if first else last
-
-
-def _are(fields: tuple[str, ...]) -> str:
-    return "are" if len(fields) > 1 else "is"

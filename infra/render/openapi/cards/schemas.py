@@ -130,7 +130,7 @@ class CardSchemas:
             "properties": {**envelope, **level, **own},
             "required": [name for name in envelope if name not in _OPTIONAL] + _required_members(model),
         }
-        rules = conditions.as_schemas(model)
+        rules = [conditions.as_schema(model, condition) for condition in model.conditions]
         schema |= {"allOf": rules} if rules else {}
         schema |= {"additionalProperties": False, "x-group": purposes.group(action)}
         return self._add(name_of(action, "Request"), schema)
