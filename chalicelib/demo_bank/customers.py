@@ -208,14 +208,6 @@ _AccountMaker = Callable[[str, str, AccountKind, int], CustomerAccount]
 """Makes an account in its bank's currency: number, name, kind, opening balance."""
 
 
-def _british_fault_account(number: str, name: str, kind: AccountKind, opening: int) -> CustomerAccount:
-    return _british_account(number, name, kind, "GBP", opening, sort_code=_FAULTS_SORT_CODE)
-
-
-def _german_fault_account(number: str, name: str, kind: AccountKind, opening: int) -> CustomerAccount:
-    return _german_account(f"00{number}", name, kind, "EUR", opening, blz=_FAULTS_BLZ)
-
-
 def _fault_customers(make: _AccountMaker) -> tuple[Customer, ...]:
     """One customer per fault."""
     starts = range(_FIRST_NUMBER, _FIRST_NUMBER + _NUMBERS_PER_FAULT * len(FAULTS), _NUMBERS_PER_FAULT)
@@ -239,8 +231,14 @@ def _fault_accounts(fault: str, first: int, make: _AccountMaker) -> tuple[Custom
 _BY_BANK: Mapping[BankName, tuple[Customer, ...]] = {
     "one": _BANK_ONE,
     "two": _BANK_TWO,
-    "faults-one": _fault_customers(_british_fault_account),
-    "faults-two": _fault_customers(_german_fault_account),
+    "faults-one": _fault_customers(
+        lambda number, name, kind, opening: _british_account(
+            number, name, kind, "GBP", opening, sort_code=_FAULTS_SORT_CODE
+        )
+    ),
+    "faults-two": _fault_customers(
+        lambda number, name, kind, opening: _german_account(f"00{number}", name, kind, "EUR", opening, blz=_FAULTS_BLZ)
+    ),
 }
 _CUSTOMERS: Mapping[BankName, Mapping[str, Customer]] = {
     bank: {customer.customer_id: customer for customer in customers} for bank, customers in _BY_BANK.items()

@@ -105,7 +105,7 @@ def replace_customers(
     ids = {new.customer.customer_id for new in added}.union(removed)
     kept = [customer for customer in found.customers.values() if customer.customer_id not in ids]
     listed = sorted([*kept, *(new.customer for new in added)], key=lambda customer: customer.customer_id)
-    books = {_book_id(account): new.books[account.account_id] for new, account in _accounts_of(added)}
+    books = {_book_id(account): new.books[account.account_id] for new in added for account in new.customer.accounts}
     ended = {_book_id(account) for account_id in ids for account in _accounts(found, account_id)} - books.keys()
     members = {"revision": found.revision + 1, "customers": dump_customers(listed)}
     return [
@@ -127,10 +127,6 @@ def _is_stored(found: LoadedCustomers) -> Condition:
 def dump_customers(customers: Iterable[Customer]) -> str:
     """The list of customers as JSON text, without their books."""
     return jsontext.dumps([_dump_customer(customer) for customer in customers])
-
-
-def _accounts_of(added: Iterable[NewCustomer]) -> list[tuple[NewCustomer, CustomerAccount]]:
-    return [(new, account) for new in added for account in new.customer.accounts]
 
 
 def _accounts(found: LoadedCustomers, customer_id: str) -> tuple[CustomerAccount, ...]:

@@ -121,14 +121,12 @@ def book_statement(account: CustomerAccount, book: AccountBook, today: date) -> 
     opening = book.opening + sum(entry.amount for entry in found if entry.day < start)
     booked = [_book_transaction(account, entry) for entry in found if start <= entry.day <= today]
     brought_forward = [_opening_entry(replace(account, opening=opening), start)] if opening else []
-    return Statement(
-        booked=(*brought_forward, *booked),
-        pending=tuple(_book_transaction(account, entry) for entry in found if _is_pending(entry, today)),
+    pending = tuple(
+        _book_transaction(account, entry)
+        for entry in found
+        if today < entry.day <= today + timedelta(days=entry.particulars.pending_days)
     )
-
-
-def _is_pending(entry: BookEntry, today: date) -> bool:
-    return today < entry.day <= today + timedelta(days=entry.particulars.pending_days)
+    return Statement((*brought_forward, *booked), pending)
 
 
 def _book_transaction(account: CustomerAccount, entry: BookEntry) -> StatementEntry:

@@ -109,16 +109,15 @@ def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return members
 
 
-def _read_integer(text: str) -> int | Number:
-    return Number(text) if text == "-0" else int(text)
-
-
 def _refuse_constant(name: str) -> NoReturn:
     raise InvalidJson(f"{name} is not a JSON number")
 
 
 _DECODER = simplejson.JSONDecoder(
-    parse_float=Number, parse_int=_read_integer, parse_constant=_refuse_constant, object_pairs_hook=_members
+    parse_float=Number,
+    parse_int=lambda text: Number(text) if text == "-0" else int(text),
+    parse_constant=_refuse_constant,
+    object_pairs_hook=_members,
 )
 _ENCODER = simplejson.JSONEncoder(separators=(",", ":"), use_decimal=True, ensure_ascii=False)
 _ESCAPING = simplejson.JSONEncoder(separators=(",", ":"), use_decimal=True)

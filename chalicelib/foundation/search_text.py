@@ -15,8 +15,5 @@ UNDECOMPOSED_LETTERS = str.maketrans(
 def fold(text: str) -> str:
     """``"zoe oneil"`` for ``"Zoë ONeil"``, and ``"soren"`` for ``"Søren"``."""
     letters = unicodedata.normalize("NFKD", text).casefold()
-    return "".join(letter for letter in letters if not _is_ignored(letter)).translate(UNDECOMPOSED_LETTERS)
-
-
-def _is_ignored(letter: str) -> bool:
-    return unicodedata.combining(letter) != 0 or (not letter.isascii() and is_invisible(letter))
+    kept = (each for each in letters if not unicodedata.combining(each) and (each.isascii() or not is_invisible(each)))
+    return "".join(kept).translate(UNDECOMPOSED_LETTERS)

@@ -61,14 +61,6 @@ def _downtime(record: DayRecord) -> Value:
     return None if record.availability is None else 100 - record.availability
 
 
-def _downtime_minutes(record: DayRecord) -> Value:
-    return None if record.availability is None else record.unavailability_minutes
-
-
-def _report_received_at(record: DayRecord) -> Value:
-    return None if record.report_received_at is None else timestamp(record.report_received_at)
-
-
 COLUMNS: tuple[Column, ...] = (
     Column("day", "UTC day, from midnight to midnight", lambda record: record.day.isoformat(), "GL 2.4(b)"),
     Column("aspsp_bic", "BIC of the bank", lambda record: record.bic, "GL 3.1"),
@@ -76,7 +68,12 @@ COLUMNS: tuple[Column, ...] = (
     Column("interface", f"Always `{INTERFACE}`", lambda _: INTERFACE, "RTS Art. 32(4)"),
     Column("uptime_percent", "100 less the downtime", lambda record: record.availability, "GL 2.2(a), 2.4(a)"),
     Column("downtime_percent", "Part of the day's seconds that it was down", _downtime, "GL 2.2(b), 2.4(b), 2.4(c)"),
-    Column("downtime_minutes", "The same in minutes", _downtime_minutes, "GL 2.4(b), 2.4(c)"),
+    Column(
+        "downtime_minutes",
+        "The same in minutes",
+        lambda record: None if record.availability is None else record.unavailability_minutes,
+        "GL 2.4(b), 2.4(c)",
+    ),
     Column("pisp_average_ms", "Average time of a PISP's request at the bank", _average("PISP"), "GL 2.3(a)"),
     Column("aisp_average_ms", "Average time of an AISP's request at the bank", _average("AISP"), "GL 2.3(b)"),
     Column("cbpii_average_ms", "Average time of a confirmation of funds at the bank", _average("CBPII"), "GL 2.3(c)"),
@@ -99,7 +96,11 @@ COLUMNS: tuple[Column, ...] = (
     Column("consent_duration_ms", "`consentDuration` of its report", lambda record: record.consent_duration),
     Column("payment_duration_ms", "`paymentDuration` of its report", lambda record: record.payment_duration),
     Column("report", "`received`, `missing` or `not_expected`", lambda record: record.report),
-    Column("report_received_at", "When its report came, UTC", _report_received_at),
+    Column(
+        "report_received_at",
+        "When its report came, UTC",
+        lambda record: None if record.report_received_at is None else timestamp(record.report_received_at),
+    ),
 )
 NAMES: Sequence[str] = tuple(column.name for column in COLUMNS)
 

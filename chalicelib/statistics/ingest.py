@@ -108,11 +108,6 @@ def compute_day(
     )
 
 
-def _is_counted(day: date, counters: Iterable[HourlyCounters]) -> bool:
-    """Whether there are counters of the day itself."""
-    return any(hourly.hour in hours_of(day) for hourly in counters)
-
-
 def _missing_report_state(bank: ExpectedBank, day: date, before: DayRecord | None) -> Reported:
     if before:
         return "not_expected" if before.report == "not_expected" else "missing"
@@ -255,7 +250,7 @@ class Ingest:
         for day in days:
             before, of_day = known.records.get(day), counters.read_day(day)
             if before and before.made_up:
-                if not (known.needs(bank, day) or _is_counted(day, of_day)):
+                if not (known.needs(bank, day) or any(hourly.hour in hours_of(day) for hourly in of_day)):
                     continue  # nothing is known that could replace it
                 before = None
             if before or of_day or known.needs(bank, day):

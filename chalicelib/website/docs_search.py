@@ -81,7 +81,7 @@ def search(words: str) -> Sequence[SearchResult]:
     ranked = [(rank, each) for each in _sections() if (rank := _rank(each, wanted))]
     ranked.sort(key=lambda found: found[0])
     return [
-        _result(each, _excerpt(each.text, wanted) if rank.is_not_in_title else "")
+        SearchResult(each.place, each.title, each.document, _excerpt(each.text, wanted) if rank.is_not_in_title else "")
         for rank, each in ranked[:_MOST_RESULTS]
     ]
 
@@ -112,10 +112,6 @@ def _grade(text: str, wanted: Sequence[Patterns]) -> int | None:
     if not all(patterns[_PART].search(text) for patterns in wanted):
         return None
     return max(next(grade for grade, each in enumerate(patterns) if each.search(text)) for patterns in wanted)
-
-
-def _result(section: Section, excerpt: str) -> SearchResult:
-    return SearchResult(section.place, section.title, section.document, excerpt)
 
 
 def _excerpt(text: str, wanted: Sequence[Patterns]) -> str:

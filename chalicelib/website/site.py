@@ -45,15 +45,11 @@ def show_home(visit: Visit) -> Response:
     )
 
 
-def show_terms(visit: Visit) -> Response:
-    return page(visit, "terms.html")
-
-
 View = Callable[[Visit], Response]
 
 FOR_EVERYBODY: Mapping[tuple[str, str], View] = {
     ("GET", "/"): show_home,
-    ("GET", "/terms"): show_terms,
+    ("GET", "/terms"): lambda visit: page(visit, "terms.html"),
     ("GET", "/register"): account_views.registration_form,
     ("POST", "/register"): account_views.register,
     ("GET", "/sign-in"): account_views.sign_in_form,
@@ -127,7 +123,9 @@ def serve_user_page(visit: Visit, view: View) -> Response:
     if _has_foreign_form(visit):
         return _refuse_form(visit)
     if visit.email is None:
-        return visit.redirect("/sign-in", next=_return_address(visit.incoming))
+        asked = visit.incoming
+        address = asked.route.format(**asked.uri) + (f"?{urlencode(asked.query)}" if asked.query else "")
+        return visit.redirect("/sign-in", next=address)
     return view(visit)
 
 
@@ -181,8 +179,3 @@ def answer_failure(website: WebsiteContainer, incoming: Incoming, error: Excepti
         status=status,
         request_id=incoming.request_id,
     )
-
-
-def _return_address(incoming: Incoming) -> str:
-    """The requested URL, to return to after signing in."""
-    return incoming.route.format(**incoming.uri) + (f"?{urlencode(incoming.query)}" if incoming.query else "")

@@ -116,16 +116,12 @@ def _describe(parsed: x509.Certificate) -> Certificate:
 
     return Certificate(
         pem=parsed.public_bytes(Encoding.PEM).decode("ascii"),
-        thumbprint=_thumbprint(parsed.public_bytes(Encoding.DER)),
+        thumbprint=base64url(hashlib.sha256(parsed.public_bytes(Encoding.DER)).digest()),
         subject=parsed.subject.rfc4514_string(),
         issuer=parsed.issuer.rfc4514_string(),
         serial_number=format(parsed.serial_number, "x"),
         organization_identifier=_organization_identifier(parsed),
     )
-
-
-def _thumbprint(der: bytes) -> str:
-    return base64url(hashlib.sha256(der).digest())
 
 
 def _organization_identifier(parsed: x509.Certificate) -> str | None:

@@ -168,7 +168,8 @@ def _read(response: http.client.HTTPResponse, largest: int) -> bytes:
     try:
         return read_body(response, largest, content)
     except BodyTooLarge:
-        raise ResponseTooLarge(f"the response is larger than {_in_units(largest)}") from None
+        size = f"{largest // 1_000_000} MB" if largest >= 1_000_000 else f"{largest // 1024} KB"
+        raise ResponseTooLarge(f"the response is larger than {size}") from None
     finally:
         header_capture.record_body(content)
 
@@ -179,10 +180,6 @@ def _merged(headers: http.client.HTTPMessage) -> dict[str, str]:
     for name, value in headers.items():
         merged[name] = f"{merged[name]}, {value}" if name in merged else value
     return merged
-
-
-def _in_units(size: int) -> str:
-    return f"{size // 1_000_000} MB" if size >= 1_000_000 else f"{size // 1024} KB"
 
 
 def _translate(error: BaseException, handled: BaseException | None, *, sent: bool) -> OutboundError:

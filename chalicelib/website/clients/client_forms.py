@@ -67,9 +67,5 @@ def _read_events(client: Client, values: Values, is_sandbox: bool) -> Details:
     return Details(events_url=values["events_url"]) if values["events"] == "url" else Details(events=values["events"])
 
 
-def _may_choose_events(client: Client, is_sandbox: bool) -> bool:
-    return not client.is_archived
-
-
 GENERAL = ClientForm(SETTINGS, "general", _show_general, _read_general, _may_rename)
-EVENTS = ClientForm(SETTINGS, "events", _show_events, _read_events, _may_choose_events)
+EVENTS = ClientForm(SETTINGS, "events", _show_events, _read_events, lambda client, _: not client.is_archived)

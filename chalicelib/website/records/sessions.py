@@ -64,7 +64,8 @@ class Sessions:
 
     def begin(self, user: User) -> Session:
         """Start a session for ``user``; it is invalid if the user was changed since the password was checked."""
-        secret = f"{_USER}{new_secret()}{_EMAIL_SEPARATOR}{_encode_email(user.email)}"
+        email = base64.urlsafe_b64encode(user.email.encode()).decode().rstrip("=")
+        secret = f"{_USER}{new_secret()}{_EMAIL_SEPARATOR}{email}"
         now = self._clock.time()
         members = {"email": user.email, "generation": user.generation, "created_at": now, "expires_at": now + LIFETIME}
         self._store.put(TABLE, _key(secret) | members, absent("owner"))
@@ -108,10 +109,6 @@ class Sessions:
 
 def _key(secret: str) -> Item:
     return {"owner": f"session#{digest(secret)}", "part": _PART}
-
-
-def _encode_email(email: str) -> str:
-    return base64.urlsafe_b64encode(email.encode()).decode().rstrip("=")
 
 
 def _decode_email(hidden: str) -> str:
