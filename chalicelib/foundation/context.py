@@ -77,13 +77,10 @@ def time_limit(monotonic: Callable[[], float], until: float) -> AbstractContextM
     return _changed(limit=_Limit(monotonic, until, True, current().limit))
 
 
-def time_to_record(monotonic: Callable[[], float], seconds: float) -> AbstractContextManager[None]:
-    """Give what is recorded after an effect so many seconds, even if the outer limit ends sooner.
-
-    Where there is no outer limit, there is none inside.
-    """
-    until = monotonic() + max(seconds, seconds_left())
-    return _changed(limit=_Limit(monotonic, until, True, None) if is_limited() else None)
+def leave_time(monotonic: Callable[[], float], seconds: float) -> None:
+    """Leave so many seconds to record an effect, even if the limit of the request ends sooner."""
+    if seconds_left() < seconds:
+        _current.set(replace(current(), limit=_Limit(monotonic, monotonic() + seconds, True, None)))
 
 
 def seconds_left() -> float:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
-from chalicelib.foundation.context import measuring
+from chalicelib.foundation.context import deadline, measuring
 from chalicelib.foundation.dynamodb.store import Put, Store
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -118,6 +118,8 @@ def _fault_by_status(status: int | None) -> Blamed | None:
     return "caller" if status < _OWN_ERROR else "hub"
 
 
+REQUEST_SECONDS = 26
+"""The time of a request, of the 29 seconds that API Gateway waits; the rest is for the record after an effect."""
 WRITE_INTERVAL = 60
 """The minimum number of seconds between two writes of an instance."""
 BATCH_SIZE = 100
@@ -170,10 +172,11 @@ class Measurements:
 
     @contextmanager
     def measure(self) -> Iterator[CurrentCall]:
-        """Measure a request and write the counts if a write is due."""
-        call = CurrentCall(self._clock.time(), self._clock.monotonic())
+        """Measure a request, which may take ``REQUEST_SECONDS``, and write the counts if a write is due."""
+        clock = self._clock
+        call = CurrentCall(clock.time(), clock.monotonic())
         try:
-            with measuring(call):
+            with measuring(call), deadline(clock.monotonic, call.started + REQUEST_SECONDS):
                 yield call
         finally:
             self._count(call, self._clock.monotonic() - call.started)

@@ -57,22 +57,23 @@ def test_the_earlier_of_two_limits_holds(clock: ManualClock, outer: float, inner
         assert context.seconds_left() == 2
 
 
-def test_what_is_recorded_after_an_effect_has_time_of_its_own(clock: ManualClock) -> None:
+def test_time_is_left_to_record_an_effect_until_the_request_ends(clock: ManualClock) -> None:
     with context.deadline(clock.monotonic, clock.monotonic() + 5):
-        clock.advance(4)
-        with context.time_to_record(clock.monotonic, 3):
-            assert (context.seconds_left(), context.is_tight()) == (3, True)
-        assert (context.seconds_left(), context.is_tight()) == (1, False)
+        clock.advance(6)
+        context.leave_time(clock.monotonic, 3)
+        assert (context.seconds_left(), context.is_tight()) == (3, True)
+    assert not context.is_limited()
 
 
-def test_time_to_record_takes_nothing_from_a_longer_limit(clock: ManualClock) -> None:
-    with context.deadline(clock.monotonic, clock.monotonic() + 5), context.time_to_record(clock.monotonic, 3):
-        assert context.seconds_left() == 5
+def test_leaving_time_takes_nothing_from_a_longer_limit(clock: ManualClock) -> None:
+    with context.deadline(clock.monotonic, clock.monotonic() + 5):
+        context.leave_time(clock.monotonic, 3)
+        assert (context.seconds_left(), context.is_tight()) == (5, False)
 
 
-def test_without_a_limit_there_is_none_for_what_is_recorded_after_an_effect(clock: ManualClock) -> None:
-    with context.time_to_record(clock.monotonic, 3):
-        assert not context.is_limited()
+def test_without_a_limit_there_is_none_for_the_record_of_an_effect(clock: ManualClock) -> None:
+    context.leave_time(clock.monotonic, 3)
+    assert not context.is_limited()
 
 
 def test_members_of_log_lines_that_are_bound_within_a_limit_stay(clock: ManualClock) -> None:

@@ -21,7 +21,7 @@ CEILINGS = {
     "other classes of collaborators only": 29,
     "factories of collaborators only": 0,
     "lines of openbanking/container.py": 179,
-    "statements of chalicelib": 32_337,
+    "statements of chalicelib": 32_347,
     "statements of infra": 15_328,
     "modules over 400 lines": 0,
     "functions over 40 statements": 0,
@@ -29,8 +29,8 @@ CEILINGS = {
 """The highest value of each figure of the source. Who lowers a figure lowers its ceiling, too."""
 CEILINGS_OF_REQUESTS = {
     "relayed read: files": 57,
-    "relayed read: switches of file": 132,
-    "relayed read: functions": 195,
+    "relayed read: switches of file": 134,
+    "relayed read: functions": 199,
     "card authorization: files": 69,
     "card authorization: switches of file": 382,
     "card authorization: functions": 326,

@@ -1,6 +1,7 @@
 """Calls to other parties, with limits that protect against slow, oversized and misleading responses.
 
-3 s to connect, 20 s in total, responses of at most 5 MB, no redirects; a caller may set lower limits. The whole
+3 s to connect, 20 s in total, responses of at most 5 MB, no redirects; a caller, or the context of the request, may set
+lower limits. The whole
 exchange has one deadline, checked before every socket read, so a party that sends one byte a second cannot prolong it.
 Outside the local stage, the party's address must be public: it is checked after name resolution, and the same address
 is used for the connection.
@@ -18,6 +19,7 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+from chalicelib.foundation import context
 from chalicelib.foundation.http import header_capture
 from chalicelib.foundation.http.addresses import has_web_scheme
 from chalicelib.foundation.http.connection_pool import AddressUnusable, BodyTooLarge, Connections, read_body
@@ -135,7 +137,9 @@ class Outbound:
         return self._exchange("GET", url, None, {}, self._new_exchange(total_seconds), fresh=True, largest=largest)
 
     def _new_exchange(self, seconds: float, slow_check: SlowCheck | None = None) -> Exchange:
-        return Exchange(time.monotonic() + seconds, self._public_only, self._ca_file, slow_check)
+        return Exchange(
+            time.monotonic() + min(seconds, context.seconds_left()), self._public_only, self._ca_file, slow_check
+        )
 
     def _exchange(
         self,

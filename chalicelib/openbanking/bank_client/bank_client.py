@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from chalicelib.foundation import jsontext, log
+from chalicelib.foundation import context, jsontext, log
 from chalicelib.foundation.clock import Clock
 from chalicelib.foundation.crypto.keyring import Keyring
 from chalicelib.foundation.crypto.signatures import sign
 from chalicelib.foundation.http.breaker import CircuitOpen
-from chalicelib.foundation.http.outbound import GivenUp, NotReached, Outbound, OutboundError, Reply
+from chalicelib.foundation.http.outbound import TOTAL_SECONDS, GivenUp, NotReached, Outbound, OutboundError, Reply
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
 from chalicelib.openbanking.bank_client.bank_answers import read_answer
@@ -30,6 +30,9 @@ from chalicelib.openbanking.records.banks import Banks
 from chalicelib.statistics import current_call
 
 _TEXT = 510
+RECORD_SECONDS = 3.0
+"""The time to record a call to a bank, however long the call took."""
+_NO_TIME = "the service had no time left to wait for the bank"
 _LONGEST_WAIT = 86_400
 """Seconds; a bank's ``Retry-After`` is capped at one day."""
 
@@ -180,11 +183,14 @@ class BankClient:
     def send(self, outgoing: PreparedRequest, *, once: bool = False) -> Reply:
         """Post a prepared request; retry once if the connection is refused or dropped.
 
-        With ``once``, for payments, use a new connection and never retry or give up before the time limit.
+        With ``once``, for payments, use a new connection and never retry or give up before the time limit; if the
+        request has less time left than that, nothing is sent.
 
         Raises:
             BankFailed: no complete response was received, or calls to the bank are paused.
         """
+        if once and context.seconds_left() < TOTAL_SECONDS:
+            raise BankFailed(_NO_TIME, "never", retry_after=1, not_asked=True)
         try:
             self.breaker.admit(outgoing.bic)
         except CircuitOpen as error:
@@ -201,6 +207,8 @@ class BankClient:
             failure.bank_seconds = self.clock.monotonic() - started
             _log_request(outgoing, failure.bank_seconds, failure=type(error).__name__)
             raise failure from error
+        finally:
+            context.leave_time(self.clock.monotonic, RECORD_SECONDS)
         if reply.status < SERVER_ERROR:
             self.breaker.record_success(outgoing.bic)
         else:

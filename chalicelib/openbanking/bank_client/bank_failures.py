@@ -32,7 +32,7 @@ class BankFailed(Refusal):
             caller's error (404), and no failure of the bank (502).
         status: the HTTP status of the bank's response; ``None`` without a response.
         retry_after: seconds to wait, set by the bank or by the open circuit breaker.
-        not_asked: whether the request was not sent because the circuit breaker is open.
+        not_asked: whether the request was not sent because the circuit breaker is open or no time was left.
         given_up: whether the request was given up before its time limit because too many others wait for the bank.
         answer: the members of an unusable success response; ``None`` if there was none.
     """

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.foundation.context import deadline
 from chalicelib.foundation.http import connection_pool
 from chalicelib.foundation.http import deadline_connections as module
 from chalicelib.foundation.http.deadline_connections import CONNECT_SECONDS, SlowCheck
@@ -388,6 +389,15 @@ def test_a_slow_call_that_its_check_lets_go_on_gets_its_answer(fresh: bool) -> N
             assert reply.body == b'{"status":"success"}'
 
     assert len(ran) == 1
+
+
+def test_a_call_ends_with_the_deadline_of_its_request() -> None:
+    def silent(connection: Connection) -> None:
+        connection.request()
+        connection.stop.wait(PATIENCE_SECONDS)
+
+    with serving(silent) as server, deadline(lambda: 0.0, SHORT), pytest.raises((TimedOut, NotReached)):
+        post(server.url)
 
 
 def test_a_slow_call_still_has_its_time_limit_after_its_check(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,47 @@
+"""A request ends in time: no bank gets an order that cannot be awaited, and what a bank did is recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from chalicelib.openbanking.records.payments import payment_key
+from chalicelib.statistics.measurements import REQUEST_SECONDS
+from tests.openbanking.payer import VERSIONS, WEBHOOKS, Payer, taken
+from tests.world import Sent, World
+
+
+@VERSIONS
+def test_a_payment_is_not_sent_if_too_little_time_is_left_for_its_bank(world: World, version: int) -> None:
+    payer = Payer(world, version, consent_type="one_time")
+
+    with world.meanwhile("transact", lambda: world.clock.advance(7)):
+        refused = payer.pay()
+
+    assert (refused.status, refused.body["reason_code"], refused.headers["retry-after"]) == (502, "not_sent", "1")
+    assert payer.calls == 0
+    assert payer.pay().status == 200
+
+
+@VERSIONS
+def test_a_payment_is_recorded_after_the_deadline_of_its_request(world: World, version: int) -> None:
+    payer = Payer(world, version)
+
+    def answer_late(_: Sent) -> Any:
+        world.clock.advance(REQUEST_SECONDS + 1)
+        return taken(version)
+
+    payer.side.answers[WEBHOOKS[version, "single"]] = answer_late
+
+    assert [payer.pay("key-1").status, payer.pay("key-1").status] == [200, 200]
+    assert payer.calls == 1
+    assert world.hub.store.get(*payment_key(payer.side.bank.bic, "P-1")) is not None
+
+
+def test_a_request_that_storage_has_held_up_writes_nothing_after_its_deadline(world: World) -> None:
+    tokens = world.tokens(1)
+
+    with world.meanwhile("batch_get", lambda: world.clock.advance(REQUEST_SECONDS)):
+        refused = world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]})
+
+    assert refused.status == 500
+    assert world.tpp("POST", "/tpp/token", {"refresh_token": tokens["refresh_token"]}).status == 200
