@@ -280,10 +280,7 @@ class ActivityReader:
         queries: list[Callable[[], Page]] = []
         for each in client_ids:
             rows = HOUR_ROWS_READ // len(client_ids)
-            recent = partial(
-                self._store.query, TABLE, ("subject", f"recent#{each}"), limit=ROWS_READ, newest_first=True
-            )
-            queries += [partial(self._read_hours, each, starts[0], rows), recent]
+            queries += [partial(self._read_hours, each, starts[0], rows), partial(self._read_calls, each)]
         pages = together(queries) if queries else []
         return [
             self._activity(client_id, starts, *found)
@@ -293,6 +290,9 @@ class ActivityReader:
     def _read_hours(self, client_id: str, since: int, rows: int) -> Page:
         partition, between = ("subject", f"activity#{client_id}"), ("part", _hour(since), "~")
         return self._store.query(TABLE, partition, between=between, limit=rows, newest_first=True)
+
+    def _read_calls(self, client_id: str) -> Page:
+        return self._store.query(TABLE, ("subject", f"recent#{client_id}"), limit=ROWS_READ, newest_first=True)
 
     def _activity(self, client_id: str, starts: range, hours: Page, calls: Page) -> Activity:
         own = {row.key[1]: row for row in self._own.rows(client_id)}
