@@ -33,6 +33,7 @@ from chalicelib.foundation import log
 from chalicelib.foundation.aws.errors import AwsError
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.context import capturing
 from chalicelib.foundation.dynamodb.store import (
     Busy,
     ConditionFailed,
@@ -43,7 +44,7 @@ from chalicelib.foundation.dynamodb.store import (
     StoreError,
     StoreUnavailable,
 )
-from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
+from chalicelib.foundation.http.header_capture import CapturedHeaders
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
@@ -205,7 +206,7 @@ class Worker:
         sender, dispatch = self._senders[delivery.kind], self._open_dispatch(attempt)
         if attempt.slot is None:
             raise sender.abandon(dispatch)
-        with capture_headers(attempt.exchange):
+        with capturing(attempt.exchange):
             return sender.send(dispatch)
 
     def _open_dispatch(self, attempt: Attempt) -> Dispatch:

@@ -38,10 +38,12 @@ class Context:
     Attributes:
         log_members: the members of all its log lines.
         measured: what is measured of it; ``None`` outside of a measurement.
+        captured: the headers of its calls to other parties; ``None`` where nobody keeps them.
     """
 
     log_members: Mapping[str, Any]
     measured: Any = None
+    captured: Any = None
     limit: _Limit | None = None
 
 
@@ -62,6 +64,11 @@ def clear() -> None:
 def measuring(measured: Any) -> AbstractContextManager[None]:
     """Measure in ``measured`` what is done inside."""
     return _changed(measured=measured)
+
+
+def capturing(captured: Any) -> AbstractContextManager[None]:
+    """Keep in ``captured`` the headers of the calls made inside."""
+    return _changed(captured=captured)
 
 
 def deadline(monotonic: Callable[[], float], until: float) -> AbstractContextManager[None]:

@@ -1,16 +1,15 @@
 """Captures the headers of calls to other parties, and the beginning of each response.
 
 Errors are translated on their way to the caller, and a defect can end a call at any point, so headers passed along
-with results would be lost when they are needed most. Outside a capture, nothing is recorded.
+with results would be lost when they are needed most. Outside ``context.capturing``, nothing is recorded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping
 from dataclasses import field
 
+from chalicelib.foundation import context
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CAPTURED_BYTES = 65_536
@@ -32,32 +31,24 @@ class CapturedHeaders:
     beginning: bytes = field(default=b"", repr=False)
 
 
-_looking_on: ContextVar[CapturedHeaders | None] = ContextVar("looking_on", default=None)
-
-
-@contextmanager
-def capture_headers(exchange: CapturedHeaders) -> Iterator[None]:
-    """Record the headers of this thread's calls in ``exchange`` during the ``with`` block."""
-    before = _looking_on.set(exchange)
-    try:
-        yield
-    finally:
-        _looking_on.reset(before)
-
-
 def record_sent(headers: Mapping[str, str]) -> None:
     """Record the headers of a request and clear any earlier response."""
-    if (exchange := _looking_on.get()) is not None:
+    if (exchange := _captured()) is not None:
         exchange.sent, exchange.received, exchange.beginning = headers, None, b""
 
 
 def record_received(headers: Mapping[str, str]) -> None:
     """Record the headers of a response."""
-    if (exchange := _looking_on.get()) is not None:
+    if (exchange := _captured()) is not None:
         exchange.received = headers
 
 
 def record_body(body: bytes | bytearray) -> None:
     """Record the beginning of a response body."""
-    if (exchange := _looking_on.get()) is not None:
+    if (exchange := _captured()) is not None:
         exchange.beginning = bytes(body[:CAPTURED_BYTES])
+
+
+def _captured() -> CapturedHeaders | None:
+    captured: CapturedHeaders | None = context.current().captured
+    return captured

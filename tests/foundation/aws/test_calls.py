@@ -21,9 +21,10 @@ from chalicelib.foundation.aws import calls, environment, signing
 from chalicelib.foundation.aws.calls import Call, Members, Proceed, observe, send, send_twice
 from chalicelib.foundation.aws.errors import ErrorResponse, NoAnswer, NotSent
 from chalicelib.foundation.aws.repeat_budget import COST, RepeatBudget
+from chalicelib.foundation.context import capturing
 from chalicelib.foundation.http import connection_pool, deadline_connections
 from chalicelib.foundation.http.deadline_connections import SlowCheck
-from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
+from chalicelib.foundation.http.header_capture import CapturedHeaders
 from chalicelib.foundation.http.outbound import Outbound
 from chalicelib.foundation.parallel import together
 from chalicelib.foundation.version import USER_AGENT
@@ -357,7 +358,7 @@ def test_a_connection_is_used_again_within_five_seconds_of_the_wall_s_clock(
 
 def test_nothing_of_a_call_is_captured_with_the_headers_of_other_parties(called: Callable[..., Any]) -> None:
     captured = CapturedHeaders()
-    with called(GOOD), capture_headers(captured):
+    with called(GOOD), capturing(captured):
         send("kms", "Decrypt", {})
 
     assert (captured.sent, captured.received) == (None, None)

@@ -8,8 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
+from chalicelib.foundation.context import capturing
 from chalicelib.foundation.http import header_capture as module
-from chalicelib.foundation.http.header_capture import CapturedHeaders, capture_headers
+from chalicelib.foundation.http.header_capture import CapturedHeaders
 from chalicelib.foundation.http.outbound import ANSWER_BYTES, NotReached, OutboundError
 from tests.foundation.http.connections import BODY, EITHER_WAY, good, half_an_answer, hang_up, once, post
 from tests.foundation.servers import Connection, serving, unused_port
@@ -30,7 +31,7 @@ def floods(connection: Connection) -> None:
 def looked_on(call: Callable[[], object]) -> CapturedHeaders:
     """What was seen of a call, whether or not it brought an answer."""
     exchange = CapturedHeaders()
-    with capture_headers(exchange), contextlib.suppress(OutboundError):
+    with capturing(exchange), contextlib.suppress(OutboundError):
         call()
     return exchange
 
@@ -57,7 +58,7 @@ def test_the_headers_of_a_call_are_noted_as_they_went_over_the_wire(fresh: bool)
 def test_a_call_that_never_left_notes_nothing() -> None:
     exchange = CapturedHeaders()
 
-    with capture_headers(exchange), pytest.raises(NotReached):
+    with capturing(exchange), pytest.raises(NotReached):
         post(f"http://127.0.0.1:{unused_port()}/bank")
 
     assert (exchange.sent, exchange.received) == (None, None)
@@ -117,7 +118,7 @@ def test_what_others_call_or_is_called_afterwards_is_not_noted() -> None:
 
 def test_what_was_seen_is_not_told_by_its_form_as_text() -> None:
     exchange = CapturedHeaders()
-    with capture_headers(exchange):
+    with capturing(exchange):
         module.record_sent({"X-Api-Key": "a secret"})
         module.record_received({"Set-Cookie": "a secret"})
         module.record_body(b"a secret")
