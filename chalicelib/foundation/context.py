@@ -84,6 +84,11 @@ def time_limit(monotonic: Callable[[], float], until: float) -> AbstractContextM
     return _changed(limit=_Limit(monotonic, until, True, current().limit))
 
 
+def unlimited() -> AbstractContextManager[None]:
+    """Let the calls made inside take as long as they need, for work of minutes on one machine."""
+    return _changed(limit=None)
+
+
 def leave_time(monotonic: Callable[[], float], seconds: float) -> None:
     """Leave so many seconds to record an effect, even if the limit of the request ends sooner."""
     if seconds_left() < seconds:

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from chalicelib.foundation import log
+from chalicelib.foundation import context, log
 from chalicelib.foundation.clock import timestamp
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.foundation.lazy_dataclasses import dataclass
@@ -88,15 +88,16 @@ class ClockAdvance:
         if not 0 < seconds <= MOST_SECONDS:
             raise OutOfRange(f"time moves forward only, by at most {MOST_SECONDS // DAY_SECONDS} days")
         move_id = new_id()
-        try:
-            base = self._offset.claim(move_id, self._clock.real.time())
-            with self.stopped():
-                self._clock.move_to(base)
-                self._move(move_id, base, seconds)
-        except BaseException:
-            self._offset.give_up(move_id)
-            raise
-        return self.now()
+        with context.unlimited():
+            try:
+                base = self._offset.claim(move_id, self._clock.real.time())
+                with self.stopped():
+                    self._clock.move_to(base)
+                    self._move(move_id, base, seconds)
+            except BaseException:
+                self._offset.give_up(move_id)
+                raise
+            return self.now()
 
     def _move(self, move_id: str, base: int, seconds: int) -> None:
         before = self.now()

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from chalicelib.foundation import context
 from chalicelib.foundation.dynamodb.store import StoreUnavailable
 from chalicelib.foundation.moved_clock import KEY, TABLE, ClockBusy, ClockOffset, MovedClock
 from chalicelib.sandbox_clock.clock_advance import MOST_SECONDS, ClockAdvance, ScheduledWork
@@ -136,6 +137,19 @@ def test_work_that_makes_other_work_due_is_followed_by_it(clock: MovedClock, off
     advance(clock, offset, first, second).advance(DAY)
 
     assert (first.done, second.done) == ([1], [3])
+
+
+def test_a_move_goes_on_after_the_deadline_of_its_request(clock: MovedClock, offset: ClockOffset) -> None:
+    work = Diary(clock, HOUR, DAY)
+    real = clock.real
+    assert isinstance(real, ManualClock)
+    work.meanwhile = lambda: real.advance(60)
+
+    with context.deadline(real.monotonic, real.monotonic() + 26):
+        advance(clock, offset, work).advance(2 * DAY)
+
+    assert len(work.done) == 2
+    assert offset.read() == 2 * DAY
 
 
 def test_every_process_follows_each_step(clock: MovedClock, offset: ClockOffset) -> None:
