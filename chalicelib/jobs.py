@@ -1,4 +1,4 @@
-"""The scheduled job that works on the records of all packages."""
+"""The entry point of jobs: binds those of all rooms, and has the job that works on the records of all of them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,23 @@ from typing import Any
 from chalice.app import Blueprint, Rate
 
 from chalicelib.bootstrap import hub
+from chalicelib.cards.jobs import card_jobs
+from chalicelib.delivery.jobs import delivery_jobs
+from chalicelib.demo_bank.jobs import demo_bank_jobs
+from chalicelib.openbanking.jobs import openbanking_jobs
+from chalicelib.statistics.jobs import statistics_jobs
 
 RUN_SECONDS = 40
 """The time, in seconds, after which a run reads no further page."""
 key_jobs = Blueprint(__name__)
+JOBS = (
+    delivery_jobs.bind(lambda: (hub().delivery, lambda: hub().statistics.measurements.measure())),  # noqa: PLW0108 - a sweep needs none
+    openbanking_jobs.bind(lambda: hub().openbanking),
+    card_jobs.bind(lambda: hub().cards),
+    statistics_jobs.bind(lambda: hub().statistics),
+    key_jobs,
+)
+SANDBOX_JOBS = demo_bank_jobs.bind(hub)
 
 
 @key_jobs.schedule(Rate(5, unit=Rate.MINUTES), name="reseal")

@@ -27,11 +27,11 @@ EDGES = (
     *(f"chalicelib/**/{name}.py" for name in ("*_views", "*_api", "routes", "site", "pages")),
 )
 """Modules that speak HTTP."""
-JOBS = ("chalicelib/**/jobs.py",)
+JOBS = ("chalicelib/*/jobs.py",)
 """Modules that a queue or a schedule starts."""
 BOOTSTRAP = ("chalicelib/bootstrap.py",)
-ENTRY_POINTS = ("app.py", "chalicelib/application.py", *JOBS)
-"""What Lambda starts with; nothing else asks for the process's hub."""
+ENTRY_POINTS = ("app.py", "chalicelib/application.py", "chalicelib/jobs.py")
+"""What registers and binds the rooms; nothing else asks for the process's hub."""
 VERSIONED = (*PROTOCOL, "chalicelib/demo_bank/format_v*.py")
 """Modules that are about one version of the bank protocol."""
 IP_VERSIONS = (4, 6)

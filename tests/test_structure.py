@@ -18,6 +18,7 @@ from tests.source_code import (
     ENTRY_POINTS,
     FLOWS,
     FOUNDATION,
+    JOBS,
     MODULES,
     PROTOCOL,
     RECORDS,
@@ -41,7 +42,7 @@ MOST_ROOMS_OF_INFRA = 11
 FRAMEWORKS = ("chalice", "boto3", "botocore", "requests", "urllib3", "jinja2")
 RULES = RECORDS
 """Records stand on one layer with everything in the rooms that no other glob names."""
-LAYERS = (FOUNDATION, PROTOCOL, RULES, FLOWS, CONTAINERS, EDGES, BOOTSTRAP, ENTRY_POINTS)
+LAYERS = (FOUNDATION, PROTOCOL, RULES, FLOWS, CONTAINERS, (*EDGES, *JOBS), BOOTSTRAP, ENTRY_POINTS)
 CARDS, WEBSITE = "chalicelib.cards", "chalicelib.website"
 ROOMS_BELOW = {
     "foundation": (),
@@ -124,8 +125,15 @@ def test_a_room_imports_the_rooms_below_it_only(subtests: pytest.Subtests) -> No
     for module in [each for each in MODULES if room(each)]:
         with subtests.test(module):
             allowed = {room(module), *ROOMS_BELOW[room(module)]}
-            allowed |= {""} if matches(module, ENTRY_POINTS) else set()
             assert {name for name in own_imports(module) if room(name) not in allowed} == set()
+
+
+def test_no_room_knows_what_wires_the_rooms(subtests: pytest.Subtests) -> None:
+    """Views and jobs get their container when they are bound."""
+    above = (*BOOTSTRAP, *ENTRY_POINTS)
+    for module in [each for each in MODULES if room(each)]:
+        with subtests.test(module):
+            assert {name for name in own_imports(module) if matches(name, above)} == set()
 
 
 def test_packages_of_a_room_do_not_import_each_other_in_circles() -> None:
@@ -209,7 +217,7 @@ def test_a_protocol_does_no_input_or_output(subtests: pytest.Subtests) -> None:
 
 
 def test_only_edges_and_the_application_know_the_framework(subtests: pytest.Subtests) -> None:
-    edges = (*EDGES, *ENTRY_POINTS, *BOOTSTRAP, "chalicelib/foundation/http/**", "chalicelib/demo_bank/**")
+    edges = (*EDGES, *JOBS, *ENTRY_POINTS, *BOOTSTRAP, "chalicelib/foundation/http/**", "chalicelib/demo_bank/**")
     for module in [each for each in MODULES if not matches(each, edges)]:
         with subtests.test(module):
             assert {name for name in imports(module) if within(name, "chalice")} == set()
@@ -232,19 +240,16 @@ def test_the_website_sees_cards_through_their_portal_only(subtests: pytest.Subte
 def test_a_demonstration_bank_knows_the_protocol_and_its_host_only(subtests: pytest.Subtests) -> None:
     """``setup`` is the operator's part: it registers the banks as the command line would."""
     allowed = ("chalicelib/foundation/**", "chalicelib/openbanking/protocol/**", "chalicelib/demo_bank/**")
-    for_jobs = (*BOOTSTRAP, *allowed)
     for_setup = ("chalicelib/openbanking/records/bank*.py", *allowed)
     for module in [each for each in MODULES if within(each, "chalicelib.demo_bank")]:
         with subtests.test(module):
-            special = {"chalicelib.demo_bank.setup": for_setup, "chalicelib.demo_bank.jobs": for_jobs}
-            globs = special.get(module, allowed)
+            globs = for_setup if module == "chalicelib.demo_bank.setup" else allowed
             assert {name for name in own_imports(module) if not matches(name, globs)} == set()
 
 
 def test_nothing_of_the_service_depends_on_the_demonstration_banks(subtests: pytest.Subtests) -> None:
-    for module in [
-        each for each in MODULES if not within(each, "app", "chalicelib.demo_bank", "chalicelib.sandbox_clock")
-    ]:
+    others = ("app", "chalicelib.jobs", "chalicelib.demo_bank", "chalicelib.sandbox_clock")
+    for module in [each for each in MODULES if not within(each, *others)]:
         with subtests.test(module):
             assert {name for name in own_imports(module) if within(name, "chalicelib.demo_bank")} == set()
 

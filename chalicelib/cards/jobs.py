@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalice.app import Blueprint, Rate
+from chalice.app import Rate
 
-from chalicelib.bootstrap import hub
 from chalicelib.cards.container import CardContainer
+from chalicelib.foundation.http.job_blueprint import Jobs
 
 RUN_SECONDS = 40
 """The time, in seconds, after which a run starts no further work."""
 PROVING_SECONDS = 480
 """The same for ledger proofs, which may take several minutes."""
-card_jobs = Blueprint(__name__)
+card_jobs = Jobs[CardContainer](__name__)
 
 
 @card_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="finish")
 def finish(event: Any) -> None:
     """Every minute: finish interrupted payments, decide direct debits at their cut-off, release expired holds."""
-    finish_payments_and_holds(hub().cards)
+    finish_payments_and_holds(card_jobs.parts())
 
 
 def finish_payments_and_holds(cards: CardContainer) -> None:
@@ -32,5 +32,5 @@ def finish_payments_and_holds(cards: CardContainer) -> None:
 @card_jobs.schedule(Rate(1, unit=Rate.HOURS), name="prove")
 def prove(event: Any) -> None:
     """Every hour: prove some of the ledger's accounts, aiming to cover all of them every day."""
-    cards = hub().cards
+    cards = card_jobs.parts()
     cards.flows.rolling_proof.prove(cards.shared.clock.monotonic() + PROVING_SECONDS)

@@ -18,8 +18,14 @@ from chalicelib.delivery.worker import Worker
 from chalicelib.foundation.aws.queues import Queue
 from chalicelib.foundation.container import Infrastructure
 from chalicelib.foundation.requests.engine import Engine
+from chalicelib.foundation.settings import Settings
 
 Senders = Mapping[Kind, Sender]
+
+
+def queue_name(settings: Settings) -> str:
+    """The name of the stage's queue of deliveries."""
+    return f"{settings.prefix}-deliveries"
 
 
 class DeliveryContainer:
@@ -34,7 +40,7 @@ class DeliveryContainer:
 
     @cached_property
     def queue(self) -> Queue:
-        return Queue(f"{self.shared.settings.prefix}-deliveries")
+        return Queue(queue_name(self.shared.settings))
 
     @cached_property
     def bodies(self) -> SealedBodies:

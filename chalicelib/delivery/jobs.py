@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from chalice.app import Blueprint, Rate, SQSEvent
+from chalice.app import Rate, SQSEvent
 
-from chalicelib.bootstrap import hub
+from chalicelib.delivery.container import DeliveryContainer, queue_name
 from chalicelib.delivery.receiver_slots import WORKERS
 from chalicelib.delivery.tasks import is_task
 from chalicelib.delivery.worker import Worker
 from chalicelib.foundation import log
+from chalicelib.foundation.http.job_blueprint import Jobs
 from chalicelib.foundation.metrics import Metrics
+from chalicelib.foundation.settings import Settings
 
 Measure = Callable[[], AbstractContextManager[object]]
 """Context manager that measures the enclosed calls."""
 
-delivery_jobs = Blueprint(__name__)
+delivery_jobs = Jobs[tuple[DeliveryContainer, Measure]](__name__)
 
 
 @delivery_jobs.on_sqs_message(
-    queue=hub().delivery.queue.name, batch_size=1, maximum_concurrency=WORKERS, name="deliver"
+    queue=queue_name(Settings.from_environment(os.environ)), batch_size=1, maximum_concurrency=WORKERS, name="deliver"
 )
 def deliver(event: SQSEvent) -> dict[str, Any] | None:
     """Process one delivery per message; a failing receiver is not an error.
@@ -31,8 +34,8 @@ def deliver(event: SQSEvent) -> dict[str, Any] | None:
     A single message is retried if this raises. In a batch, records run in parallel; failed ones are
     returned as ``batchItemFailures``, so batches need ``ReportBatchItemFailures``.
     """
-    process = hub()
-    return attempt_all(process.delivery.worker, process.statistics.measurements.measure, process.metrics, event)
+    delivery, measure = delivery_jobs.parts()
+    return attempt_all(delivery.worker, measure, delivery.shared.metrics, event)
 
 
 def attempt_all(worker: Worker, measure: Measure, metrics: Metrics, event: SQSEvent) -> dict[str, Any] | None:
@@ -73,6 +76,7 @@ def _measure_attempt(measure: Measure) -> Iterator[None]:
 @delivery_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="sweep")
 def sweep(event: Any) -> None:
     """Every minute: queue deliveries that were never queued, got lost, or are due again."""
-    queued = hub().delivery.sweeper.sweep()
+    delivery, _ = delivery_jobs.parts()
+    queued = delivery.sweeper.sweep()
     if queued:
         log.info("swept", queued=queued)

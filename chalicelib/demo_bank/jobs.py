@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from chalice.app import Blueprint, Rate
+from chalice.app import Rate
 
-from chalicelib.bootstrap import hub
+from chalicelib.foundation.http.job_blueprint import Jobs
 
-demo_bank_jobs = Blueprint(__name__)
+if TYPE_CHECKING:
+    from chalicelib.demo_bank.runtime import Services
+
+demo_bank_jobs: Jobs[Services] = Jobs(__name__)
 
 
 @demo_bank_jobs.schedule(Rate(1, unit=Rate.MINUTES), name="settle")
@@ -16,4 +19,4 @@ def settle(event: Any) -> None:
     """Every minute: settle due payments, cancel expired ones, and resend missed reports."""
     from chalicelib.demo_bank import clearing  # the interface registers this job and never runs it
 
-    clearing.run_due_work(hub())
+    clearing.run_due_work(demo_bank_jobs.parts())

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from chalice.app import Blueprint, Rate
+from chalice.app import Rate
 
-from chalicelib.bootstrap import hub
+from chalicelib.foundation.http.job_blueprint import Jobs
+from chalicelib.openbanking.container import OpenBankingContainer
 
-openbanking_jobs = Blueprint(__name__)
+openbanking_jobs = Jobs[OpenBankingContainer](__name__)
 
 
 @openbanking_jobs.schedule(Rate(5, unit=Rate.MINUTES), name="expire")
 def expire(event: Any) -> None:
     """Every five minutes: send events for consents that are about to expire or have expired."""
-    hub().openbanking.consent_expiry.record_due_events()
+    openbanking_jobs.parts().consent_expiry.record_due_events()

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +55,19 @@ def test_every_function_that_the_application_registers_has_its_row_and_its_trigg
     assert triggers() == {each.name: each.trigger for each in FUNCTIONS if each.name}, (
         "infra/deploy/functions.py has other functions or triggers than the application"
     )
+
+
+def test_each_job_finds_the_service_when_lambda_loads_its_module_alone(subtests: pytest.Subtests) -> None:
+    rooms = {source.handler_string.rpartition(".")[0] for source in app.event_sources} - {"chalicelib.jobs"}
+    environment = {**os.environ, "STAGE": "local", "AWS_DEFAULT_REGION": "eu-west-1"}
+
+    assert rooms >= {"chalicelib.delivery.jobs", "chalicelib.cards.jobs"}
+    for module in rooms:
+        with subtests.test(module):
+            found = f"import {module} as room; [jobs] = [each for each in vars(room).values() if isinstance(each, room.Jobs)]"
+            command = [sys.executable, "-c", f"{found}; print(jobs.parts())"]
+            made = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+            assert re.search(r"Container object|\.Hub object", made.stdout)
 
 
 def test_chalices_configuration_and_policies_are_what_the_command_writes() -> None:
