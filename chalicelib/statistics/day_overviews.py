@@ -131,58 +131,59 @@ def without_made_up_rows(overviews: Mapping[date, DayOverview]) -> dict[date, Da
     }
 
 
-@dataclass(frozen=True, slots=True)
-class DayOverviews:
-    store: Store
+def read_overviews(store: Store, days: Iterable[date]) -> dict[date, DayOverview]:
+    """The overviews of ``days``; those that are not built yet are missing. One read per 100 days, in parallel."""
+    parts = together([partial(_read, store, piece) for piece in pieces(list(days), _BATCH)])
+    return {day: overview for part in parts for day, overview in part.items()}
 
-    def of_days(self, days: Iterable[date]) -> dict[date, DayOverview]:
-        """The overviews of ``days``; those that are not built yet are missing. One read per 100 days, in parallel."""
-        parts = together([partial(self._read, piece) for piece in pieces(list(days), _BATCH)])
-        return {day: overview for part in parts for day, overview in part.items()}
 
-    def build(self, days: Iterable[date], bics: Sequence[str]) -> None:
-        """Build the overviews of ``days`` from the stored records of the banks; an unchanged one is not written.
+def build_overviews(store: Store, days: Iterable[date], bics: Sequence[str]) -> None:
+    """Build the overviews of ``days`` from the stored records of the banks; an unchanged one is not written.
 
-        A write applies only if no other was made since the records were read, so that none is lost.
+    A write applies only if no other was made since the records were read, so that none is lost.
 
-        Raises: Conflict, if others kept building the same days.
-        """
-        waiting = list(days)
-        for _ in range(_ROUNDS):
-            stored = self.of_days(waiting)
-            rows = self._read_rows(waiting, bics)
-            waiting = [day for day in waiting if not self._put(day, rows.get(day, {}), stored.get(day))]
-            if not waiting:
-                return
-        raise Conflict(f"the overviews of {len(waiting)} days kept changing")
+    Raises: Conflict, if others kept building the same days.
+    """
+    waiting = list(days)
+    for _ in range(_ROUNDS):
+        stored = read_overviews(store, waiting)
+        rows = _read_rows(store, waiting, bics)
+        waiting = [day for day in waiting if not _put(store, day, rows.get(day, {}), stored.get(day))]
+        if not waiting:
+            return
+    raise Conflict(f"the overviews of {len(waiting)} days kept changing")
 
-    def build_missing(self, days: Iterable[date], bics: Sequence[str]) -> None:
-        """Build the overviews of those of ``days`` that have none: their records are older than overviews are."""
-        days = list(days)
-        known = self.of_days(days)
-        self.build([day for day in days if day not in known], bics)
 
-    def _read(self, days: Sequence[date]) -> dict[date, DayOverview]:
-        items = self.store.batch_get([_key(day) for day in days])
-        return {day: DayOverview.from_item(item) for day, item in zip(days, items, strict=True) if item}
+def build_missing_overviews(store: Store, days: Iterable[date], bics: Sequence[str]) -> None:
+    """Build the overviews of those of ``days`` that have none: their records are older than overviews are."""
+    days = list(days)
+    known = read_overviews(store, days)
+    build_overviews(store, [day for day in days if day not in known], bics)
 
-    def _read_rows(self, days: Sequence[date], bics: Sequence[str]) -> dict[date, dict[str, Row]]:
-        rows: dict[date, dict[str, Row]] = {}
-        for batch in pieces([record_key(bic, day) for day in days for bic in bics], _BATCH):
-            for item in self.store.batch_get(batch):
-                if item:
-                    record = DayRecord.from_item(item)
-                    rows.setdefault(record.day, {})[record.bic] = row_of(record)
-        return rows
 
-    def _put(self, day: date, rows: Mapping[str, Row], stored: DayOverview | None) -> bool:
-        """Store a day's rows; ``False`` if another overview was stored since ``stored``."""
-        if stored and stored.rows == rows:
-            return True
-        overview = DayOverview(rows, stored.revision + 1 if stored else 1)
-        unchanged = Attr("revision").eq(stored.revision) if stored else absent("subject")
-        put = Put(TABLE, overview.to_item(day), unchanged)
-        return Engine(self.store).carry_out(if_permitted([put], True, lambda _: False))
+def _read(store: Store, days: Sequence[date]) -> dict[date, DayOverview]:
+    items = store.batch_get([_key(day) for day in days])
+    return {day: DayOverview.from_item(item) for day, item in zip(days, items, strict=True) if item}
+
+
+def _read_rows(store: Store, days: Sequence[date], bics: Sequence[str]) -> dict[date, dict[str, Row]]:
+    rows: dict[date, dict[str, Row]] = {}
+    for batch in pieces([record_key(bic, day) for day in days for bic in bics], _BATCH):
+        for item in store.batch_get(batch):
+            if item:
+                record = DayRecord.from_item(item)
+                rows.setdefault(record.day, {})[record.bic] = row_of(record)
+    return rows
+
+
+def _put(store: Store, day: date, rows: Mapping[str, Row], stored: DayOverview | None) -> bool:
+    """Store a day's rows; ``False`` if another overview was stored since ``stored``."""
+    if stored and stored.rows == rows:
+        return True
+    overview = DayOverview(rows, stored.revision + 1 if stored else 1)
+    unchanged = Attr("revision").eq(stored.revision) if stored else absent("subject")
+    put = Put(TABLE, overview.to_item(day), unchanged)
+    return Engine(store).carry_out(if_permitted([put], True, lambda _: False))
 
 
 def _key(day: date) -> tuple[str, Item]:

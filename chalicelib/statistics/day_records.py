@@ -206,28 +206,27 @@ def quarter_subject(quarter: str) -> str:
     return f"quarter#{quarter}"
 
 
-@dataclass(frozen=True, slots=True)
-class DayRecords:
-    store: Store
+def store_record(store: Store, record: DayRecord) -> None:
+    store.put(TABLE, record.to_item())
 
-    def store_record(self, record: DayRecord) -> None:
-        self.store.put(TABLE, record.to_item())
 
-    def of_bank(self, bic: str, since: date, until: date) -> list[DayRecord]:
-        """One bank's records in a range of days, inclusive, in order: one query per quarter."""
-        bounds = "part", f"{bic}#{since.isoformat()}", f"{bic}#{until.isoformat()}"
-        parts = together([partial(self._rows, quarter, bounds) for quarter in DayRange(since, until).quarters])
-        return [DayRecord.from_item(item) for items in parts for item in items]
+def records_of_bank(store: Store, bic: str, since: date, until: date) -> list[DayRecord]:
+    """One bank's records in a range of days, inclusive, in order: one query per quarter."""
+    bounds = "part", f"{bic}#{since.isoformat()}", f"{bic}#{until.isoformat()}"
+    parts = together([partial(_read_quarter, store, each, bounds) for each in DayRange(since, until).quarters])
+    return [DayRecord.from_item(item) for items in parts for item in items]
 
-    def of_all(self, since: date, until: date) -> Iterator[DayRecord]:
-        """All banks' records in a range of days, inclusive, by quarter, bank and day."""
-        for quarter in DayRange(since, until).quarters:
-            for item in self.store.each(TABLE, ("subject", quarter_subject(quarter))):
-                if since.isoformat() <= item["day"] <= until.isoformat():
-                    yield DayRecord.from_item(item)
 
-    def _rows(self, quarter: str, between: tuple[str, str, str]) -> list[Item]:
-        return list(self.store.each(TABLE, ("subject", quarter_subject(quarter)), between=between))
+def records_of_all(store: Store, since: date, until: date) -> Iterator[DayRecord]:
+    """All banks' records in a range of days, inclusive, by quarter, bank and day."""
+    for quarter in DayRange(since, until).quarters:
+        for item in store.each(TABLE, ("subject", quarter_subject(quarter))):
+            if since.isoformat() <= item["day"] <= until.isoformat():
+                yield DayRecord.from_item(item)
+
+
+def _read_quarter(store: Store, quarter: str, between: tuple[str, str, str]) -> list[Item]:
+    return list(store.each(TABLE, ("subject", quarter_subject(quarter)), between=between))
 
 
 @dataclass(frozen=True, slots=True)

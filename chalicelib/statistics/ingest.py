@@ -15,11 +15,11 @@ from random import Random
 
 from chalicelib.foundation import log
 from chalicelib.foundation.clock import Clock
+from chalicelib.foundation.dynamodb.store import Store
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.foundation.metrics import Metrics
-from chalicelib.statistics import hourly_counters
-from chalicelib.statistics.day_overviews import DayOverviews
-from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DailyReports, DayRecord, DayRecords, Reported
+from chalicelib.statistics import day_overviews, day_records, hourly_counters
+from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DailyReports, DayRecord, Reported
 from chalicelib.statistics.days import DayRange, hours_of, yesterday
 from chalicelib.statistics.hourly_counters import (
     KEPT_DAYS,
@@ -143,8 +143,7 @@ class Ingest:
         clock: Clock,
         counters: StoredCounters,
         reports: DailyReports,
-        records: DayRecords,
-        overviews: DayOverviews,
+        store: Store,
         metrics: Metrics,
         *,
         is_alone: bool = False,
@@ -152,8 +151,7 @@ class Ingest:
         self._clock = clock
         self._counters = counters
         self._reports = reports
-        self._records = records
-        self._overviews = overviews
+        self._store = store
         self._metrics = metrics
         self._is_alone = is_alone
         self._previous: dict[str, dict[date, DayRecord]] = {}
@@ -207,7 +205,7 @@ class Ingest:
         """Build the overviews of ``days``; without days, of those that a run may have changed and of missing ones."""
         bics = [bank.bic for bank in banks]
         if days:
-            self._overviews.build(days, bics)
+            day_overviews.build_overviews(self._store, days, bics)
         else:
             self._build_due_overviews(bics, min((bank.since for bank in banks), default=date.max))
 
@@ -218,8 +216,8 @@ class Ingest:
         changed = latest - timedelta(days=(AGAIN_DAYS if follows_on else WATCHED_DAYS) - 1)
         if not follows_on:
             oldest = max(first, latest - timedelta(days=OVERVIEW_DAYS - 1))
-            self._overviews.build_missing(DayRange(oldest, changed - timedelta(days=1)), bics)
-        self._overviews.build(DayRange(max(first, changed), latest), bics)
+            day_overviews.build_missing_overviews(self._store, DayRange(oldest, changed - timedelta(days=1)), bics)
+        day_overviews.build_overviews(self._store, DayRange(max(first, changed), latest), bics)
         self._overviews_until = latest
 
     def _try_bank(self, bank: ExpectedBank) -> list[Ingested] | None:
@@ -241,7 +239,7 @@ class Ingest:
         """Read what is stored for ``days``; not the records, if they are known."""
         span = min(days), max(days)
         if records is None:
-            records = {record.day: record for record in self._records.of_bank(bic, *span)}
+            records = {record.day: record for record in day_records.records_of_bank(self._store, bic, *span)}
         return _StoredDays(records, {report.day: report for report in self._reports.of_bank(bic, *span)})
 
     def _ingest(self, bank: ExpectedBank, days: Sequence[date], known: _StoredDays) -> list[Ingested]:
@@ -260,7 +258,7 @@ class Ingest:
     def _store_record(self, record: DayRecord, before: DayRecord | None) -> Ingested:
         is_new = before is None or before.to_item() != record.to_item()
         if is_new:
-            self._records.store_record(record)
+            day_records.store_record(self._store, record)
         return Ingested(record, is_new)
 
     def _report_run(self, done: Sequence[Ingested]) -> None:

@@ -13,6 +13,7 @@ import typer
 from chalicelib.bootstrap import Hub
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
 from chalicelib.openbanking.records.bank_record import valid_bic
+from chalicelib.statistics import day_records
 from chalicelib.statistics import export as layout
 from chalicelib.statistics.day_records import DayRecord, measured
 from chalicelib.statistics.days import DayRange, clock_time, days_of_quarter, parse_day, yesterday
@@ -186,7 +187,7 @@ def _banks_to_ingest(hub: Hub, bic: str | None, days: DayRange | None) -> Sequen
     named = [each for each in registered if each.bic == bic]
     if named or days is None:
         return named
-    earlier = hub.statistics.records.of_bank(bic, days.since - _LOOKED_BACK, days.until)
+    earlier = day_records.records_of_bank(hub.store, bic, days.since - _LOOKED_BACK, days.until)
     return [ExpectedBank(bic, earlier[-1].name if earlier else bic)]
 
 
@@ -199,11 +200,10 @@ def _explain_no_record(bic: str, banks: Sequence[ExpectedBank], days: DayRange |
 
 def _find_records(hub: Hub, days: DayRange, bank: str | None) -> list[DayRecord]:
     """The daily records of one bank or all. Raises: CommandRefused, if the bank is unregistered and has none."""
-    records = hub.statistics.records
     if bank is None:
-        return list(records.of_all(days.since, days.until))
+        return list(day_records.records_of_all(hub.store, days.since, days.until))
     bic = _normalize_bic(hub, bank)
-    found = records.of_bank(bic, days.since, days.until)
+    found = day_records.records_of_bank(hub.store, bic, days.since, days.until)
     if not found and hub.openbanking.banks.find(bic, active=False) is None:
         raise CommandRefused(_explain_unknown(bic))
     return found

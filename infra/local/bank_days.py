@@ -16,6 +16,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from chalicelib.foundation.dynamodb.store import ConditionFailed, Store
+from chalicelib.statistics import day_overviews
 from chalicelib.statistics.call_counts import STEPS, CallCounts, Histogram, Latencies, Service
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS, DayRange, Span, hours_of, yesterday
@@ -112,7 +113,7 @@ def store_made_up_days(hub: Hub, behaviours: Mapping[str, BankBehaviour]) -> Non
         if bank.bic in behaviours:
             _store_new(hub.store, made_up_days(bank, behaviours[bank.bic], latest))
     days = DayRange(latest - timedelta(days=DAYS - 1), latest)
-    hub.statistics.overviews.build(days, [bank.bic for bank in banks])
+    day_overviews.build_overviews(hub.store, days, [bank.bic for bank in banks])
 
 
 def _store_new(store: Store, records: Sequence[DayRecord]) -> None:

@@ -8,6 +8,7 @@ from unittest.mock import patch
 from chalicelib.bootstrap import Hub
 from chalicelib.foundation.parallel import pieces
 from chalicelib.foundation.settings import Settings
+from chalicelib.statistics import day_overviews
 from chalicelib.statistics.days import hours_of
 from tests.browser.visitor import Visitor
 from tests.browser.walks import Walk, opens
@@ -44,7 +45,7 @@ def _looks_at_what_was_measured(visitor: Visitor) -> None:
         for batch in pieces([record.put() for record in records], 90):
             hub.store.transact(batch)
         days = [record.day for record in records]
-        hub.statistics.overviews.build(days, [bank.bic for bank in hub.statistics.expected_banks()])
+        day_overviews.build_overviews(hub.store, days, [bank.bic for bank in hub.statistics.expected_banks()])
         morning = made_up.hourly(bic, hours_of(today)[0], answered=400, unanswered=6)
         hub.store.transact([made_up.keeping(morning)])
     visitor.open(f"/performance?bic={bic}")

@@ -64,8 +64,8 @@ def test_each_job_finds_the_service_when_lambda_loads_its_module_alone(subtests:
     assert rooms >= {"chalicelib.delivery.jobs", "chalicelib.cards.jobs"}
     for module in rooms:
         with subtests.test(module):
-            found = f"import {module} as room; [jobs] = [each for each in vars(room).values() if isinstance(each, room.Jobs)]"
-            command = [sys.executable, "-c", f"{found}; print(jobs.parts())"]
+            found = "[jobs] = [each for each in vars(room).values() if isinstance(each, room.Jobs)]"
+            command = [sys.executable, "-c", f"import {module} as room; {found}; print(jobs.parts())"]
             made = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
             assert re.search(r"Container object|\.Hub object", made.stdout)
 

@@ -24,9 +24,8 @@ from chalicelib.foundation.http.outbound import NotReached, Reply, TimedOut
 from chalicelib.openbanking.flows.payments.unresolved_orders import NotResolved
 from chalicelib.openbanking.protocol import refusals
 from chalicelib.openbanking.protocol.tpp_events import EXPIRING_SECONDS
-from chalicelib.statistics import current_call
+from chalicelib.statistics import current_call, day_records
 from chalicelib.statistics.current_call import Outcome
-from chalicelib.statistics.day_records import DayRecords
 from chalicelib.statistics.downtimes import OpenDowntimes
 from chalicelib.statistics.ingest import IngestIncomplete
 from chalicelib.statistics.measurements import Measurements
@@ -668,7 +667,7 @@ def ingest_what_was_counted_and_reported(world: World) -> Run:
         with contextlib.suppress(IngestIncomplete):
             during(fault, lambda: ingest(world))
         ingest(world)  # when Lambda tries it again
-        (of_alpha, of_beta) = DayRecords(world.hub.store).of_all(day, day)
+        (of_alpha, of_beta) = day_records.records_of_all(world.hub.store, day, day)
         assert of_alpha.bic == "ALPHGB21"
         assert of_alpha.total.answered == 1
         assert of_alpha.report == "not_expected"

@@ -11,6 +11,7 @@ from chalicelib.delivery.delivery_record import Delivery
 from chalicelib.demo_bank import clearing, durations
 from chalicelib.demo_bank.runtime import Services
 from chalicelib.foundation import parallel
+from chalicelib.statistics import day_records
 from chalicelib.statistics.days import INGESTED_AT
 from tests.cards.authorization.shops import LIMITED, SEPARATE, buyer, with_shops
 from tests.cards.scenes import Scene
@@ -78,21 +79,21 @@ def test_a_hold_is_released_and_the_ledger_is_proved(movable: World, operator: O
 
 
 def test_each_day_is_recorded_once(movable: World, operator: Operator) -> None:
-    bic, records = movable.banks[1].bank.bic, movable.hub.statistics.records
+    bic, store = movable.banks[1].bank.bic, movable.hub.store
     first = date(2026, 3, 2)
     operator.move("P3D")
 
-    found = records.of_bank(bic, first, first + timedelta(days=20))
+    found = day_records.records_of_bank(store, bic, first, first + timedelta(days=20))
     assert [record.day for record in found] == [first + timedelta(days=number) for number in range(3)]
 
 
 def test_days_are_recorded_at_their_minute_of_the_night(movable: World, operator: Operator) -> None:
-    bic, records = movable.banks[1].bank.bic, movable.hub.statistics.records
+    bic, store = movable.banks[1].bank.bic, movable.hub.store
     first = date(2026, 3, 2)
     operator.move(f"PT{15 * 60 + INGESTED_AT - 1}M")
-    assert records.of_bank(bic, first, first) == []
+    assert day_records.records_of_bank(store, bic, first, first) == []
     operator.move("PT1M")
-    assert len(records.of_bank(bic, first, first)) == 1
+    assert len(day_records.records_of_bank(store, bic, first, first)) == 1
 
 
 def test_calls_before_a_move_are_in_their_day(movable: World, operator: Operator) -> None:
@@ -104,7 +105,9 @@ def test_calls_before_a_move_are_in_their_day(movable: World, operator: Operator
     movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
     operator.move("P2D")
 
-    (record,) = movable.hub.statistics.records.of_bank(movable.banks[2].bank.bic, date(2026, 3, 2), date(2026, 3, 2))
+    (record,) = day_records.records_of_bank(
+        movable.hub.store, movable.banks[2].bank.bic, date(2026, 3, 2), date(2026, 3, 2)
+    )
     assert record.total.bank_requests > 0
 
 
@@ -117,7 +120,9 @@ def test_calls_of_the_minute_before_a_move_are_in_their_day(movable: World, oper
         movable.tpp("GET", "/tpp/accounts", bearer=tokens["access_token"])
     operator.move("P7D")
 
-    (record,) = movable.hub.statistics.records.of_bank(movable.banks[2].bank.bic, date(2026, 3, 2), date(2026, 3, 2))
+    (record,) = day_records.records_of_bank(
+        movable.hub.store, movable.banks[2].bank.bic, date(2026, 3, 2), date(2026, 3, 2)
+    )
     assert record.tallies["AISP"].calls == 3
 
 

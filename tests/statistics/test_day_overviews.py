@@ -6,14 +6,16 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.foundation.dynamodb.store import Conflict, Item
+from chalicelib.statistics import day_overviews, day_records
 from chalicelib.statistics.call_counts import Histogram
-from chalicelib.statistics.day_overviews import BankFigures, DayOverview, DayOverviews, pack_histogram, unpack_histogram
+from chalicelib.statistics.day_overviews import BankFigures, DayOverview, pack_histogram, unpack_histogram
 from chalicelib.statistics.day_records import TABLE, DayRecord
 from chalicelib.statistics.days import DayRange, hours_of
 from tests.statistics.made_up import ALPHA, BETA, hourly, record, summarize
@@ -30,12 +32,12 @@ def stored(world: World, day: date = DAY) -> Item | None:
 
 
 def overview(world: World, day: date = DAY) -> DayOverview:
-    return world.hub.statistics.overviews.of_days([day])[day]
+    return day_overviews.read_overviews(world.hub.store, [day])[day]
 
 
 def measured(world: World, bic: str = ALPHA, day: date = DAY, answered: int = 9, unanswered: int = 0) -> DayRecord:
     made = record(bic, day, hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered))
-    world.hub.statistics.records.store_record(made)
+    day_records.store_record(world.hub.store, made)
     return made
 
 
@@ -52,12 +54,12 @@ def test_packed_histograms_add_up_as_numbers(one: dict[int, int], other: dict[in
 def test_the_figures_of_many_days_are_those_of_the_page_of_the_bank(night: World) -> None:
     days = list(some_days(ALPHA, DAY, 60))
     for each in days:
-        night.hub.statistics.records.store_record(each)
+        day_records.store_record(night.hub.store, each)
     days[7] = replace(days[7], made_up=True)
-    night.hub.statistics.records.store_record(days[7])
-    night.hub.statistics.overviews.build([each.day for each in days], BOTH)
+    day_records.store_record(night.hub.store, days[7])
+    day_overviews.build_overviews(night.hub.store, [each.day for each in days], BOTH)
 
-    found = night.hub.statistics.overviews.of_days([each.day for each in days])
+    found = day_overviews.read_overviews(night.hub.store, [each.day for each in days])
     figures, summary = BankFigures.total(each.rows[ALPHA] for each in found.values()), summarize(days)
 
     assert figures.availability == summary.availability
@@ -105,12 +107,12 @@ def test_a_night_builds_the_overviews_of_records_that_are_older_than_overviews_a
     for day in (DAY - timedelta(days=1), DAY):
         night.hub.store.delete(TABLE, {"subject": "overview", "part": day.isoformat()})
     turn_to(night, DAY + timedelta(days=60))
-    assert night.hub.statistics.overviews.of_days([DAY]) == {}
+    assert day_overviews.read_overviews(night.hub.store, [DAY]) == {}
 
     ingest(night)
 
     assert BankFigures(*overview(night).rows[ALPHA]).requests == 1
-    assert set(night.hub.statistics.overviews.of_days(DayRange(DAY - timedelta(days=9), DAY))) == {
+    assert set(day_overviews.read_overviews(night.hub.store, DayRange(DAY - timedelta(days=9), DAY))) == {
         DAY - timedelta(days=1),
         DAY,
     }
@@ -128,44 +130,41 @@ def test_what_changes_late_is_in_the_overview_after_the_next_night(night: World)
 
 def test_an_unchanged_overview_is_not_written_again(night: World) -> None:
     measured(night)
-    night.hub.statistics.overviews.build([DAY], BOTH)
+    day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
     before = stored(night)
 
     with night.storage_gone("put"):
-        night.hub.statistics.overviews.build([DAY], BOTH)
+        day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
 
     assert stored(night) == before
     assert before is not None
     assert before["revision"] == 1
 
 
-def interrupted(
-    overviews: DayOverviews, monkeypatch: pytest.MonkeyPatch, other: Callable[[], None], times: int
-) -> None:
+def interrupted(monkeypatch: pytest.MonkeyPatch, other: Callable[[], None], times: int) -> None:
     """Have ``other`` happen after the records are read, and before the overview is written."""
-    real, left = DayOverviews._put, [times]
+    real, left = day_overviews._put, [times]
 
-    def put(*arguments: object) -> bool:
+    def put(*arguments: Any) -> bool:
         if left[0]:
             left[0] -= 1
             other()
-        return real(*arguments)  # type: ignore[arg-type]
+        return real(*arguments)
 
-    monkeypatch.setattr(DayOverviews, "_put", put)
+    monkeypatch.setattr(day_overviews, "_put", put)
 
 
 def test_of_two_that_build_a_day_at_once_neither_loses_what_the_other_has_read(
     night: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    overviews = night.hub.statistics.overviews
     measured(night, ALPHA)
 
     def other() -> None:
         measured(night, BETA, answered=4)
-        DayOverviews(night.hub.store).build([DAY], BOTH)
+        day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
 
-    interrupted(overviews, monkeypatch, other, times=1)
-    overviews.build([DAY], BOTH)
+    interrupted(monkeypatch, other, times=1)
+    day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
 
     assert {bic: BankFigures(*row).requests for bic, row in overview(night).rows.items()} == {ALPHA: 9, BETA: 4}
 
@@ -177,20 +176,20 @@ def test_one_that_is_always_overtaken_says_so(night: World, monkeypatch: pytest.
         revision = next(taken)
         night.hub.store.put(TABLE, DayOverview({}, revision).to_item(DAY))
 
-    interrupted(night.hub.statistics.overviews, monkeypatch, other, times=99)
+    interrupted(monkeypatch, other, times=99)
     measured(night)
 
     with pytest.raises(Conflict, match="the overviews of 1 days kept changing"):
-        night.hub.statistics.overviews.build([DAY], BOTH)
+        day_overviews.build_overviews(night.hub.store, [DAY], BOTH)
 
 
 def test_availability_counts_the_days_on_which_the_bank_was_asked(night: World) -> None:
     measured(night, unanswered=10)
-    night.hub.statistics.records.store_record(record(ALPHA, DAY + timedelta(days=1)))
+    day_records.store_record(night.hub.store, record(ALPHA, DAY + timedelta(days=1)))
     days = DayRange(DAY, DAY + timedelta(days=1))
-    night.hub.statistics.overviews.build(days, BOTH)
+    day_overviews.build_overviews(night.hub.store, days, BOTH)
 
-    found = night.hub.statistics.overviews.of_days(days)
+    found = day_overviews.read_overviews(night.hub.store, days)
     figures = BankFigures.total(each.rows[ALPHA] for each in found.values())
 
     assert (figures.days, figures.used_days, figures.availability) == (2, 1, Decimal("99.988"))

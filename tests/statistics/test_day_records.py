@@ -10,16 +10,9 @@ import pytest
 
 from chalicelib.foundation import parallel
 from chalicelib.foundation.dynamodb.store import ConditionFailed
+from chalicelib.statistics import day_records
 from chalicelib.statistics.call_counts import CallCounts, Histogram, Latencies
-from chalicelib.statistics.day_records import (
-    OLDEST_DAYS,
-    DailyReport,
-    DayOutOfRange,
-    DayRecord,
-    DayRecords,
-    Summary,
-    measured,
-)
+from chalicelib.statistics.day_records import OLDEST_DAYS, DailyReport, DayOutOfRange, DayRecord, Summary, measured
 from chalicelib.statistics.days import DAY_SECONDS
 from tests.statistics.made_up import ALPHA, BETA, summarize
 from tests.world import START, World
@@ -81,8 +74,8 @@ def test_a_record_is_read_back_as_it_was_kept(world: World) -> None:
     )
     keep(world, whole, record("BETADEF1"))
 
-    assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [whole]
-    assert DayRecords(world.hub.store).of_bank("BETADEF1", DAY, DAY) == [record("BETADEF1")]
+    assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [whole]
+    assert day_records.records_of_bank(world.hub.store, "BETADEF1", DAY, DAY) == [record("BETADEF1")]
 
 
 def test_a_record_says_that_it_is_made_up_only_if_it_is(world: World) -> None:
@@ -91,7 +84,7 @@ def test_a_record_says_that_it_is_made_up_only_if_it_is(world: World) -> None:
 
     assert made_up.to_item()["made_up"] is True
     assert "made_up" not in record("BETADEF1").to_item()
-    assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [made_up]
+    assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [made_up]
     assert measured([made_up, record("BETADEF1")]) == [record("BETADEF1")]
 
 
@@ -108,7 +101,7 @@ def test_a_new_record_replaces_none(world: World) -> None:
 
     with pytest.raises(ConditionFailed):
         world.hub.store.transact([record(answered=2).put_new()])
-    assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [record(answered=1)]
+    assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [record(answered=1)]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +111,7 @@ def test_whatever_ups_and_downs_a_day_has_its_record_fits(world: World, down: tu
     made = replace(record(), down=down)
     keep(world, made)
 
-    assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [made]
+    assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [made]
     assert len(str(made.to_item())) < 200_000
 
 
@@ -126,7 +119,7 @@ def test_a_later_record_of_a_day_replaces_the_earlier_one(world: World) -> None:
     keep(world, record(answered=1))
     keep(world, record(answered=2))
 
-    assert DayRecords(world.hub.store).of_bank("ALPHGB21", DAY, DAY) == [record(answered=2)]
+    assert day_records.records_of_bank(world.hub.store, "ALPHGB21", DAY, DAY) == [record(answered=2)]
 
 
 def test_records_are_found_by_bank_and_day_over_the_end_of_a_quarter(
@@ -138,11 +131,13 @@ def test_records_are_found_by_bank_and_day_over_the_end_of_a_quarter(
     days = [DAY + timedelta(days=number) for number in range(-3, 4)]
     for day in days:
         keep(world, record("ALPHGB21", day), record("ALPHGB2L", day), record("ALPHGB21XXX", day))
-    records = DayRecords(world.hub.store)
+    store = world.hub.store
 
-    assert records.of_bank("ALPHGB21", days[1], days[5]) == [record("ALPHGB21", day) for day in days[1:6]]
-    assert records.of_bank("ALPHGB21", days[5], days[1]) == []
-    assert list(records.of_all(days[2], days[4])) == [
+    assert day_records.records_of_bank(store, "ALPHGB21", days[1], days[5]) == [
+        record("ALPHGB21", day) for day in days[1:6]
+    ]
+    assert day_records.records_of_bank(store, "ALPHGB21", days[5], days[1]) == []
+    assert list(day_records.records_of_all(store, days[2], days[4])) == [
         *(record(bic, day) for bic in ("ALPHGB21", "ALPHGB21XXX", "ALPHGB2L") for day in days[2:4]),
         *(record(bic, days[4]) for bic in ("ALPHGB21", "ALPHGB21XXX", "ALPHGB2L")),
     ]

@@ -11,9 +11,10 @@ from chalice.app import ScheduledEventConfig
 
 from chalicelib.foundation.dynamodb.store import Item, StoreUnavailable
 from chalicelib.openbanking.flows.bank.expected_reports import expected_banks
+from chalicelib.statistics import day_overviews, day_records
 from chalicelib.statistics import ingest as ingesting
 from chalicelib.statistics.call_counts import CallCounts
-from chalicelib.statistics.day_records import TABLE, DailyReport, DayRecord, DayRecords
+from chalicelib.statistics.day_records import TABLE, DailyReport, DayRecord
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.hourly_counters import KEPT_DAYS, REACH_DAYS, Hour, HourlyCounters, StoredCounters
 from chalicelib.statistics.ingest import DayRefused, ExpectedBank, Ingested, IngestIncomplete, compute_day
@@ -249,7 +250,7 @@ def test_days_that_no_run_has_ingested_are_made_up_for(night: World) -> None:
 def invent(world: World, day: date = DAY, bic: str = ALPHA) -> DayRecord:
     """A made-up day, as a new local stack has it."""
     made = DayRecord(bic, "Invented", day, {"AISP": CallCounts(9, 9)}, report="received", made_up=True)
-    world.hub.statistics.records.store_record(made)
+    day_records.store_record(world.hub.store, made)
     return made
 
 
@@ -292,7 +293,7 @@ def test_a_report_of_a_day_before_the_registration_does_not_replace_a_made_up_da
 
     ingest(night)
 
-    assert night.hub.statistics.records.of_bank(BETA, before, before) == [made]
+    assert day_records.records_of_bank(night.hub.store, BETA, before, before) == [made]
 
 
 def test_counters_of_the_day_before_do_not_replace_a_made_up_day(night: World) -> None:
@@ -413,12 +414,12 @@ def test_a_failure_half_way_spares_the_other_banks_and_is_made_up_for(
     assert incomplete.value.bics == (ALPHA,)
     assert [line["bic"] for line in lines.all() if line["message"] == "days not ingested"] == [ALPHA]
     assert (DAY in records(night), DAY in records(night, BETA)) == (False, True)
-    assert set(night.hub.statistics.overviews.of_days([DAY])[DAY].rows) == {BETA}
+    assert set(day_overviews.read_overviews(night.hub.store, [DAY])[DAY].rows) == {BETA}
 
     ingest(night)
 
     assert records(night)[DAY].total.answered == 1
-    assert set(night.hub.statistics.overviews.of_days([DAY])[DAY].rows) == {ALPHA, BETA}
+    assert set(day_overviews.read_overviews(night.hub.store, [DAY])[DAY].rows) == {ALPHA, BETA}
 
 
 def test_a_run_whose_time_is_over_begins_no_other_bank(night: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -480,7 +481,7 @@ def test_a_run_alone_on_the_day_after_knows_the_records_and_makes_the_same(
     alone.run(expected_banks(night.hub.openbanking.banks))
     before = records(night)[DAY]
     turn_to(night, DAY + timedelta(days=2))
-    monkeypatch.setattr(DayRecords, "of_bank", lambda *_: pytest.fail("the records are known"))
+    monkeypatch.setattr(day_records, "records_of_bank", lambda *_: pytest.fail("the records are known"))
     alone.run(expected_banks(night.hub.openbanking.banks))
     monkeypatch.undo()
     found = records(night)

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from chalicelib.statistics import day_records
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.response_times import ResponseTimes
 from tests.dynamodb_calls import counted
@@ -26,7 +27,7 @@ def yesterday(world: World, ago: int = 1) -> date:
 def has_record(world: World, bic: str, day: date, *milliseconds: float) -> None:
     """Store the record of a day on which the bank answered in these times."""
     counters = [hourly(bic, hours_of(day)[number], answered=1, bank=each) for number, each in enumerate(milliseconds)]
-    world.hub.statistics.records.store_record(record(bic, day, *counters))
+    day_records.store_record(world.hub.store, record(bic, day, *counters))
 
 
 def test_the_average_of_yesterday_is_told_in_whole_milliseconds(world: World, times: ResponseTimes) -> None:
@@ -60,10 +61,9 @@ def test_made_up_days_are_no_response_times(world: World, times: ResponseTimes) 
     for ago, milliseconds in ((1, 900), (2, 500)):
         has_record(world, ALPHA, yesterday(world, ago), milliseconds)
         has_record(world, BETA, yesterday(world, ago), milliseconds)
-    records = world.hub.statistics.records
     for bic, ago in ((ALPHA, 1), (BETA, 1), (BETA, 2)):
-        (found,) = records.of_bank(bic, yesterday(world, ago), yesterday(world, ago))
-        records.store_record(replace(found, made_up=True))
+        (found,) = day_records.records_of_bank(world.hub.store, bic, yesterday(world, ago), yesterday(world, ago))
+        day_records.store_record(world.hub.store, replace(found, made_up=True))
 
     assert times.of_banks([ALPHA, BETA]) == {ALPHA: 500, BETA: None}
 

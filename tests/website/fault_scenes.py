@@ -9,6 +9,7 @@ from chalicelib.foundation.clock import milliseconds
 from chalicelib.foundation.http.outbound import Reply
 from chalicelib.foundation.identifiers import new_id
 from chalicelib.openbanking.records.client_record import Client
+from chalicelib.statistics import day_overviews
 from chalicelib.statistics.days import hours_of
 from tests.openbanking.faults import Fault
 from tests.openbanking.payment_scenes import scene
@@ -237,7 +238,7 @@ def look_at_the_performance_of_all_banks_in_the_web_interface(world: World) -> R
         yesterday = world.clock.now().date() - timedelta(days=1)
         counters = hourly("ALPHGB21", hours_of(yesterday)[8], answered=7)
         world.hub.store.transact([record("ALPHGB21", yesterday, counters).put()])
-        world.hub.statistics.overviews.build([yesterday], ["ALPHGB21"])
+        day_overviews.build_overviews(world.hub.store, [yesterday], ["ALPHGB21"])
         world.hub.openbanking.banks.directory()
         world.hub.statistics.__dict__.pop("open_downtimes", None)  # it would remember which banks are down
         answer = shown(fault, lambda: Person(world).get("/performance"))

@@ -13,8 +13,8 @@ from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.openbanking.records.bank_record import Bank, sort_by_name
 from chalicelib.statistics import export, overview_export
 from chalicelib.statistics.call_counts import MAIN_PERCENTILE, PERCENTILES, Service
-from chalicelib.statistics.day_overviews import DayOverview, without_made_up_rows
-from chalicelib.statistics.day_records import DayRecord, measured
+from chalicelib.statistics.day_overviews import DayOverview, read_overviews, without_made_up_rows
+from chalicelib.statistics.day_records import DayRecord, measured, records_of_bank
 from chalicelib.statistics.days import DayRange, first_day, yesterday
 from chalicelib.statistics.overview_export import BankDays
 from chalicelib.statistics.periods import split_into_periods, summarize_periods, summarize_reports
@@ -70,11 +70,12 @@ def show_performance(visit: Visit) -> Response:
         is_unknown = wanted.errors.keys() == {"bic"} and visit.field("bic").strip() != ""
         return _performance_page(visit, wanted, status=404 if is_unknown else 400)
     if wanted.bank is None:
-        overviews = visit.website.statistics.overviews.of_days(wanted.days)
+        overviews = read_overviews(visit.website.shared.store, wanted.days)
         if visit.field("format") in FORMATS:
             return _download_banks(visit.field("format"), wanted, overviews)
         return _performance_page(visit, wanted, **_overview(visit, wanted, overviews))
-    records = visit.website.statistics.records.of_bank(wanted.bank.bic, wanted.days.since, wanted.days.until)
+    store, days = visit.website.shared.store, wanted.days
+    records = records_of_bank(store, wanted.bank.bic, days.since, days.until)
     if visit.field("format") in FORMATS:
         return _download_days(visit.field("format"), wanted.bank, wanted.days, records)
     return _performance_page(visit, wanted, **_bank_figures(visit, wanted.bank, wanted.days, records))

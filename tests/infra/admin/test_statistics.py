@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.foundation import jsontext, parallel
+from chalicelib.statistics import day_records
 from chalicelib.statistics.export import NAMES
 from infra.admin import connection
 from tests.infra.admin.command_line import done, refused, run
@@ -180,7 +181,7 @@ def test_records_are_shown_with_when_the_bank_was_down(measured: World) -> None:
 def test_made_up_days_are_shown_as_such(world: World, measured: World) -> None:
     done("statistics", "ingest")
     assert "made up" not in run("statistics", "show").stdout
-    world.hub.statistics.records.store_record(replace(made_up.record(ALPHA, DAY), made_up=True))
+    day_records.store_record(world.hub.store, replace(made_up.record(ALPHA, DAY), made_up=True))
 
     (alpha, _) = done("statistics", "show", "--day", "2026-03-03")["days"]
     heads, first, second = run("statistics", "show", "--day", "2026-03-03").stdout.splitlines()
@@ -195,7 +196,7 @@ def test_an_export_leaves_made_up_days_out_and_says_so(measured: World, tmp_path
     done("statistics", "ingest", "--day", "2026-03-03")
     for ago in (1, 2):
         invented = replace(made_up.record(ALPHA, DAY - timedelta(days=ago)), made_up=True)
-        measured.hub.statistics.records.store_record(invented)
+        day_records.store_record(measured.hub.store, invented)
     options = ["--quarter", "2026-Q1"]
 
     printed = run("statistics", "export", *options)
@@ -213,7 +214,7 @@ def test_made_up_days_of_several_banks_are_counted_as_days_and_as_rows(measured:
     for bic in (ALPHA, BETA):
         for ago in (1, 2):
             invented = replace(made_up.record(bic, DAY - timedelta(days=ago)), made_up=True)
-            measured.hub.statistics.records.store_record(invented)
+            day_records.store_record(measured.hub.store, invented)
 
     assert run("statistics", "export", "--quarter", "2026-Q1").stderr == (
         "2 made-up days of 2 banks (4 rows) left out.\n"

@@ -7,6 +7,7 @@ from datetime import date, timedelta
 import pytest
 
 from chalicelib.demo_bank.profiles import PROFILES
+from chalicelib.statistics import day_records
 from chalicelib.statistics.day_records import DayRecord
 from chalicelib.statistics.days import DAY_SECONDS, hours_of
 from chalicelib.statistics.ingest import ExpectedBank
@@ -26,7 +27,7 @@ def days(bic: str = BIC, latest: date = LATEST, *, reports: bool = False) -> lis
 
 
 def stored(world: World, bic: str = BIC) -> list[DayRecord]:
-    return world.hub.statistics.records.of_bank(bic, LATEST - timedelta(days=400), LATEST + timedelta(days=1))
+    return day_records.records_of_bank(world.hub.store, bic, LATEST - timedelta(days=400), LATEST + timedelta(days=1))
 
 
 def test_ninety_days_until_yesterday_are_made_up_and_marked() -> None:
@@ -92,7 +93,7 @@ def test_stored_days_are_those_of_the_banks_that_are_named(world: World) -> None
 
 def test_a_measured_day_is_never_replaced_and_a_second_start_changes_nothing(world: World) -> None:
     measured = record(BIC, LATEST, hourly(BIC, hours_of(LATEST)[0], answered=3))
-    world.hub.statistics.records.store_record(measured)
+    day_records.store_record(world.hub.store, measured)
 
     store_made_up_days(world.hub, BEHAVIOURS)
     first = stored(world)

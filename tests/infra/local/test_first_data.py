@@ -11,6 +11,7 @@ import pytest
 
 from chalicelib.cards.jobs import finish_payments_and_holds
 from chalicelib.cards.storage.sequences import Sequences
+from chalicelib.statistics import day_records
 from chalicelib.statistics.days import yesterday
 from infra.local import first_data
 from infra.local.card_player import StepFailed
@@ -32,7 +33,7 @@ def one_bank(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def made_up_days(world: World) -> int:
     latest = yesterday(world.hub.clock)
-    found = world.hub.statistics.records.of_bank(BIC, latest.replace(year=latest.year - 1), latest)
+    found = day_records.records_of_bank(world.hub.store, BIC, latest.replace(year=latest.year - 1), latest)
     return sum(record.made_up for record in found)
 
 

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from chalicelib.statistics import day_records
 from chalicelib.statistics.days import hours_of
 from tests.statistics.made_up import hourly, record
 from tests.website.performance.performance_pages import (
@@ -27,7 +28,7 @@ from tests.world import World
 def made_up(world: World, bic: str, day: date, *, answered: int = 9) -> None:
     """A day that a new local stack has invented."""
     invented = replace(record(bic, day, hourly(bic, hours_of(day)[0], answered=answered)), made_up=True)
-    world.hub.statistics.records.store_record(invented)
+    day_records.store_record(world.hub.store, invented)
 
 
 def test_made_up_days_are_told_of_above_the_figures_and_marked_in_each_row(world: World, visitor: Person) -> None:

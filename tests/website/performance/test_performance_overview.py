@@ -11,6 +11,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from chalicelib.statistics import day_overviews, day_records
 from chalicelib.statistics.call_counts import Histogram
 from chalicelib.statistics.day_overviews import DayOverview, Row, pack_histogram
 from chalicelib.statistics.day_records import TABLE
@@ -36,8 +37,8 @@ def measured(
 ) -> None:
     """A day with calls in its first seconds, unanswered ones first, and its overview."""
     counters = hourly(bic, hours_of(day)[0], answered=answered, unanswered=unanswered, bank=bank)
-    world.hub.statistics.records.store_record(replace(record(bic, day, counters), made_up=invented))
-    world.hub.statistics.overviews.build([day], (BIC, OTHER))
+    day_records.store_record(world.hub.store, replace(record(bic, day, counters), made_up=invented))
+    day_overviews.build_overviews(world.hub.store, [day], (BIC, OTHER))
 
 
 def rows(person: Person) -> list[list[str]]:
@@ -137,7 +138,7 @@ def test_records_that_are_older_than_overviews_are_shown_once_their_overview_is_
     world.hub.store.put(TABLE, old.to_item())
     assert rows_of(visitor, BIC)[4] == "0"
 
-    world.hub.statistics.overviews.build_missing([YESTERDAY], (BIC, OTHER))
+    day_overviews.build_missing_overviews(world.hub.store, [YESTERDAY], (BIC, OTHER))
 
     assert rows_of(visitor, BIC)[4] == "9"
 

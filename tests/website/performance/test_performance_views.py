@@ -11,7 +11,7 @@ from datetime import date, timedelta
 import pytest
 
 from chalicelib.foundation.settings import Settings
-from chalicelib.statistics import export
+from chalicelib.statistics import day_records, export
 from chalicelib.statistics.call_counts import CallCounts
 from chalicelib.statistics.current_day import CurrentDay, DayToDate
 from chalicelib.statistics.day_records import Summary
@@ -240,7 +240,7 @@ def reported(world: World, day: date, consent: int | None, payment: int | None) 
         payment_duration=payment,
         report_received_at=hours_of(day)[0],
     )
-    world.hub.statistics.records.store_record(told)
+    day_records.store_record(world.hub.store, told)
 
 
 def test_the_durations_that_a_bank_reports_are_shown_as_figures_a_picture_and_a_table(
@@ -251,7 +251,7 @@ def test_the_durations_that_a_bank_reports_are_shown_as_figures_a_picture_and_a_
     late = replace(
         record(OTHER, date(2026, 2, 5), hourly(OTHER, hours_of(date(2026, 2, 5))[0], answered=1)), report="missing"
     )
-    world.hub.statistics.records.store_record(late)
+    day_records.store_record(world.hub.store, late)
     visitor.get(f"/performance?bic={OTHER}&{FEBRUARY}")
 
     assert table(visitor, "Reports by day") == [
@@ -281,7 +281,7 @@ def test_a_page_of_many_days_is_small(world: World, visitor: Person, days: int) 
     ]
     world.hub.store.transact([each.put() for each in busy[:90]])
     for each in busy[90:]:
-        world.hub.statistics.records.store_record(each)
+        day_records.store_record(world.hub.store, each)
     address = f"/performance?bic={OTHER}&from={YESTERDAY - timedelta(days=days - 1)}&to={YESTERDAY}"
 
     assert len(visitor.get(address).text.encode()) <= BYTES

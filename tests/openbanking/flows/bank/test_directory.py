@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.openbanking.records.bank_record import NewBank
 from chalicelib.openbanking.records.banks import CACHED_SECONDS
+from chalicelib.statistics import day_records
 from chalicelib.statistics.days import hours_of
 from chalicelib.statistics.downtimes import Downtime
 from chalicelib.statistics.hourly_counters import TABLE
@@ -184,7 +185,7 @@ def test_a_bank_that_is_down_is_not_reachable(world: World) -> None:
 def test_the_average_of_the_last_full_day_is_told(world: World) -> None:
     day = world.clock.now().date() - timedelta(days=1)
     made = made_up.hourly("BETADEF1", hours_of(day)[3], answered=4, bank=87.6)
-    world.hub.statistics.records.store_record(made_up.record("BETADEF1", day, made))
+    day_records.store_record(world.hub.store, made_up.record("BETADEF1", day, made))
 
     told = {bank["bic"]: bank["average_ms"] for bank in world.tpp("GET", "/tpp/banks").body["banks"]}
 
