@@ -6,7 +6,7 @@ from typing import Any
 
 from chalice.app import Response
 
-from chalicelib.bootstrap import hub
+from chalicelib.bootstrap import Hub, hub
 from chalicelib.cards.api import card_api
 from chalicelib.foundation import log
 from chalicelib.foundation.http.web import OTHERS, RestApi
@@ -28,14 +28,15 @@ class Application(RestApi):
         self.api.binary_types = []  # binary responses encode themselves: Chalice refuses them without a fitting Accept
 
     def __call__(self, event: Any, context: Any) -> dict[str, Any]:
-        with hub().statistics.measurements.measure() as call:
+        process = hub()
+        with process.statistics.measurements.measure() as call:
             place = event.get("requestContext") or {}
             call.route, call.method = str(place.get("resourcePath")), str(place.get("httpMethod"))
-            answer = self._answer(event, context, call)
+            answer = self._answer(process, event, context, call)
             call.status, call.request_id = answer["statusCode"], answer["headers"].get("X-Request-Id", "")
         return answer
 
-    def _answer(self, event: Any, context: Any, call: CurrentCall) -> dict[str, Any]:
+    def _answer(self, process: Hub, event: Any, context: Any, call: CurrentCall) -> dict[str, Any]:
         route, method = call.route, call.method
         try:
             answer = super().__call__(self._with_known_method(event, route, method), context)
@@ -44,12 +45,12 @@ class Application(RestApi):
         except Exception:
             log.exception("unhandled", route=route)
             answer = _own_answer(event, route, 500)
-        milliseconds = round((hub().clock.monotonic() - call.started) * 1000, 1)
+        milliseconds = round((process.clock.monotonic() - call.started) * 1000, 1)
         if route.startswith("/tpp/"):
             answer["headers"]["Server-Timing"] = _server_timing(
                 answer["headers"].get("Server-Timing", ""), milliseconds
             )
-        answer["headers"] = {**_HEADERS, **(_HTTPS if hub().settings.requires_https else {}), **answer["headers"]}
+        answer["headers"] = {**_HEADERS, **(_HTTPS if process.settings.requires_https else {}), **answer["headers"]}
         log.info("request", method=method, route=route, status=answer["statusCode"], milliseconds=milliseconds)
         log.clear()
         return answer

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import field
 from typing import Literal
 
-from chalicelib.foundation import context
+from chalicelib.foundation.context import current
 from chalicelib.foundation.lazy_dataclasses import dataclass
 from chalicelib.statistics.call_counts import Blamed, Service
 
@@ -66,45 +66,40 @@ class CurrentCall:
 
 def record_client(client_id: str) -> None:
     """Record the client that a request names, before it has proved who it is."""
-    if (call := _current()) is not None:
+    if (call := current().measured) is not None:
         call.client_id = client_id
 
 
 def record_code(code: str) -> None:
     """Record the error code of a refusal."""
-    if (call := _current()) is not None:
+    if (call := current().measured) is not None:
         call.code = code
 
 
 def record_concern(bic: str, service: Service) -> None:
     """Record the bank and service that a TPP's request concerns."""
-    if (call := _current()) is not None:
+    if (call := current().measured) is not None:
         call.concern = (bic, service)
 
 
 def clear_concern() -> None:
     """Exclude a repeated response, which was already counted."""
-    if (call := _current()) is not None:
+    if (call := current().measured) is not None:
         call.concern = None
 
 
 def record_bank_request(bic: str, service: Service, at: int, outcome: Outcome, seconds: float) -> None:
-    if (call := _current()) is not None:
+    if (call := current().measured) is not None:
         call.exchanges.append(BankRequest(bic, service, at, outcome, seconds))
 
 
 def record_failure(fault: Blamed) -> None:
     """Record the cause of a failure; only the first cause is kept."""
-    if (call := _current()) is not None and call.fault is None:
+    if (call := current().measured) is not None and call.fault is None:
         call.fault = fault
 
 
 def record_end_of_downtime() -> None:
     """Record that a bank that was known to be down has responded, so that the counters are written at once."""
-    if (call := _current()) is not None:
+    if (call := current().measured) is not None:
         call.ends_downtime = True
-
-
-def _current() -> CurrentCall | None:
-    call: CurrentCall | None = context.current().measured
-    return call

@@ -149,8 +149,6 @@ def query_members(key: Condition, filter: Condition | None) -> dict[str, Any]:
 
 
 def projection_members(attributes: Sequence[str]) -> dict[str, Any]:
-    """The members of a read of some attributes; none reads all."""
-    if not attributes:
-        return {}
+    """The members of a read of some attributes."""
     names = {f"#p{number}": attribute for number, attribute in enumerate(attributes)}
     return {"ProjectionExpression": ", ".join(names), "ExpressionAttributeNames": names}

@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_AttributeValu
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Clamped, Context, Decimal, Inexact, Overflow, Rounded, Underflow
 from typing import Any
 
@@ -98,8 +98,3 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "NS": lambda members: {_read_number(member) for member in members},
     "BS": lambda members: {base64.b64decode(member) for member in members},
 }
-
-
-def find_item(items: Iterable[Item], key: Item) -> Item | None:
-    """The item with this key."""
-    return next((item for item in items if all(item.get(name) == value for name, value in key.items())), None)

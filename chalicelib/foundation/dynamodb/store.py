@@ -26,7 +26,7 @@ from __future__ import annotations
 import random
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from math import inf
 from typing import Any, TypedDict, Unpack
@@ -46,7 +46,7 @@ from chalicelib.foundation.dynamodb.errors import (
     Throttled,
     store_error,
 )
-from chalicelib.foundation.dynamodb.items import Item, find_item, pack, unpack
+from chalicelib.foundation.dynamodb.items import Item, pack, unpack
 from chalicelib.foundation.dynamodb.operations import (
     Check,
     Delete,
@@ -167,7 +167,7 @@ class Store:
         if len(keys) > _BATCH:
             raise ValueError(f"at most {_BATCH} items can be read in one call")
         request: dict[str, Any] = {}
-        shown = projection_members(attributes)
+        shown = projection_members(attributes) if attributes else {}
         for table, key in keys:
             wanted = request.setdefault(self._name(table), {"Keys": [], "ConsistentRead": True, **shown})["Keys"]
             packed = pack(key)
@@ -181,7 +181,7 @@ class Store:
             request = answer.get("UnprocessedKeys") or {}
             if not request:
                 self._budget.give_back(attempt)
-                return [find_item(found.get(self._name(table), ()), key) for table, key in keys]
+                return [_find_item(found.get(self._name(table), ()), key) for table, key in keys]
             if attempt + 1 == ATTEMPTS or not self._budget.take():
                 break
             self.wait(attempt)
@@ -359,6 +359,11 @@ class Store:
             raise AnswerLost(str(error)) from error
         except AwsError as error:
             raise StoreUnavailable(str(error)) from error
+
+
+def _find_item(items: Iterable[Item], key: Item) -> Item | None:
+    """The item with this key."""
+    return next((item for item in items if all(item.get(name) == value for name, value in key.items())), None)
 
 
 def _was_written(operations: Sequence[Operation], failure: ConditionFailed) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import field
 
-from chalicelib.foundation import context
+from chalicelib.foundation.context import current
 from chalicelib.foundation.lazy_dataclasses import dataclass
 
 CAPTURED_BYTES = 65_536
@@ -33,22 +33,17 @@ class CapturedHeaders:
 
 def record_sent(headers: Mapping[str, str]) -> None:
     """Record the headers of a request and clear any earlier response."""
-    if (exchange := _captured()) is not None:
+    if (exchange := current().captured) is not None:
         exchange.sent, exchange.received, exchange.beginning = headers, None, b""
 
 
 def record_received(headers: Mapping[str, str]) -> None:
     """Record the headers of a response."""
-    if (exchange := _captured()) is not None:
+    if (exchange := current().captured) is not None:
         exchange.received = headers
 
 
 def record_body(body: bytes | bytearray) -> None:
     """Record the beginning of a response body."""
-    if (exchange := _captured()) is not None:
+    if (exchange := current().captured) is not None:
         exchange.beginning = bytes(body[:CAPTURED_BYTES])
-
-
-def _captured() -> CapturedHeaders | None:
-    captured: CapturedHeaders | None = context.current().captured
-    return captured
